@@ -97,7 +97,7 @@ def test_a_fold_leaves_what_bends_the_rules_to_the_reader_of_all_streams() -> No
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
 
-    made = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=near.NAME)
+    made = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=near.name)
 
     assert near.fold_stream(chunks) is None
     assert [call["id"] for call in made.body["choices"][0]["message"]["tool_calls"]] == ["a", "b"]

@@ -271,7 +271,7 @@ class APIStatusError(APIError):
         self.kind: ir.ErrorKind = kind
         self._rewrite = rewrite
 
-    def as_format(self, format: ir.Format | str) -> tuple[int, dict[str, Any]]:
+    def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
         """Return the error in any format, for a gateway to hand on: HTTP status and body."""
         if self._rewrite is None:
             raise ConfigurationError("the error did not come from a client, expected one that did")

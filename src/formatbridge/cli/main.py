@@ -22,7 +22,6 @@ from typing import Any, BinaryIO, NamedTuple
 from pydantic import TypeAdapter
 
 import formatbridge as fb
-from formatbridge import formats
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.input import check_answer
 from formatbridge.convert.replay import replayed
@@ -102,7 +101,8 @@ def _said_by_relay(error: fb.FormatBridgeError) -> JsonObject:
 
 def _has_come(partial: Converted) -> bool:
     """Say whether anything of an answer came; what nobody got has no report."""
-    answer = formats.load(partial.target).decode_response(check_answer(partial.body, formats.load(partial.target)))
+    format = partial.target_format
+    answer = format.decode_response(check_answer(partial.body, format))
     return any(choice.parts for choice in answer.choices)
 
 
@@ -145,7 +145,7 @@ def _convert(given: argparse.Namespace) -> int:
     if given.told and given.report != "json":
         _tell("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(given.told["read_as"]))
     made = _converted(body, source, kind, given)
-    if isinstance(made, ConvertedRequest) and formats.load(made.target).IN_URL:
+    if isinstance(made, ConvertedRequest) and made.target_format.url_fields:
         given.told["path"] = made.path
     if isinstance(made, ConvertedError):
         given.told["status"] = made.status

@@ -53,6 +53,7 @@ from formatbridge.convert.bridge import Bridge, Exchange
 from formatbridge.convert.input import model_of
 from formatbridge.convert.masking import HIDDEN, hidden
 from formatbridge.errors import ConfigurationError, NotFoundError
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 
@@ -155,8 +156,8 @@ class Caller:
     def prepare(
         self,
         request: Any,
-        format: ir.Format | str | None = None,
-        via: ir.Format | str | None = None,
+        format: FormatOrName | None = None,
+        via: FormatOrName | None = None,
         stream: bool = False,
         *,
         model: str | None = None,
@@ -165,10 +166,12 @@ class Caller:
         plan = self._plan(request, format, via, model, stream=stream)
         return prepared(plan.call, plan.exchange)
 
-    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> Plan:
+    def _plan(
+        self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
+    ) -> Plan:
         """Convert and address a request."""
-        near = _format_of(request, format)
-        bridge = Bridge(near, via=via if via is not None else near, options=self._options)
+        source_format = _format_of(request, format)
+        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
         is_plain = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain
         home = options_for_answer(self._options, self._clock.time())
@@ -274,14 +277,14 @@ def _announce(call: Call) -> None:
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
-def _format_of(request: Any, format: str | None) -> ir.Format:
+def _format_of(request: Any, format: FormatOrName | None) -> FormatSpec:
     """Return the caller's format: that of a typed model, or as named. It is never guessed."""
     found = model_of(request)
     if format is None:
         if found is None:
             raise ConfigurationError("format is missing; it may be left out for a typed model only")
-        return found[0]
-    return formats.load(format).NAME
+        return formats.load(found[0])
+    return formats.load(format)
 
 
 def _page_after(made: ir.ModelList) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Generator, Mapping, Set
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import MappingProxyType
@@ -13,7 +13,6 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import formats, ir
 from formatbridge._version import __version__
 from formatbridge.client import errors
-from formatbridge.client.beta_headers import with_betas
 from formatbridge.client.profile import RelayProfile, origin_of
 from formatbridge.client.secrets import Headers, is_sensitive, shown
 from formatbridge.client.settings import Limits
@@ -21,10 +20,10 @@ from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequ
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.errors import is_error_body, plain_message
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.pointers import to_snake
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.losses import Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.streaming.sse import without_comments
@@ -35,16 +34,14 @@ KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 BLANK = b"\xef\xbb\xbf \t\r\n"
 MOST_BLANK = 64 * 1024
 """What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
-_OF_A_LIST = frozenset(
-    spelled for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for spelled in (key, to_snake(key))
-)
-"""Keys of a page of models in generate_content, which takes them in either spelling."""
 NONE_PASSED: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log.
+    """One HTTP request but for its secrets, which ``secrets`` holds by header name.
+
+    ``source_format``: the caller's; ``target_format``: the endpoint's. ``model``: for the log.
 
     ``key_headers``: the headers in which a key may stand, of which one is sent.
     """
@@ -53,8 +50,8 @@ class Call:
     url: str
     headers: Headers
     body: bytes
-    format: ir.Format
-    via: ir.Format
+    source_format: FormatSpec
+    target_format: FormatSpec
     model: str = ""
     stream: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
@@ -112,17 +109,18 @@ def build_call(
     """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
     made = exchange.request
     streams = made.stream
-    url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
+    url = _url(base_url, profile.path(made.target_format, model=made.model, stream=streams))
     own = {"content-type": "application/json", **_accepted(streams)}
-    version = _versions(profile, made.target, exchange.options.messages_version)
+    version = _versions(profile, made.target_format, exchange.options.messages_version)
+    add_headers = made.target_format.endpoint.add_headers
     public = _public(own, passed, version, profile.headers, headers)
     return Call(
         method="POST",
         url=url,
-        headers=Headers(with_betas(public, made.body) if made.target == "messages" else public),
-        body=codec.dumps(_wire_body(made.body, made.target)),
-        format=made.source,
-        via=made.target,
+        headers=Headers(add_headers(public, made.body) if add_headers else public),
+        body=codec.dumps(_wire_body(made.body, made.target_format)),
+        source_format=made.source_format,
+        target_format=made.target_format,
         model=made.model,
         stream=streams,
         secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
@@ -138,9 +136,9 @@ def _url(base_url: str, path: str) -> str:
     return url
 
 
-def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
+def _wire_body(body: JsonObject, target_format: FormatSpec) -> JsonObject:
     """Return the body to send, without what the URL has in its place."""
-    in_url = formats.load(target).IN_URL
+    in_url = target_format.url_fields
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
 
@@ -149,21 +147,21 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    place: tuple[str, ir.Format],
+    place: tuple[str, FormatSpec],
     page: str = "",
     passed: Mapping[str, str] = NONE_PASSED,
 ) -> Call:
     """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
-    path, target = place
+    path, target_format = place
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
         headers=Headers(
-            _public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers)
+            _public(_accepted(False), passed, _versions(profile, target_format, profile.messages_version), profile.headers, headers)
         ),
         body=b"",
-        format=target,
-        via=target,
+        source_format=target_format,
+        target_format=target_format,
         secrets=_secrets(profile, "models", key, {**passed, **profile.headers, **headers}),
         key_headers=_key_headers(profile, "models"),
     )
@@ -178,8 +176,10 @@ def _accepted(streams: bool) -> dict[str, str]:
     }
 
 
-def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[str, str]:
-    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
+def _versions(profile: RelayProfile, target_format: FormatSpec, version: str) -> dict[str, str]:
+    """Return the headers that name the version, for an endpoint whose format has one."""
+    has_version = target_format.endpoint.version_header is not None
+    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if has_version else {}
 
 
 def _public(*layers: Mapping[str, str]) -> dict[str, str]:
@@ -210,7 +210,7 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
     secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
     made = exchange.request
     headers = shown(call.headers) | secrets
-    return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
+    return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target_format), made.losses, made.additions)
 
 
 def note_replay(made: ConvertedRequest) -> None:
@@ -321,7 +321,7 @@ def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, name
 
 def refuse_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
     """Raise ``UnexpectedResponseError`` where an answer of the wire's format says that it failed on the way."""
-    failure = formats.load(call.via).failure_of(native)
+    failure = call.target_format.failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
         raise errors.told_error(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
@@ -343,38 +343,39 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
     from formatbridge.convert.input import check_answer
 
     try:
-        found = formats.load(list_format(native, call))
+        found = list_format(native, call)
         return found.decode_models(check_answer(native, found, "models"))
     except InvalidPayloadError as error:
         raise no_models(error, head, native, call, names) from None
 
 
-def list_format(native: JsonObject, call: Call) -> ir.Format:
-    """Return the format of a list of models: relays have two, and some serve one at the other's path.
+def list_format(native: JsonObject, call: Call) -> FormatSpec:
+    """Return the format of a list of models: relays have several, and some serve one at the path of another.
 
-    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then, nor is
-    one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
+    A page may leave out every field. So an object with other fields alone is no list, and neither is one whose list is null beside the
+    message of an error: raises ``InvalidPayloadError``.
     """
-    is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
+    requested = call.target_format
+    known = list(dict.fromkeys([*map(formats.load, formats.FORMATS), requested]))
+    is_empty = all(native.get(key) in (None, "") for spec in known for key in spec.endpoint.models.keys)
     if is_empty and native.get("success") is not True and plain_message(native)[0]:
-        raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
-    if call.via != "generate_content" or "data" in native:
-        return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
-    if native and not native.keys() & _OF_A_LIST:
-        raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
-    return call.via
+        raise InvalidPayloadError(requested.name, "models", [("", "has no list, expected one")])
+    listing, common = requested.endpoint.models, known[0].endpoint.models.keys[0]
+    if listing.keys[0] != common and common not in native:
+        if native and native.keys().isdisjoint(listing.keys):
+            raise InvalidPayloadError(requested.name, "models", [(f"/{listing.keys[0]}", "is missing, expected an array")])
+        return requested
+    usual = requested if listing.keys[0] == common else known[0]
+    return _labelled(native.get(common), known) or usual if usual.endpoint.models.label else usual
 
 
-def _format_of_data(native: JsonObject, usual: ir.Format) -> ir.Format:
-    """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
-    entries = native.get("data")
-    first = entries[0] if isinstance(entries, list) and entries else None
-    if isinstance(first, dict) and usual != "responses":
-        if first.get("object") == "model":
-            return "chat_completions"
-        if first.get("type") == "model":
-            return "messages"
-    return usual
+def _labelled(models: JsonValue, known: Iterable[FormatSpec]) -> FormatSpec | None:
+    """Return the format whose label the first model of a list has."""
+    first = models[0] if isinstance(models, list) and models else None
+    if not isinstance(first, dict):
+        return None
+    labels = [(spec.endpoint.models.label, spec) for spec in known]
+    return next((spec for label, spec in labels if label is not None and first.get(label[0]) == label[1]), None)
 
 
 def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:

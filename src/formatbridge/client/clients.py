@@ -17,6 +17,7 @@ from formatbridge.client.reply import Reply
 from formatbridge.client.streams import StreamCall
 from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, FormatBridgeError
+from formatbridge.formats.format import FormatOrName
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ class Client(Caller):
     _IS_ASYNC = False
 
     def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
@@ -38,7 +39,7 @@ class Client(Caller):
         return self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Stream:
         """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
         plan = self._plan(request, format, via, model, stream=True)
@@ -48,19 +49,19 @@ class Client(Caller):
         """Return the relay's models, all pages of them, with ids as requests name them."""
         return self._drive(self._listed())
 
-    def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -137,13 +138,13 @@ class AsyncClient(Caller):
     _IS_ASYNC = True
 
     async def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format; as ``Client.send``."""
         return await self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> AsyncStream:
         """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
         plan = self._plan(request, format, via, model, stream=True)
@@ -153,19 +154,19 @@ class AsyncClient(Caller):
         """Return the relay's models, all pages of them, with ids as requests name them."""
         return await self._drive(self._listed())
 
-    async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a request of that format, given by its fields."""
         return await self.send(fields, "generate_content", via, model=model)
 

@@ -23,6 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
+from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
     BY_WORD,
     FORBIDDEN,
@@ -238,12 +239,14 @@ def deserved_status(status: int, kind: ir.ErrorKind) -> int:
     return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
-def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
+def _rewritten(error: APIStatusError, format: FormatOrName) -> tuple[int, JsonObject]:
     made = rewritten(error, format)
     return made.status, made.body
 
 
-def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable answer came from upstream") -> ConvertedError:
+def rewritten(
+    error: APIStatusError, format: FormatOrName, *, no_answer: str = "no usable answer came from upstream"
+) -> ConvertedError:
     """Write a client's error in a format. A request id that its words hold stands beside them instead.
 
     ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
@@ -267,7 +270,7 @@ def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable
     return made
 
 
-def _worded(error: APIStatusError, message: str, format: str, status: int) -> ConvertedError:
+def _worded(error: APIStatusError, message: str, format: FormatOrName, status: int) -> ConvertedError:
     word = error.type or WORDINGS[error.kind].type
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)

@@ -201,4 +201,17 @@ def _attempt(
 ) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
     id = (errors.request_id(head.headers, rules.request_id_headers) if head else None) or getattr(error, "request_id", None)
-    return Attempt(number, call.method, call.url, call.format, call.via, call.model, call.stream, status, id, seconds, error, pause)
+    return Attempt(
+        number,
+        call.method,
+        call.url,
+        call.source_format.name,
+        call.target_format.name,
+        call.model,
+        call.stream,
+        status,
+        id,
+        seconds,
+        error,
+        pause,
+    )

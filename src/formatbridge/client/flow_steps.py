@@ -60,8 +60,8 @@ class Attempt:
     number: int
     method: str
     url: str
-    format: ir.Format
-    via: ir.Format
+    format: ir.FormatName
+    via: ir.FormatName
     model: str
     stream: bool
     status: int | None

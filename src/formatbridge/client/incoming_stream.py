@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
 from formatbridge.client.decompression import BodyTooLargeError, Opener
@@ -46,10 +44,10 @@ class Incoming:
     def __init__(self, exchange: Exchange, mask: Mask, rules: Rules, patience: Patience) -> None:
         request = exchange.request
         self._mask, self._rules, self._patience = mask, rules, patience
-        self._format: ir.Format = request.source
-        self._wire: ir.Format = request.target
+        self._source_format = request.source_format
+        self._target_format = request.target_format
         self._converter = exchange.stream()
-        self._typed = EventReader(request.source)
+        self._typed = EventReader(request.source_format)
         self._opener = Opener("", rules.limits.max_response_bytes)
         self._waiting: list[BaseModel] = []  # the next one last
         self._words: list[str] = []  # visible text that waits, in the same order
@@ -80,9 +78,9 @@ class Incoming:
 
         What passes in its own format tells its text in more ways than ours: there it is what the converter understood of it.
         """
-        if self._wire != self._format:
+        if self._target_format is not self._source_format:
             events = iter(self.take, None)
-            return next((piece for event in events if (piece := text_of(event, self._format))), None)
+            return next((piece for event in events if (piece := self._source_format.event_text(event))), None)
         self._words = self._words or self._converter.new_text()[::-1]
         self._waiting.clear()
         return self._next_of(self._words)
@@ -141,7 +139,7 @@ class Incoming:
         body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
         answer = read_json(head, body, call, self._rules.request_id_headers, mends=False)  # for it would be told nowhere
         try:
-            told = b"".join(replay_response(answer.text, source=self._wire))
+            told = b"".join(replay_response(answer.text, source=self._target_format))
         except InvalidPayloadError as error:
             raise no_answer(error, head, answer.value, call, self._rules.request_id_headers) from None
         self._feed(told)
@@ -265,39 +263,3 @@ def _is_json(body: bytes) -> bool:
     except codec.NotJsonError:
         return False
     return True
-
-
-def _chat_text(event: Any) -> str:
-    choices = [choice for choice in getattr(event, "choices", None) or () if not choice.index]
-    return "".join(choice.delta.content for choice in choices if choice.delta and isinstance(choice.delta.content, str))
-
-
-def _messages_text(event: Any) -> str:
-    kind = getattr(event, "type", None)
-    if kind == "content_block_start" and getattr(event.content_block, "type", None) == "text":
-        return event.content_block.text or ""
-    is_text = kind == "content_block_delta" and getattr(event.delta, "type", None) == "text_delta"
-    return event.delta.text or "" if is_text else ""
-
-
-def _responses_text(event: Any) -> str:
-    return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""
-
-
-def _generate_text(event: Any) -> str:
-    candidates = [candidate for candidate in getattr(event, "candidates", None) or () if not candidate.index]
-    parts = [part for candidate in candidates if candidate.content for part in candidate.content.parts or ()]
-    return "".join(part.text for part in parts if part.text and not part.thought)
-
-
-_TEXTS: Mapping[ir.Format, Callable[[Any], str]] = {
-    "chat_completions": _chat_text,
-    "messages": _messages_text,
-    "responses": _responses_text,
-    "generate_content": _generate_text,
-}
-
-
-def text_of(event: BaseModel, format: ir.Format) -> str:
-    """Return the visible text that an event brings to the first answer; reasoning is none."""
-    return _TEXTS[format](event)

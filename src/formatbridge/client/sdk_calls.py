@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formatbridge import ir
+from formatbridge import formats
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, Beginning, Call, Head, Native, followed
 from formatbridge.client.clock import Clock
@@ -27,18 +27,11 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
+from formatbridge.formats.format import FormatSpec, SdkFacts
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
 
-# Not every SDK escapes a slash or a colon, so an id is all between the first collection and the last colon: "accounts/x/models/y:8b".
-_GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
-_POSTS: Mapping[ir.Format, re.Pattern[str]] = {
-    "chat_completions": re.compile(r".*/chat/completions"),
-    "messages": re.compile(r".*/v1/messages"),
-    "responses": re.compile(r".*/responses"),
-}
-_ENDPOINTS = "/chat/completions, /v1/messages, /responses, :generateContent, :streamGenerateContent or a list of models"
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
@@ -57,20 +50,27 @@ class Asked:
         return urlsplit(self.url).path.removesuffix("/")
 
     @property
-    def posts(self) -> ir.Format | None:
-        """The format of the endpoint that answers at this path; None: no such endpoint."""
-        if _GENERATE.fullmatch(self.path):
-            return "generate_content"
-        return next((format for format, pattern in _POSTS.items() if pattern.fullmatch(self.path)), None)
+    def endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
+        """The format whose endpoint answers at this path, and the path's match; None: there is no such endpoint."""
+        matches = ((spec, sdk.path.fullmatch(self.path)) for spec, sdk in sdk_facts())
+        return next(((spec, match) for spec, match in matches if match is not None), None)
 
     @property
-    def format(self) -> ir.Format:
-        """The format that the SDK speaks, going by the path and, where that does not tell, by its headers."""
-        if self.posts is not None:
-            return self.posts
-        if "/v1beta/" in self.path or "x-goog-api-key" in self.headers:
-            return "generate_content"
-        return "messages" if VERSION in self.headers else "chat_completions"
+    def format(self) -> FormatSpec:
+        """The format of the SDK, by the path and, where no endpoint has that path, by its headers."""
+        if self.endpoint is not None:
+            return self.endpoint[0]
+        known = sdk_facts()
+        return next((spec for spec, sdk in reversed(known) if self._is_of(sdk)), known[0][0])
+
+    def _is_of(self, sdk: SdkFacts) -> bool:
+        return sdk.header in self.headers or (sdk.path_part is not None and sdk.path_part in self.path)
+
+
+def sdk_facts() -> list[tuple[FormatSpec, SdkFacts]]:
+    """Return the formats that have an official SDK, each with how the SDK calls its endpoint."""
+    specs = map(formats.load, formats.FORMATS)
+    return [(spec, spec.endpoint.sdk) for spec in specs if spec.endpoint.sdk is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Home:
     headers: Mapping[str, str]
     content: bytes = b""
     converter: StreamConverter | None = None
-    format: ir.Format = "chat_completions"
+    format: FormatSpec | None = None
     mask: Mask = field(default_factory=lambda: Mask(()))
 
 
@@ -112,7 +112,7 @@ class Crossing:
     """What holds for every call of one transport. ``takes_sdk_key``: where there is none of its own; ``report`` gets every conversion."""
 
     base_url: str
-    via: ir.Format
+    via: FormatSpec
     profile: RelayProfile
     key: Secret | Callable[[], str] | None
     takes_sdk_key: bool
@@ -170,18 +170,22 @@ class Crossing:
 
     def _open(self, asked: Asked) -> tuple[Exchange, bool]:
         """Convert the request, and say whether the SDK wants a stream; refuse a path that has no counterpart."""
-        if asked.method != "POST" or asked.posts is None:
-            raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, expected {_ENDPOINTS}")
-        generate = _GENERATE.fullmatch(asked.path)
-        model = unquote(generate["model"]).removeprefix("models/") if generate else None
-        stream = generate["method"] == "streamGenerateContent" if generate else None
-        spoken = asked.headers.get(VERSION) if asked.format == self.via == "messages" else None
-        options = replace(self.options, messages_version=spoken) if spoken else self.options
-        bridge = Bridge(asked.format, via=self.via, options=options)
+        if asked.method != "POST" or asked.endpoint is None:
+            paths = ", ".join(sdk.description for _, sdk in sdk_facts())
+            expected = f"expected {paths} or a list of models"
+            raise RefusedError(404, f"formatbridge does not convert {asked.method} {asked.path}, {expected}")
+        format, match = asked.endpoint
+        groups = match.groupdict()
+        model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
+        stream = groups["stream"] is not None if "stream" in groups else None
+        header = format.endpoint.version_header
+        version = asked.headers.get(header) if header is not None and format is self.via else None
+        options = replace(self.options, messages_version=version) if version else self.options
+        bridge = Bridge(format, via=self.via, options=options)
         home = options_for_answer(options, self.clock.time())
         exchange = bridge.open(asked.content, stream=stream, model=model, home=home)
         streams = exchange.request.stream
-        if streams and self.via in self.profile.plain_only:
+        if streams and self.via.name in self.profile.plain_only:
             exchange = bridge.open(asked.content, stream=False, model=model, home=home)
             calls.note_replay(exchange.request)
         return exchange, streams
@@ -209,7 +213,7 @@ class Crossing:
                 break
         return call, head
 
-    def _converted_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
+    def _converted_list(self, listed: Native, head: Head, call: Call, target: FormatSpec) -> Converted:
         try:
             return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
         except InvalidPayloadError as error:
@@ -232,7 +236,7 @@ class Crossing:
             raise errors.unexpected(f"is longer than {most} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask)
         return calls.read_json(head, body, call, names)
 
-    def _failed(self, error: APIStatusError, head: Head, target: ir.Format) -> Home:
+    def _failed(self, error: APIStatusError, head: Head, target: FormatSpec) -> Home:
         """Bring an error home; what came as a success is not worth a retry by itself."""
         made = errors.rewritten(error, target, no_answer=str(error))
         self.tell(made)
@@ -270,12 +274,6 @@ _OF_NOBODY = "x-stainless-"
 _OF_THE_VENDOR = ("anthropic-", "openai-", "x-goog-")
 """Headers that only the host of the SDK's own format can read."""
 
-VERSION = "anthropic-version"
-"""Where an SDK says which dialect of messages it speaks."""
-
-_ID_HEADERS: Mapping[ir.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
-"""Where an SDK looks for the id of a request."""
-
 
 def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     """Return the key that an SDK was given, from whichever header it puts it in; None where it has none."""
@@ -288,9 +286,9 @@ def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     return checked_key(headers[name].partition(" ")[2] if is_bearer else "")
 
 
-def passed_headers(given: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
+def passed_headers(given: Mapping[str, str], source: FormatSpec, target: FormatSpec) -> Headers:
     """Return the headers of an SDK that may cross."""
-    is_same = source == target
+    is_same = source is target
     return Headers({name: value for name, value in given.items() if _may_cross(name, is_same=is_same)})
 
 
@@ -300,10 +298,11 @@ def _may_cross(name: str, *, is_same: bool) -> bool:
     return is_same or not name.startswith(_OF_THE_VENDOR)
 
 
-def home_headers(given: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
+def home_headers(given: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
     """Return the headers for the SDK, its own name for the request's id among them. ``kind``: the media type."""
     made = {name: value for name, value in given.items() if name not in _OF_ONE_LEG}
     id = errors.request_id(given, profile.request_id_headers)
-    if id is not None and target in _ID_HEADERS:
-        made[_ID_HEADERS[target]] = id
+    sdk = target.endpoint.sdk
+    if id is not None and sdk is not None and sdk.request_id_header is not None:
+        made[sdk.request_id_header] = id
     return made | {"content-type": kind}

@@ -5,35 +5,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+from formatbridge import ir
 from formatbridge.client.connection_errors import is_of_connection
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import Mask
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError, TruncatedStreamError
-from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.jsontext import codec
-from formatbridge.streaming.sse import encode_event
 
 
 class Homecoming:
     """A stream on its way home. One that breaks ends in an error event; nonsense is an error of the HTTP library, which the SDKs know.
 
-    ``repeats_errors``: the stream passes unchanged to the SDK for responses, which raises on an event with a nested ``error`` object only;
-    any other error in it is followed by such an event.
+    ``encode_error_event``: encodes an event on which the SDK raises, which follows an error of the stream; None: the SDK needs none.
     """
 
     def __init__(
         self,
         library: Any,
         converter: StreamConverter,
-        repeats_errors: bool,
+        encode_error_event: Callable[[ir.Error], bytes] | None,
         mask: Mask,
         report: Callable[[Converted], object] | None,
     ) -> None:
         self._library = library
         self._converter = converter
         self._mask = mask
-        self._repeats_errors = repeats_errors
+        self._encode_error_event = encode_error_event
         self._report = report
         self._breaks: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
@@ -109,8 +106,8 @@ class Homecoming:
         if nonsense is not None:
             raise nonsense
         self.tell()
-        if self._repeats_errors and self._converter.error is not None:
-            made += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+        if self._encode_error_event is not None and self._converter.error is not None:
+            made += self._encode_error_event(self._converter.error)
         return self._mask.body(made)
 
     def tell(self) -> None:

@@ -20,6 +20,7 @@ from formatbridge.client.settings import base_url_of, checked_callable, key_of, 
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import hidden
 from formatbridge.errors import ConfigurationError
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options
 
 _ENTRIES = ("handle_request", "handle_async_request")
@@ -30,7 +31,7 @@ def transport(
     base_url: str | None = None,
     api_key: str | Callable[[], str] | None = None,
     *,
-    via: ir.Format | str,
+    via: FormatOrName,
     profile: RelayProfile | str | None = None,
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
@@ -56,7 +57,7 @@ def transport(
     key = key_of(key)
     crossing = Crossing(
         base_url=base_url_of(base_url, chosen),
-        via=formats.load(via).NAME,
+        via=formats.load(via),
         profile=chosen,
         key=key,
         takes_sdk_key=not has_key and key is None,
@@ -96,7 +97,7 @@ class RelayTransport:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"RelayTransport({self._crossing.base_url!r}, via={self._crossing.via!r})"
+        return f"RelayTransport({self._crossing.base_url!r}, via={self._crossing.via.name!r})"
 
     def __enter__(self) -> RelayTransport:
         return self
@@ -178,7 +179,7 @@ class RelayTransport:
             if response is not None:
                 response.close()
             return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._error_event(home), home.mask, self._crossing.report)
 
         def close() -> None:
             response.close()
@@ -192,7 +193,7 @@ class RelayTransport:
             if response is not None:
                 await response.aclose()
             return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+        stream = Homecoming(library, home.converter, self._error_event(home), home.mask, self._crossing.report)
 
         async def close() -> None:
             await response.aclose()
@@ -201,9 +202,10 @@ class RelayTransport:
         converted = stream.convert_async(_after(home.content, chunks))
         return answer_of(library, home.status, home.headers, async_stream_of(library, converted, close))
 
-    def _repeats_errors(self, home: Home) -> bool:
-        """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
-        return home.format == self._crossing.via == "responses"
+    def _error_event(self, home: Home) -> Callable[[ir.Error], bytes] | None:
+        """Return what encodes an event that makes the SDK raise, for a stream that passes unchanged to an SDK that needs one."""
+        sdk = home.format.endpoint.sdk if home.format is self._crossing.via else None
+        return sdk.encode_error_event if sdk is not None else None
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""

@@ -19,27 +19,38 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options, options_of
 
 
 class Bridge:
     """Joins the caller's format to the wire's. It holds no exchange and may be used by many at once."""
 
-    __slots__ = ("_mask", "format", "options", "via")
+    __slots__ = ("_mask", "options", "source_format", "target_format")
 
     def __init__(
-        self, format: ir.Format | str, *, via: ir.Format | str, options: Options | None = None, secrets: Iterable[str] = ()
+        self, format: FormatOrName, *, via: FormatOrName, options: Options | None = None, secrets: Iterable[str] = ()
     ) -> None:
         """Take the two formats. ``secrets``: keys, which are hidden in all errors of the exchanges."""
         mask = Mask(checked_secrets(secrets))
         del secrets
         #: The caller's format.
-        self.format: ir.Format = formats.load(format).NAME
-        #: The format on the wire.
-        self.via: ir.Format = formats.load(via).NAME
+        self.source_format = formats.load(format)
+        #: The endpoint's format.
+        self.target_format = formats.load(via)
         #: What every conversion of an exchange goes by; ``raise_on`` holds for requests and answers, never for errors.
         self.options = options_of(options)
         self._mask = mask
+
+    @property
+    def format(self) -> ir.FormatName:
+        """The name of the caller's format."""
+        return self.source_format.name
+
+    @property
+    def via(self) -> ir.FormatName:
+        """The name of the endpoint's format."""
+        return self.target_format.name
 
     def open(self, request: Any, *, stream: bool | None = None, model: str | None = None, home: Options | None = None) -> Exchange:
         """Convert a request and return the exchange that it begins.
@@ -47,7 +58,9 @@ class Bridge:
         ``home``: what brings the answer home; None: the bridge's options, which the request goes by.
         ``stream`` and ``model`` override the body's; generate_content keeps both in its URL. Raises what ``convert_request`` raises.
         """
-        made = convert_request(request, source=self.format, target=self.via, model=model, stream=stream, options=self.options)
+        made = convert_request(
+            request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
+        )
         exchange = Exchange(made, self.options if home is None else options_of(home))
         exchange._mask = self._mask
         return exchange
@@ -56,24 +69,18 @@ class Bridge:
         """Return the error answer, in the caller's format, to a request that ``open`` raised on.
 
         A request of messages whose ``thread`` the endpoint cannot keep gets the error code upon which Anthropic's SDK sends the whole
-        conversation instead.
+        conversation.
         """
         if not isinstance(error, FormatBridgeError):
             raise TypeError(f"error is {a(error)}, expected an exception of formatbridge")
-        body: Any = self._mask.text(str(error))
-        if self.format == "messages" and isinstance(error, LossyConversionError) and _needs_thread(error):
-            details = {"error_code": "thread_unsupported_request"}
-            body = {"type": "error", "error": {"type": "invalid_request_error", "message": body, "details": details}}
-        return convert_error(body, source=self.format, target=self.format, status=status)
+        message = self._mask.text(str(error))
+        body = self.source_format.encode_rejection(error, message) if isinstance(error, LossyConversionError) else None
+        return convert_error(body or message, source=self.source_format, target=self.source_format, status=status)
 
     def __repr__(self) -> str:
-        if not hasattr(self, "via"):  # a traceback shows a bridge that could not be made, too
+        if not hasattr(self, "target_format"):  # a traceback shows a bridge that could not be made, too
             return "<Bridge, not made>"
         return f"Bridge({self.format!r}, via={self.via!r})"
-
-
-def _needs_thread(error: LossyConversionError) -> bool:
-    return any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
 
 
 class Exchange:
@@ -94,7 +101,9 @@ class Exchange:
         """Convert the wire's whole answer; one that failed, or an error in the place of one, becomes a ``ConvertedError``."""
         request = self.request
         try:
-            made = convert_response(body, source=request.target, target=request.source, request=request, options=self.options)
+            made = convert_response(
+                body, source=request.target_format, target=request.source_format, request=request, options=self.options
+            )
         except FormatBridgeError as error:
             if not self._mask:
                 raise
@@ -107,14 +116,19 @@ class Exchange:
     def stream(self) -> StreamConverter:
         """Return a converter for the wire's stream, a new one at each call."""
         request = self.request
-        ends: dict[str, Any] = {"source": request.target, "target": request.source, "request": request, "options": self.options}
-        return MaskingConverter(self._mask, **ends) if self._mask else StreamConverter(**ends)
+        settings: dict[str, Any] = {
+            "source": request.target_format,
+            "target": request.source_format,
+            "request": request,
+            "options": self.options,
+        }
+        return MaskingConverter(self._mask, **settings) if self._mask else StreamConverter(**settings)
 
     def error(self, status: int, body: Any) -> ConvertedError:
         """Convert the wire's error; losses never raise here, for the error matters more."""
         lenient = replace(self.options, raise_on=None)
         made = self.request
-        converted = convert_error(body, source=made.target, target=made.source, status=status, options=lenient)
+        converted = convert_error(body, source=made.target_format, target=made.source_format, status=status, options=lenient)
         return self._mask.whole(converted) if self._mask else converted
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from formatbridge.convert.bodies import Converted
 from formatbridge.convert.event_validation import MalformedDetails, check_event, object_of, read_event, refusal
 from formatbridge.convert.input import check, repair_answer
 from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.tool_call_ids import CallsApart
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
@@ -55,11 +55,11 @@ async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncI
 class StreamSource:
     """The reading half: bytes to canonical events, which are collected as they pass."""
 
-    def __init__(self, near: Format) -> None:
+    def __init__(self, near: FormatSpec) -> None:
         self.near = near
         self._reader = StreamReader()
-        self._decoder = near.StreamDecoder()
-        self._collector = Collector(near.NAME)
+        self._decoder = near.stream_decoder()
+        self._collector = Collector(near.name, near.choice_path)
         self._listener = Listener(self._collector)
         self._calls = CallsApart()
         self._head = b""
@@ -99,13 +99,13 @@ class StreamSource:
         Anything else, also an answer that is an event, stays as it is.
         """
         try:
-            raw = object_of(event, self.near.NAME)
+            raw = object_of(event, self.near.name)
         except StreamDecodeError:
             return [event]
-        if self.near.is_own_event(raw):
+        if self.near.recognizes_event(raw):
             return [event]
         try:
-            check(raw, self.near.NAME, "response")
+            check(raw, self.near, "response")
         except InvalidPayloadError:
             repaired = repair_answer(raw, self.near, "response")
             if repaired is None:
@@ -162,7 +162,7 @@ class StreamSource:
         if said == DONE:
             self._refrain.forget()
             happened = self._decoder.done()
-            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
+            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.end_of_stream)
             return self.collect(happened)
         self._catch_up()
         return self._decode(event)
@@ -254,7 +254,7 @@ class StreamSource:
         expected = None if has_come else self._decoder.END
         if expected is not None and not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
-            expected += f"; not one event of {self.near.NAME} came{began}"
+            expected += f"; not one event of {self.near.name} came{began}"
         cut = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
             tell_more(cut, f" ({str(cause) or type(cause).__name__})")
@@ -265,7 +265,7 @@ class StreamSource:
         if self._unread is not None:
             self._record.keep_last(self._unread.data)
             event, self._unread = self._unread, None
-            raw = self._check(object_of(event, self.near.NAME), event)
+            raw = self._check(object_of(event, self.near.name), event)
             if raw is not None:
                 self._decoder.recount(raw)
 
@@ -343,22 +343,22 @@ class StreamSource:
             self._halves.join(value)
             made = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
         except codec.NotJsonError as error:
-            raise refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
+            raise refusal(event, self.near.name, [(error.pointer, error.message)]) from None
         self._joined = event, made
         return made
 
     def _refuse_half(self) -> None:
         """Raise where an answer ends whose text ends in half a character."""
         if self._halves.waiting and self._joined:
-            raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
+            raise refusal(self._joined[0], self.near.name, [("", "ends in half a character, and the other half never came")])
 
     def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
-        if self.near.is_own_event(raw):
+        if self.near.recognizes_event(raw):
             return True
         for name in formats.FORMATS:
-            if formats.load(name).is_own_event(raw):
-                raise refusal(event, self.near.NAME, [("", f"is an event of {name}")])
+            if formats.load(name).recognizes_event(raw):
+                raise refusal(event, self.near.name, [("", f"is an event of {name}")])
         return False
 
 

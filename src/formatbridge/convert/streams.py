@@ -24,7 +24,7 @@ from formatbridge.errors import (
     StreamError,
     TruncatedStreamError,
 )
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolsHome
 from formatbridge.ir import events
@@ -57,8 +57,8 @@ class StreamConverter:
     def __init__(
         self,
         *,
-        source: ir.Format | str,
-        target: ir.Format | str,
+        source: FormatOrName,
+        target: FormatOrName,
         request: ConvertedRequest | None = None,
         options: Options | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class StreamConverter:
         if self._passage is None:
             context = request.context if request else None
             self._home = ToolsHome(context)
-            self._encoder = self._far.StreamEncoder(self._options, context)
+            self._encoder = self._far.stream_encoder(self._options, context)
             self._is_plain = not self._home.is_needed and self._options.raise_on is None and self._options.token_key is None
             self._hears = not self._home.is_needed and self._options.raise_on is None
         self._is_finished = False
@@ -153,7 +153,7 @@ class StreamConverter:
         if not hasattr(self, "_source"):  # a traceback shows a converter that could not be made, too
             return "<StreamConverter, not made>"
         state = ", over" if self.is_over else ", finished" if self._is_finished else ""
-        return f"<StreamConverter {self._near.NAME} -> {self._far.NAME}, {self.heard} events{state}>"
+        return f"<StreamConverter {self._near.name} -> {self._far.name}, {self.heard} events{state}>"
 
     def _whole(self, options: Options) -> Converted:
         late = () if self._passage else self._encoder.late()
@@ -253,7 +253,7 @@ def _finished() -> ConfigurationError:
 
 def whole_of(
     source: StreamSource,
-    far: Format,
+    far: FormatSpec,
     request: ConvertedRequest | None,
     options: Options,
     *,
@@ -267,11 +267,11 @@ def whole_of(
     """
     near, answer = source.near, source.answer()
     if near is far and not source.is_closed and (body := source.body()) is not None:  # an end of ours is in none of its events
-        losses = Ledger(body, near.SPELLING)
+        losses = Ledger(body, near.field_paths)
         losses.malformed(source.malformed.put_into(body), "changed")
-        return Converted(body, losses, near.NAME, far.NAME, "response")
-    report = partial(source.malformed.copy().report, near=near) if source.malformed.pointers else None
-    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
+        return Converted(body, losses, near, far, "response")
+    report = partial(source.malformed.copy().report, format=near) if source.malformed.pointers else None
+    losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.field_paths)
     if has_left and near is not far:
         _note_late(answer, far, losses)
         for token in tokens:
@@ -279,24 +279,24 @@ def whole_of(
     context = request.context if request else None
     handed = handed_out(answer, far, losses)
     is_unfinished = not source.is_over or handed is not answer
-    bare, own = without_own_fields(handed) if near is far else (handed, {})
-    made = encode_response_for(bare, far, losses, options, context)
+    bare, own = without_own_fields(handed, near) if near is far else (handed, {})
+    made = encode_response_for(bare, near, far, losses, options, context)
     for pointer, value in own.items():
         put(made.body, pointer, value)
     if is_unfinished:
-        made.body = far.unfinished(made.body)
+        made.body = far.mark_unfinished(made.body)
         losses.withdraw(made.body)
     return made
 
 
-def _note_late(answer: ir.Response, far: Format, losses: Ledger) -> None:
+def _note_late(answer: ir.Response, far: FormatSpec, losses: Ledger) -> None:
     """Note what the source told of its head, of a text or a call, when that had left without it or with another."""
-    for citation in _late_citations(answer) if answer.cited and not far.CITES_LAST else ():
+    for citation in _late_citations(answer) if answer.cited and not far.citations_at_end else ():
         losses.dropped(citation, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, name, told in answer.retold:
-        if isinstance(part, far.STREAMED):
+        if isinstance(part, far.streamed_parts):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
             losses.changed(part, name, told, "late", severity=severity)
 
@@ -315,8 +315,8 @@ def _late_citations(answer: ir.Response) -> Iterator[ir.Citation]:
 def convert_stream(
     chunks: Iterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes]: ...
@@ -326,8 +326,8 @@ def convert_stream(
 def convert_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> AsyncIterator[bytes]: ...
@@ -336,8 +336,8 @@ def convert_stream(
 def convert_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes] | AsyncIterator[bytes]:

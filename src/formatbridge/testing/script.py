@@ -283,5 +283,6 @@ def _spoken(step: Any) -> Answer | Body:
 
 def _body_of_model(model: BaseModel) -> Body:
     """Read a typed model as a body of its own format."""
-    source = fb.convert_response(model, target="messages").source
+    made = fb.convert_response(model, target="messages")
+    source = next(name for name in fb.FORMATS if name == made.source)
     return Body(fb.convert_response(model, target=source).body, source)

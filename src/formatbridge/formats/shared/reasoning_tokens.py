@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from typing import cast
+import re
+from typing import cast, get_args
 
 from formatbridge import ir
 from formatbridge.formats.shared.parts import drop_id
@@ -22,7 +23,10 @@ _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _SEALING = frozenset({"responses", "generate_content"})  # whose tokens are sealed to an item, or bound to a call
-_HOMES = ("chat_completions", "messages", "responses", "generate_content")
+_BUILT_IN = frozenset(get_args(ir.Format))
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_FROM_OUTSIDE = ":"
+"""Precedes the last piece of a tag that names a format from outside: a piece without it is a built-in format or part of the token."""
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call that no Gemini model made: its server then checks no signature. Source: "Thought Signatures", FAQ."""
@@ -38,7 +42,7 @@ def is_placeholder(token: str) -> bool:
 
 
 def decode_token(
-    token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.Format | None = None
+    token: str, home: ir.FormatName, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.FormatName | None = None
 ) -> ir.Signature:
     """Read a token out of a slot of ``home``: a tagged one gets its own home and kind back.
 
@@ -52,8 +56,8 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and pieces[1] in _HOMES and pieces[2].partition(".")[0] in _KINDS:
-            known, said = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
+        if len(pieces) == 4 and _NAME.fullmatch(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
+            known, said = pieces[1], cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, wire = _split_wire(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
             return ir.Signature(home=known, kind=said, token=inner, src=src, item=sealed, found=wire, carried=text)
@@ -61,22 +65,29 @@ def decode_token(
     return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
 
 
-def _split_wire(text: str, home: ir.Format) -> tuple[str, ir.Format | None]:
+def _split_wire(text: str, home: ir.FormatName) -> tuple[str, ir.FormatName | None]:
     """Split a token from the wire on which it was found; its own home stands there where it was found on no other."""
-    inner, _, wire = text.rpartition("|")
-    if wire not in _HOMES:
+    inner, _, last = text.rpartition("|")
+    if not _names_format(last):
         return text, None
-    return inner, cast(ir.Format, wire) if wire != home else None
+    wire = last.removeprefix(_FROM_OUTSIDE)
+    return inner, wire if wire != home else None
 
 
 def _with_wire(text: str, signature: ir.Signature) -> str:
     """Write behind a token on which wire it was found, if that is not its home's, or if the token looks as if it said so."""
-    if signature.found is not None:
-        return f"{text}|{signature.found}"
-    return f"{text}|{signature.home}" if text.rpartition("|")[2] in _HOMES else text
+    if signature.found is None and not _names_format(text.rpartition("|")[2]):
+        return text
+    wire = signature.found or signature.home
+    return f"{text}|{wire}" if wire in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{wire}"
 
 
-def is_at_home(signature: ir.Signature, slot: ir.Format) -> bool:
+def _names_format(piece: str) -> bool:
+    """Return whether the last piece of a tag names a format."""
+    return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE
+
+
+def is_at_home(signature: ir.Signature, slot: ir.FormatName) -> bool:
     """Say whether a token may go into a request of a format: it was minted there, or it was found there."""
     return slot in (signature.home, signature.found)
 
@@ -100,7 +111,7 @@ def carries_call_token(part: ir.Part) -> bool:
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
-def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Format) -> bool:
+def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.FormatName) -> bool:
     """Say whether the id of an item travels in the tag of the token that is sealed to it, in an answer of ``slot``."""
     return signature is not None and signature.item is not None and signature.item == item_id and signature.home != slot
 
@@ -127,7 +138,7 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
     return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
 
 
-def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
+def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None) -> str:
     """Write a token into a slot of ``slot``: as it is where it is at home, else tagged. ``kind`` replaces its own in the tag."""
     if is_at_home(signature, slot) and kind is None:
         return signature.token
@@ -177,7 +188,7 @@ def _seal(key: bytes, kind: str) -> str:
     return hmac.digest(key, kind.encode(), "sha256")[:16].hex()
 
 
-def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> str | None:
+def native_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Ledger) -> str | None:
     """Return a token for a request, which takes only its own; a foreign one is noted."""
     if signature is None:
         return None
@@ -187,12 +198,12 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
     return None
 
 
-def is_carried(signature: ir.Signature, slot: ir.Format, options: Options) -> bool:
+def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -> bool:
     """Say whether an answer keeps a token; one that it does not is reported where the whole answer is written."""
     return options.carry_reasoning or signature.home == slot
 
 
-def drop_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> None:
+def drop_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Ledger) -> None:
     """Note that a token stays behind: the part of a request that it belongs to has no place for one, not even for the target's own."""
     if signature is not None:
         losses.dropped(signature, code="no_counterpart" if is_at_home(signature, slot) else "foreign_signature")

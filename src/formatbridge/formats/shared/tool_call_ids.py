@@ -33,7 +33,7 @@ class CallIds:
         return given
 
 
-def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
+def tell_apart(response: ir.Response, target: ir.FormatName, losses: Ledger) -> ir.Response:
     """Give each call of an answer an id of its own; in its own format it stays as it is."""
     for choice in response.choices if response.format != target else ():
         ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
