@@ -22,10 +22,13 @@ from typing import Any, BinaryIO, NamedTuple
 from pydantic import TypeAdapter
 
 import formatbridge as fb
+from formatbridge import formats
+from formatbridge.cli.format_argument import FORMAT
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.input import check_answer
 from formatbridge.convert.replay import replayed
 from formatbridge.convert.streams import through
+from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.field_paths import ABSENT, resolve
@@ -159,14 +162,15 @@ def _convert(given: argparse.Namespace) -> int:
     return 0
 
 
-def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple[str, str, JsonObject]:
+def _format_and_kind(body: bytes, source: FormatOrName | None, kind: str | None) -> tuple[FormatOrName, str, JsonObject]:
     """Return what a body is, as the arguments say, else as detected; and what is to be told of that."""
     if source is not None and kind is not None:
         return source, kind, {}
     try:
         found = fb.detect_format(body)
     except fb.InvalidPayloadError as error:
-        raise fb.InvalidPayloadError(source or "unknown", kind or "payload", error.problems) from None
+        name = formats.load(source).name if source is not None else "unknown"
+        raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
     format_, kind_ = source or found.format, kind or found.kind
     is_sure = found.confidence >= _UNSURE and kind_ == found.kind
     if format_ is None or kind_ is None or (source is None and not is_sure):
@@ -177,7 +181,7 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
     return format_, kind_, {} if source else {"read_as": read_as}
 
 
-def _converted(body: bytes, source: str, kind: str, given: argparse.Namespace) -> Converted:
+def _converted(body: bytes, source: FormatOrName, kind: str, given: argparse.Namespace) -> Converted:
     options = replace(options_of(given), raise_on=None)  # the report is to be whole before it raises
     if kind == "request":
         return fb.convert_request(body, source=source, target=given.target, model=given.model, stream=given.stream, options=options)
@@ -278,7 +282,7 @@ def _write(out: BinaryIO, made: bytes, is_collecting: bool = False) -> None:
 
 
 def _detect(given: argparse.Namespace) -> int:
-    found = fb.detect_format(_read(given.file))
+    found = fb.detect_format(_read(given.file), formats=(*fb.FORMATS, *given.formats))
     print(json.dumps(asdict(found)))
     return 0 if found.format else 1
 
@@ -302,7 +306,7 @@ def _schema(given: argparse.Namespace) -> int:
 def _matrix(given: argparse.Namespace) -> int:
     from formatbridge.convert.matrix import matrix_table
 
-    print(matrix_table(given.source))
+    print(matrix_table(given.source, (*fb.FORMATS, *given.formats)))
     return 0
 
 
@@ -474,15 +478,19 @@ def options_of(given: argparse.Namespace) -> fb.Options:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="formatbridge", description="Convert payloads between four wire formats.")
+    made = argparse.ArgumentParser(
+        prog="formatbridge",
+        description="Convert payloads between four wire formats.",
+        epilog=f"FORMAT: {', '.join(fb.FORMATS)}, the name of a registered format, or MODULE:ATTRIBUTE of a FormatSpec.",
+    )
     made.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
 
     convert = commands.add_parser("convert", help="convert one body and report what was lost")
     convert.add_argument("file", nargs="?", help="a JSON file; standard input without it")
     convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
-    convert.add_argument("--from", dest="source", choices=fb.FORMATS, help="detected where it is not given")
-    convert.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    convert.add_argument("--from", dest="source", **FORMAT, help="detected where it is not given")
+    convert.add_argument("--to", dest="target", **FORMAT, required=True)
     convert.add_argument("--kind", choices=KINDS, help="detected where it is not given")
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
@@ -492,8 +500,8 @@ def parser() -> argparse.ArgumentParser:
     convert.set_defaults(command="convert")
 
     stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it comes")
-    stream.add_argument("--from", dest="source", choices=fb.FORMATS, required=True)
-    stream.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    stream.add_argument("--from", dest="source", **FORMAT, required=True)
+    stream.add_argument("--to", dest="target", **FORMAT, required=True)
     way = stream.add_mutually_exclusive_group()
     way.add_argument("--collect", action="store_true", help="write the whole answer as one body instead")
     way.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")
@@ -503,6 +511,7 @@ def parser() -> argparse.ArgumentParser:
 
     detect = commands.add_parser("detect", help="tell which format a body is of, and why")
     detect.add_argument("file", nargs="?", help="a JSON file; standard input without it")
+    _add_formats(detect)
     detect.set_defaults(command="detect")
 
     schema = commands.add_parser(
@@ -514,9 +523,17 @@ def parser() -> argparse.ArgumentParser:
     _add_relay_commands(commands)
 
     matrix = commands.add_parser("matrix", help="print what each format can hold of the others")
-    matrix.add_argument("--source", choices=fb.FORMATS, help="only what this format can say")
+    matrix.add_argument("--source", **FORMAT, help="only what this format can say")
+    _add_formats(matrix)
     matrix.set_defaults(command="matrix")
     return made
+
+
+def _add_formats(command: argparse.ArgumentParser) -> None:
+    """Let a command take formats from outside as well."""
+    command.add_argument(
+        "--format", dest="formats", action="append", default=[], **FORMAT, help="one more format, registered or MODULE:ATTRIBUTE"
+    )
 
 
 def _add_relay_commands(commands: Any) -> None:
@@ -529,10 +546,8 @@ def _add_relay_commands(commands: Any) -> None:
     send = commands.add_parser("send", help="send a request to a relay and write the answer")
     send.add_argument("file", nargs="?", help="a JSON file; standard input without it")
     send.add_argument("--base-url", help="the relay; FORMATBRIDGE_BASE_URL where it is not given")
-    send.add_argument(
-        "--from", dest="source", choices=fb.FORMATS, required=True, help="the format of the request and of the answer"
-    )
-    send.add_argument("--via", choices=fb.FORMATS, help="the endpoint's format; the same where it is not given")
+    send.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
+    send.add_argument("--via", **FORMAT, help="the endpoint's format; the same where it is not given")
     send.add_argument("--model", help="in place of the body's")
     send.add_argument("--stream", action="store_true", help="write the visible text as it comes, instead of the body")
     _add_options(send)

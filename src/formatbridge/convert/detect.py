@@ -45,18 +45,18 @@ def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> De
     if isinstance(body, BaseModel):
         return _detect_model(body)
     value = _read(body)
-    found: dict[tuple[ir.FormatName, Kind], list[DetectionRule]] = {}
+    matched: dict[tuple[ir.FormatName, Kind], list[DetectionRule]] = {}
     for spec in map(load, formats):
         for rule in spec.detection:
             if any(_matches(item, rule) for item in _values(value, rule.path.split("/"))):
-                found.setdefault((spec.name, rule.kind), []).append(rule)
-    if not found:
+                matched.setdefault((spec.name, rule.kind), []).append(rule)
+    if not matched:
         return Detection(None, None, 0.0, ())
-    scores = {key: sum(rule.weight for rule in rules) for key, rules in found.items()}
+    scores = {key: sum(rule.weight for rule in rules) for key, rules in matched.items()}
     best, *others = sorted(scores, key=lambda key: (-scores[key], _KINDS.index(key[1])))
     rival = max((scores[key] for key in others), default=0)
     confidence = round((scores[best] - rival) / scores[best] * min(1.0, scores[best] / 10), 3)
-    return Detection(*best, confidence, tuple(map(_reason, sorted(found[best], key=lambda rule: -rule.weight))))
+    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.weight))))
 
 
 def _matches(item: Any, rule: DetectionRule) -> bool:

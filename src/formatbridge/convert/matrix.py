@@ -1,4 +1,4 @@
-"""What each format can hold of what the others say, found by asking the encoders themselves.
+"""What each format has a place for, by running the encoders.
 
 Every row is a small canonical request or answer with one thing in it; what an encoder notes about it is the cell. So the table cannot
 drift from the code.

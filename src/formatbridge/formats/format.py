@@ -15,6 +15,7 @@ from formatbridge.jsontext.pointers import Path
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.streaming.sse import encode_event
 
 Kind = Literal["request", "response", "error", "models"]
 
@@ -210,6 +211,12 @@ def _no_failure(body: JsonObject) -> None:
     del body
 
 
+def _holds_error(event: JsonObject, name: str) -> bool:
+    """Return whether an event has a field ``error``, whatever its name."""
+    del name
+    return bool(event.get("error"))
+
+
 def _no_rejection(error: LossyConversionError, message: str) -> None:
     """Return None: no SDK of the format reads more than the message."""
     del error, message
@@ -219,7 +226,7 @@ def _no_rejection(error: LossyConversionError, message: str) -> None:
 class FormatSpec:
     """One wire format: its facts, and a decoder and an encoder for each kind of document.
 
-    Decoders take bodies that the format's own wire model has accepted, with keys in the vendor's spelling. Encoders return a body, and note
+    Decoders take bodies that the wire model of the format has accepted, with the vendor's keys. Encoders return a body, and note
     in the ledger what the body cannot hold. Two specs are equal only if they are the same object.
     """
 
@@ -249,7 +256,7 @@ class FormatSpec:
     billing_header: str | None = None
     """How a text begins that a client adds to the system prompt for billing; ``Options(strip_billing_header=True)`` removes it."""
     encode_rejection: Callable[[LossyConversionError, str], JsonObject | None] = _no_rejection
-    """Encode the error, with its message, for a request that was refused for its losses; None: the message alone says enough."""
+    """Encode the error, with its message, for a request that was refused for its losses; None: the message alone is enough."""
 
     decode_response: Callable[[JsonObject], ir.Response]
     """Decode a whole answer."""
@@ -280,9 +287,9 @@ class FormatSpec:
     """Return the path in the whole answer for a path in an event; the mapping holds the lengths of lists that earlier events gave."""
     recognizes_event: Callable[[JsonObject], bool]
     """Whether an event has a field or type that the events of no other format have."""
-    recognizes_error: Callable[[JsonObject, str], bool]
+    recognizes_error: Callable[[JsonObject, str], bool] = _holds_error
     """Whether the official SDK recognizes an event, with its name, as an error."""
-    frame_event: Callable[[bytes, str | None], bytes]
+    frame_event: Callable[[bytes, str | None], bytes] = encode_event
     """Write the data of one event as a server-sent event, with its name where the format names events."""
     names_events: bool = False
     """Whether events have names, which repeat their ``type``."""

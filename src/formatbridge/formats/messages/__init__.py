@@ -1,4 +1,4 @@
-"""messages: turns made of blocks, a system prompt of its own, a required limit, and reasoning that is signed.
+"""messages: turns of blocks, a separate system prompt, a required limit, and reasoning that is signed.
 
 Sources: the relay's specification, "POST /v1/messages"; the official SDK's types of 2026-11, stable and beta; recorded traffic. Two
 dated dialects are read alike: that of 2023-06-01 has sampling parameters, the newer one has none.
