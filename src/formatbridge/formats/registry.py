@@ -20,8 +20,6 @@ ENTRY_POINTS = "formatbridge.formats"
 
 def load(format: FormatOrName) -> FormatSpec:
     """Return a format by its name, or as it is; raise ``UnknownFormatError`` on any other."""
-    if type(format) is FormatSpec:
-        return format
     try:
         return _load(format)
     except TypeError:  # a value that is no name and cannot be looked up
@@ -30,7 +28,10 @@ def load(format: FormatOrName) -> FormatSpec:
 
 def load_both(source: FormatOrName, target: FormatOrName) -> tuple[FormatSpec, FormatSpec]:
     """Return the formats of a conversion, as ``load`` does."""
-    return load(source), load(target)
+    try:
+        return _load(source), _load(target)
+    except TypeError:
+        return load(source), load(target)
 
 
 def check_name(name: object) -> None:
@@ -40,7 +41,9 @@ def check_name(name: object) -> None:
 
 
 @cache
-def _load(name: str) -> FormatSpec:
+def _load(name: FormatOrName) -> FormatSpec:
+    if isinstance(name, FormatSpec):
+        return name
     if name in FORMATS:
         spec: FormatSpec = getattr(import_module(f"formatbridge.formats.{name}"), name.upper())
         return spec
