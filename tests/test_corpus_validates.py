@@ -2,17 +2,16 @@
 
 import functools
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator
 
 import formatbridge as fb
 from formatbridge import FORMATS
 from formatbridge.errors import FormatBridgeError, TruncatedStreamError
-from formatbridge.validation import validators
+from formatbridge.validation.validators import dict_validator
 from tests import corpus
 
 MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
@@ -113,7 +112,7 @@ def _convert(entry: corpus.Entry, body: Any, target: str) -> fb.Converted:
 
 
 def _refusals(model: type[BaseModel], entry: corpus.Entry, body: Any) -> Iterator[str]:
-    for reader, validate in (("model", model.model_validate), ("checker", _checker(model).validate_python)):
+    for reader, validate in (("model", model.model_validate), ("validator", _validator(model))):
         try:
             validate(body)
         except ValidationError as error:
@@ -129,5 +128,5 @@ def _model(format_name: str, kind: str) -> type[BaseModel]:
 
 
 @functools.cache
-def _checker(model: type[BaseModel]) -> SchemaValidator:
-    return validators.checker(model)
+def _validator(model: type[BaseModel]) -> Callable[[Any], Any]:
+    return dict_validator(model)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.bridge import Bridge, Exchange
     from formatbridge.convert.collect import collect_stream, iter_events
     from formatbridge.convert.detect import Detection, detect_format
+    from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
     from formatbridge.errors import (
@@ -131,6 +132,7 @@ __all__ = [
     "convert_stream",
     "detect_format",
     "iter_events",
+    "preload",
     "replay_response",
     "transport",
 ]
@@ -199,6 +201,7 @@ _HOMES = {
     "convert_stream": "convert.streams",
     "detect_format": "convert.detect",
     "iter_events": "convert.collect",
+    "preload": "convert.preload",
     "replay_response": "convert.replay",
     "transport": "client.transport",
 }

@@ -21,7 +21,7 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.sse import PINGS, ServerSentEvent
 from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import faults, repair
-from formatbridge.validation.validators import reader
+from formatbridge.validation.validators import dict_validator
 
 _SHOWN = 3
 _NOTHING: Mapping[Path, JsonValue] = {}
@@ -39,7 +39,7 @@ def event_type(format: FormatSpec) -> Any:
 @cache
 def event_reader(format: FormatSpec) -> Callable[[Any], Any]:
     """Return what validates a format's events by their wire model."""
-    return reader(event_type(format)).read
+    return dict_validator(event_type(format))
 
 
 def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:

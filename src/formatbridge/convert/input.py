@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
@@ -21,32 +22,39 @@ from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import Repair, repair
 
 if TYPE_CHECKING:
-    from formatbridge.validation.validators import Reader
     from formatbridge.validation.wire_base import Wire
 
 TEXT = (bytes, bytearray, str)
 """What JSON text may be."""
 
-_MODELS: dict[Kind, str] = {"request": "Request", "response": "Response", "error": "Error", "models": "ModelList"}
+_MODELS: dict[Kind, tuple[str, str]] = {
+    "request": ("request", "Request"),
+    "response": ("response", "Response"),
+    "error": ("error", "Error"),
+    "models": ("models", "ModelList"),
+}
+"""Kind of document to the module of a package of wire models, and the model that describe it."""
 
-KINDS: dict[str, Kind] = {name: kind for kind, name in _MODELS.items()}
+KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
 
 
 @cache
 def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document."""
-    from importlib import import_module
-
-    return cast("type[BaseModel]", getattr(import_module(formats.load(format).wire_module), _MODELS[kind]))
+    wire = import_module(formats.load(format).wire_module)
+    module, model = _MODELS[kind]
+    if hasattr(wire, "__path__"):  # a package, of which only one module is needed
+        wire = import_module(f"{wire.__name__}.{module}")
+    return cast("type[BaseModel]", getattr(wire, model))
 
 
 @cache
-def _reader(format: FormatSpec, kind: Kind) -> Reader:
-    from formatbridge.validation.validators import reader
+def validator_of(format: FormatOrName, kind: Kind) -> Callable[[Any], Any]:
+    """Return the function that validates one kind of document, built at its first use."""
+    from formatbridge.validation.validators import dict_validator
 
-    model = cast("type[Wire]", wire_model(format, kind))
-    return reader(model, model.USUAL)
+    return dict_validator(wire_model(format, kind))
 
 
 def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
@@ -94,12 +102,8 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
 def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
     format = formats.load(format)
-    return _read(_reader(format, kind).read, raw, format, kind)
-
-
-def _read(read: Callable[[Any], Any], raw: JsonObject, format: FormatSpec, kind: Kind) -> JsonObject:
     try:
-        return read(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return validator_of(format, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
         raise InvalidPayloadError(format.name, kind, problems_of(wire_model(format, kind), raw)) from None
 
@@ -112,10 +116,9 @@ def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Jso
 
 def _checked(losses: Ledger, format: FormatSpec, kind: Kind) -> JsonObject:
     """Validate the body of a ledger and return it as ``check`` returns it."""
-    reader = _reader(format, kind)
     raw: JsonObject = losses.body
     try:
-        checked = raw if reader.is_sound(raw) else _read(reader.in_full, raw, format, kind)
+        checked = check(raw, format, kind)
     except InvalidPayloadError:
         if losses.text is not None:  # an infinity is the more severe fault, and explains others
             _refuse_infinity(losses, format.name, kind)

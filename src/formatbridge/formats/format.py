@@ -233,7 +233,10 @@ class FormatSpec:
     name: str
     """The name of the format: lower-case letters, digits and underscores. It is part of the tags of carried reasoning tokens."""
     wire_module: str
-    """The module with the wire models ``Request``, ``Response``, ``StreamEvent``, ``Error`` and ``ModelList``; imported at first use."""
+    """The module with the wire models ``Request``, ``Response``, ``StreamEvent``, ``Error`` and ``ModelList``; imported at first use.
+
+    A package has them in its modules ``request``, ``response``, ``error`` and ``models``, and ``StreamEvent`` in itself.
+    """
     field_paths: Spelling
     """Where the report finds canonical fields in a body."""
     endpoint: Endpoint

@@ -6,9 +6,11 @@ on the model, and a union member nobody has heard of becomes ``Unknown``. They a
 
 from __future__ import annotations
 
+import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -58,12 +60,6 @@ class Wire(BaseModel):
     """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion.
 
     A field whose name on the wire is no Python name is set by either.
-    """
-
-    USUAL: ClassVar[frozenset[str]] = frozenset()
-    """Fields, on the wire, beside which most whole bodies have no others, or most objects directly in them; such bodies are checked faster.
-
-    Empty: not said.
     """
 
     ESSENTIAL: ClassVar[tuple[str, ...]] = ()
@@ -118,17 +114,13 @@ class Open:
 
     ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
     annotations. An object without the key counts as the value that ``having`` names for the first other key it has, or else as
-    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name. ``is_named``: nearly
-    all have the key, where some may count as another value without it; so those without it are read with a second look.
+    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
     """
 
-    def __init__(
-        self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({}), is_named: bool = False
-    ) -> None:
+    def __init__(self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({})) -> None:
         self.key = key
         self.absent = absent
         self.having = having
-        self.is_named = is_named or absent is None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices: dict[str, CoreSchema] = {}
@@ -136,8 +128,7 @@ class Open:
             schema = handler.generate_schema(member)
             for value in ("?",) if member is Unknown else _literals(member, self.key):
                 choices[value] = schema
-        metadata = {"key": self.key} if self.is_named else {}
-        return core_schema.tagged_union_schema(choices, _discriminator(self, choices), metadata=metadata)
+        return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
         """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
@@ -167,33 +158,6 @@ class Open:
         return {"anyOf": [has_key, {"properties": {key: {"type": "null"} for key in (self.key, *lacked)}}]}
 
 
-Glance = Callable[[Any, Callable[[Any], Any]], Any]
-"""Looks at a value: takes it, or hands it to what validates it in full."""
-
-
-class Plain:
-    """Marks values of which many can be told to be sound at a glance; those the checker takes without a second look.
-
-    ``glance`` is given a value and what validates it in full, and returns what to take: at a glance only what the model accepts, and only
-    what means the same. It is for objects that may have dozens of fields and mostly have two: looking for each of the others costs
-    more than looking at those that are there. ``sound``: which values ``reader`` may leave as they are: those that are valid, those that
-    the glance takes (where the order of keys counts, which the checker does not keep), or none, for the glance writes them anew.
-    """
-
-    def __init__(self, glance: Glance, *, sound: Literal["valid", "plain", "none"] = "valid") -> None:
-        self.glance = glance
-        self.sound = sound
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_wrap_validator_function(
-            in_full, handler(source), metadata={"glance": self.glance, "sound": self.sound}
-        )
-
-
-def in_full(value: Any, validate: Callable[[Any], Any]) -> Any:
-    return validate(value)
-
-
 def _literals(member: type[BaseModel], key: str) -> list[str]:
     annotation = member.model_fields[key].annotation
     arms = typing.get_args(annotation) if typing.get_origin(annotation) is not Literal else (annotation,)
@@ -220,3 +184,22 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
 
     tag.__name__ = key  # the validator's errors name the function: this makes them name the key
     return tag
+
+
+def lazy_names(package: str, modules: Sequence[str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose public names are in its modules (PEP 562).
+
+    A name is looked up in the modules in their order, each of which is imported when it is first needed: a service that converts requests
+    does not build the models of answers.
+    """
+
+    def getattr_(name: str) -> Any:
+        if not name.startswith("_"):
+            for module in modules:
+                found = getattr(import_module(f"{package}.{module}"), name, None)
+                if found is not None:
+                    setattr(sys.modules[package], name, found)
+                    return found
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return getattr_

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.plain import is_json_schema
 from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -35,8 +34,6 @@ _Pending = list[tuple[Any, JsonObject]]
 
 def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
     """Read a schema as JSON Schema; the flag says that it was read to its end."""
-    if is_json_schema(schema):
-        return schema, True
     root: JsonObject = {}
     pending: _Pending = [(schema, root)]
     read = 0

@@ -1,122 +1,143 @@
 """The JSON of the chat completions format, one class per object, fields as on the wire."""
 
-from formatbridge.formats.chat_completions.wire.content import (
-    Annotation,
-    Audio,
-    AudioPart,
-    Content,
-    FileAnnotation,
-    FilePart,
-    FileSource,
-    ImagePart,
-    ImageUrl,
-    InputAudio,
-    Part,
-    PromptCacheBreakpoint,
-    RefusalPart,
-    TextPart,
-    ThinkingPart,
-    UrlCitation,
-    UrlCitationAnnotation,
-    VideoPart,
-    VideoUrl,
-)
-from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail, Misalignment, Steer
-from formatbridge.formats.chat_completions.wire.message import (
-    Answer,
-    AssistantMessage,
-    DeveloperMessage,
-    FunctionMessage,
-    Message,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-    Utterance,
-)
-from formatbridge.formats.chat_completions.wire.models import Model, ModelList
-from formatbridge.formats.chat_completions.wire.moderation import (
-    Moderation,
-    ModerationError,
-    ModerationOutcome,
-    ModerationResult,
-    ModerationResults,
-)
-from formatbridge.formats.chat_completions.wire.reasoning import (
-    ExtraContent,
-    ReasoningDetail,
-    ReasoningEncrypted,
-    ReasoningEntry,
-    ReasoningSummary,
-    ReasoningText,
-    RedactedThinking,
-    SignedThinking,
-    ThinkingBlock,
-    Thought,
-)
-from formatbridge.formats.chat_completions.wire.request import (
-    ApproximateLocation,
-    AudioOptions,
-    JsonObjectFormat,
-    JsonSchema,
-    JsonSchemaFormat,
-    ModerationOptions,
-    ModerationPolicy,
-    ModerationRule,
-    Prediction,
-    PromptCacheOptions,
-    ReasoningOptions,
-    Request,
-    ResponseFormat,
-    StreamOptions,
-    TextFormat,
-    ThinkingOptions,
-    UserLocation,
-    VoiceId,
-    WebSearchOptions,
-)
-from formatbridge.formats.chat_completions.wire.response import (
-    Choice,
-    CompletionTokensDetails,
-    Envelope,
-    Logprobs,
-    Outcome,
-    PromptTokensDetails,
-    Response,
-    TokenLogprob,
-    TopLogprob,
-    Usage,
-)
-from formatbridge.formats.chat_completions.wire.stream import (
-    Chunk,
-    ChunkChoice,
-    CustomCallDelta,
-    Delta,
-    FunctionCallDelta,
-    StreamEvent,
-    ToolCallDelta,
-)
-from formatbridge.formats.chat_completions.wire.tools import (
-    AllowedTools,
-    AllowedToolsChoice,
-    Custom,
-    CustomCall,
-    CustomChoice,
-    CustomTool,
-    CustomToolCall,
-    Function,
-    FunctionCall,
-    FunctionChoice,
-    FunctionTool,
-    FunctionToolCall,
-    Grammar,
-    GrammarInput,
-    TextInput,
-    Tool,
-    ToolCall,
-    ToolChoice,
-    ToolName,
-)
-from formatbridge.validation.wire_base import Unknown
+from typing import TYPE_CHECKING
+
+from formatbridge.validation.wire_base import lazy_names
+
+if TYPE_CHECKING:
+    from formatbridge.formats.chat_completions.wire.content import (
+        Annotation,
+        Audio,
+        AudioPart,
+        Content,
+        FileAnnotation,
+        FilePart,
+        FileSource,
+        ImagePart,
+        ImageUrl,
+        InputAudio,
+        Part,
+        PromptCacheBreakpoint,
+        RefusalPart,
+        TextPart,
+        ThinkingPart,
+        UrlCitation,
+        UrlCitationAnnotation,
+        VideoPart,
+        VideoUrl,
+    )
+    from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail, Misalignment, Steer
+    from formatbridge.formats.chat_completions.wire.message import (
+        Answer,
+        AssistantMessage,
+        DeveloperMessage,
+        FunctionMessage,
+        Message,
+        SystemMessage,
+        ToolMessage,
+        UserMessage,
+        Utterance,
+    )
+    from formatbridge.formats.chat_completions.wire.models import Model, ModelList
+    from formatbridge.formats.chat_completions.wire.moderation import (
+        Moderation,
+        ModerationError,
+        ModerationOutcome,
+        ModerationResult,
+        ModerationResults,
+    )
+    from formatbridge.formats.chat_completions.wire.reasoning import (
+        ExtraContent,
+        ReasoningDetail,
+        ReasoningEncrypted,
+        ReasoningEntry,
+        ReasoningSummary,
+        ReasoningText,
+        RedactedThinking,
+        SignedThinking,
+        ThinkingBlock,
+        Thought,
+    )
+    from formatbridge.formats.chat_completions.wire.request import (
+        ApproximateLocation,
+        AudioOptions,
+        JsonObjectFormat,
+        JsonSchema,
+        JsonSchemaFormat,
+        ModerationOptions,
+        ModerationPolicy,
+        ModerationRule,
+        Prediction,
+        PromptCacheOptions,
+        ReasoningOptions,
+        Request,
+        ResponseFormat,
+        StreamOptions,
+        TextFormat,
+        ThinkingOptions,
+        UserLocation,
+        VoiceId,
+        WebSearchOptions,
+    )
+    from formatbridge.formats.chat_completions.wire.response import (
+        Choice,
+        CompletionTokensDetails,
+        Envelope,
+        Logprobs,
+        Outcome,
+        PromptTokensDetails,
+        Response,
+        TokenLogprob,
+        TopLogprob,
+        Usage,
+    )
+    from formatbridge.formats.chat_completions.wire.stream import (
+        Chunk,
+        ChunkChoice,
+        CustomCallDelta,
+        Delta,
+        FunctionCallDelta,
+        StreamEvent,
+        ToolCallDelta,
+    )
+    from formatbridge.formats.chat_completions.wire.tools import (
+        AllowedTools,
+        AllowedToolsChoice,
+        Custom,
+        CustomCall,
+        CustomChoice,
+        CustomTool,
+        CustomToolCall,
+        Function,
+        FunctionCall,
+        FunctionChoice,
+        FunctionTool,
+        FunctionToolCall,
+        Grammar,
+        GrammarInput,
+        TextInput,
+        Tool,
+        ToolCall,
+        ToolChoice,
+        ToolName,
+    )
+    from formatbridge.validation.wire_base import Unknown
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        (
+            "request",
+            "response",
+            "stream",
+            "error",
+            "models",
+            "content",
+            "message",
+            "moderation",
+            "reasoning",
+            "tools",
+        ),
+    )
 
 __all__ = [
     "AllowedTools",
@@ -225,3 +246,8 @@ __all__ = [
     "VoiceId",
     "WebSearchOptions",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return __all__

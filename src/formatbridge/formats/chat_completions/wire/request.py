@@ -132,7 +132,7 @@ class JsonSchemaFormat(JsonSchema):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return core_schema.no_info_before_validator_function(_with_schema, schema, metadata={"checks": True})
+        return core_schema.no_info_before_validator_function(_with_schema, schema)
 
 
 class JsonObjectFormat(Wire):
@@ -234,10 +234,6 @@ class Request(Wire):
     """
 
     model_config = AT_ONCE
-    USUAL = frozenset({
-        "messages", "model", "stream", "stream_options", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "tools",
-        "tool_choice", "parallel_tool_calls", "reasoning_effort", "response_format", "n", "seed", "service_tier",
-    })  # fmt: skip
 
     messages: list[Message]
     model: str | None = None

@@ -138,7 +138,7 @@ class Choice(Outcome):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return core_schema.no_info_before_validator_function(_whole, schema, metadata={"checks": True})
+        return core_schema.no_info_before_validator_function(_whole, schema)
 
     message: Answer | None = None
     """None where a filter withheld it."""
@@ -170,10 +170,6 @@ class Response(Envelope):
     """
 
     model_config = AT_ONCE
-
-    USUAL = frozenset({
-        "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
-    })  # fmt: skip
 
     ESSENTIAL = ("choices/*/message",)
 

@@ -1,155 +1,181 @@
 """The JSON of this format: one class per object, in the vendor's spelling."""
 
-from formatbridge.formats.generate_content.wire._proto import Double, Int64, Proto, Repeated, Word
-from formatbridge.formats.generate_content.wire.content import (
-    Blob,
-    CodeExecutionResult,
-    Content,
-    ExecutableCode,
-    FileData,
-    FunctionCall,
-    FunctionResponse,
-    FunctionResponsePart,
-    Part,
-    PartialArg,
-    ToolCall,
-    ToolResponse,
-)
-from formatbridge.formats.generate_content.wire.error import Error, ErrorDetail, Status
-from formatbridge.formats.generate_content.wire.generation import (
-    AudioFormat,
-    AutoRouting,
-    GenerationConfig,
-    ImageConfig,
-    ImageFormat,
-    ImageOutputOptions,
-    ManualRouting,
-    ModelSelectionConfig,
-    Penalty,
-    ResponseFormat,
-    RoutingConfig,
-    TextFormat,
-    ThinkingConfig,
-    VideoFormat,
-)
-from formatbridge.formats.generate_content.wire.grounding import (
-    AuthorAttribution,
-    Citation,
-    CitationMetadata,
-    CustomMetadata,
-    Date,
-    GroundingChunk,
-    GroundingMetadata,
-    GroundingSupport,
-    ImageChunk,
-    MapsChunk,
-    PageSpan,
-    PlaceAnswerSources,
-    RagChunk,
-    RetrievalMetadata,
-    RetrievedContext,
-    ReviewSnippet,
-    Route,
-    SearchEntryPoint,
-    Segment,
-    SourceFlaggingUri,
-    StringList,
-    WebChunk,
-)
-from formatbridge.formats.generate_content.wire.hosted_tools import (
-    CodeExecution,
-    ComputerUse,
-    DynamicRetrievalConfig,
-    FileSearch,
-    ImageSearch,
-    Interval,
-    Maps,
-    MapsGroundingTypes,
-    MapsPlaces,
-    MapsRouting,
-    McpServer,
-    PartnerSearch,
-    RetentionSearch,
-    Search,
-    SearchRetrieval,
-    SearchTypes,
-    StreamableHttpTransport,
-    UrlContext,
-    WebSearch,
-    WebSearchFilter,
-)
-from formatbridge.formats.generate_content.wire.media import (
-    AudioMetadata,
-    DocumentMetadata,
-    MediaResolution,
-    SpeechMetadata,
-    SpokenWord,
-    SpreadsheetMetadata,
-    Transcription,
-    VideoMetadata,
-)
-from formatbridge.formats.generate_content.wire.models import Checkpoint, DeployedModel, Model, ModelList
-from formatbridge.formats.generate_content.wire.request import ModelArmorConfig, OutputConfig, Request, SafetySetting
-from formatbridge.formats.generate_content.wire.response import (
-    Candidate,
-    LogprobsCandidate,
-    LogprobsResult,
-    ModalityTokenCount,
-    ModelStatus,
-    PromptFeedback,
-    Response,
-    SafetyRating,
-    TopCandidates,
-    UrlContextMetadata,
-    UrlMetadata,
-    Usage,
-)
-from formatbridge.formats.generate_content.wire.retrieval import (
-    ApiAuth,
-    ApiKeyConfig,
-    AuthConfig,
-    BasicAuthConfig,
-    DataStoreSearch,
-    DataStoreSpec,
-    ElasticSearchParams,
-    ExternalApi,
-    HybridSearch,
-    OauthConfig,
-    OidcConfig,
-    RagFilter,
-    RagRanking,
-    RagResource,
-    RagRetrievalConfig,
-    RagStore,
-    Ranker,
-    Retrieval,
-    SecretKey,
-    ServiceAccountConfig,
-    SimpleSearchParams,
-)
-from formatbridge.formats.generate_content.wire.schema import Schema
-from formatbridge.formats.generate_content.wire.speech import (
-    AudioTranscriptionConfig,
-    LanguageAuto,
-    LanguageHints,
-    MultiSpeakerVoiceConfig,
-    PrebuiltVoiceConfig,
-    ReplicatedVoiceConfig,
-    SpeakerVoiceConfig,
-    SpeechConfig,
-    TranslationConfig,
-    VoiceConfig,
-    VoiceConsentSignature,
-)
-from formatbridge.formats.generate_content.wire.stream import StreamEvent
-from formatbridge.formats.generate_content.wire.tools import (
-    FunctionCallingConfig,
-    FunctionDeclaration,
-    LatLng,
-    RetrievalConfig,
-    Tool,
-    ToolConfig,
-)
+from typing import TYPE_CHECKING
+
+from formatbridge.validation.wire_base import lazy_names
+
+if TYPE_CHECKING:
+    from formatbridge.formats.generate_content.wire._proto import Double, Int64, Proto, Repeated, Word
+    from formatbridge.formats.generate_content.wire.content import (
+        Blob,
+        CodeExecutionResult,
+        Content,
+        ExecutableCode,
+        FileData,
+        FunctionCall,
+        FunctionResponse,
+        FunctionResponsePart,
+        Part,
+        PartialArg,
+        ToolCall,
+        ToolResponse,
+    )
+    from formatbridge.formats.generate_content.wire.error import Error, ErrorDetail, Status
+    from formatbridge.formats.generate_content.wire.generation import (
+        AudioFormat,
+        AutoRouting,
+        GenerationConfig,
+        ImageConfig,
+        ImageFormat,
+        ImageOutputOptions,
+        ManualRouting,
+        ModelSelectionConfig,
+        Penalty,
+        ResponseFormat,
+        RoutingConfig,
+        TextFormat,
+        ThinkingConfig,
+        VideoFormat,
+    )
+    from formatbridge.formats.generate_content.wire.grounding import (
+        AuthorAttribution,
+        Citation,
+        CitationMetadata,
+        CustomMetadata,
+        Date,
+        GroundingChunk,
+        GroundingMetadata,
+        GroundingSupport,
+        ImageChunk,
+        MapsChunk,
+        PageSpan,
+        PlaceAnswerSources,
+        RagChunk,
+        RetrievalMetadata,
+        RetrievedContext,
+        ReviewSnippet,
+        Route,
+        SearchEntryPoint,
+        Segment,
+        SourceFlaggingUri,
+        StringList,
+        WebChunk,
+    )
+    from formatbridge.formats.generate_content.wire.hosted_tools import (
+        CodeExecution,
+        ComputerUse,
+        DynamicRetrievalConfig,
+        FileSearch,
+        ImageSearch,
+        Interval,
+        Maps,
+        MapsGroundingTypes,
+        MapsPlaces,
+        MapsRouting,
+        McpServer,
+        PartnerSearch,
+        RetentionSearch,
+        Search,
+        SearchRetrieval,
+        SearchTypes,
+        StreamableHttpTransport,
+        UrlContext,
+        WebSearch,
+        WebSearchFilter,
+    )
+    from formatbridge.formats.generate_content.wire.media import (
+        AudioMetadata,
+        DocumentMetadata,
+        MediaResolution,
+        SpeechMetadata,
+        SpokenWord,
+        SpreadsheetMetadata,
+        Transcription,
+        VideoMetadata,
+    )
+    from formatbridge.formats.generate_content.wire.models import Checkpoint, DeployedModel, Model, ModelList
+    from formatbridge.formats.generate_content.wire.request import ModelArmorConfig, OutputConfig, Request, SafetySetting
+    from formatbridge.formats.generate_content.wire.response import (
+        Candidate,
+        LogprobsCandidate,
+        LogprobsResult,
+        ModalityTokenCount,
+        ModelStatus,
+        PromptFeedback,
+        Response,
+        SafetyRating,
+        TopCandidates,
+        UrlContextMetadata,
+        UrlMetadata,
+        Usage,
+    )
+    from formatbridge.formats.generate_content.wire.retrieval import (
+        ApiAuth,
+        ApiKeyConfig,
+        AuthConfig,
+        BasicAuthConfig,
+        DataStoreSearch,
+        DataStoreSpec,
+        ElasticSearchParams,
+        ExternalApi,
+        HybridSearch,
+        OauthConfig,
+        OidcConfig,
+        RagFilter,
+        RagRanking,
+        RagResource,
+        RagRetrievalConfig,
+        RagStore,
+        Ranker,
+        Retrieval,
+        SecretKey,
+        ServiceAccountConfig,
+        SimpleSearchParams,
+    )
+    from formatbridge.formats.generate_content.wire.schema import Schema
+    from formatbridge.formats.generate_content.wire.speech import (
+        AudioTranscriptionConfig,
+        LanguageAuto,
+        LanguageHints,
+        MultiSpeakerVoiceConfig,
+        PrebuiltVoiceConfig,
+        ReplicatedVoiceConfig,
+        SpeakerVoiceConfig,
+        SpeechConfig,
+        TranslationConfig,
+        VoiceConfig,
+        VoiceConsentSignature,
+    )
+    from formatbridge.formats.generate_content.wire.stream import StreamEvent
+    from formatbridge.formats.generate_content.wire.tools import (
+        FunctionCallingConfig,
+        FunctionDeclaration,
+        LatLng,
+        RetrievalConfig,
+        Tool,
+        ToolConfig,
+    )
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        (
+            "request",
+            "response",
+            "stream",
+            "error",
+            "models",
+            "_proto",
+            "content",
+            "generation",
+            "grounding",
+            "hosted_tools",
+            "media",
+            "retrieval",
+            "schema",
+            "speech",
+            "tools",
+        ),
+    )
 
 __all__ = [
     "ApiAuth",
@@ -297,3 +323,8 @@ __all__ = [
     "WebSearchFilter",
     "Word",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return __all__

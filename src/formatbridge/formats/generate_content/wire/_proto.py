@@ -26,7 +26,7 @@ class _OneOrMore:
     """Takes one object for a list of it, and says both shapes in JSON Schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_as_list, handler(source), metadata={"mends": True})
+        return core_schema.no_info_before_validator_function(_as_list, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         several = handler(schema)

@@ -1,8 +1,7 @@
 """Turns and their parts, the same in requests and responses."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from formatbridge.formats.generate_content.plain import plain_content
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.media import (
     AudioMetadata,
@@ -13,7 +12,7 @@ from formatbridge.formats.generate_content.wire.media import (
     Transcription,
     VideoMetadata,
 )
-from formatbridge.validation.wire_base import Number, Plain
+from formatbridge.validation.wire_base import Number
 
 
 class Blob(Proto):
@@ -202,7 +201,3 @@ class Content(Proto):
     role: str | None = None
     """``user``, ``model``, of old ``function``; None counts as user. Open here, though the server refuses others; in a
     system instruction it does not matter."""
-
-
-Turn = Annotated[Content, Plain(plain_content)]
-"""A turn in its place; most are plain."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, Field
 
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
-from formatbridge.formats.generate_content.wire.schema import RootSchema
+from formatbridge.formats.generate_content.wire.schema import Schema
 from formatbridge.formats.generate_content.wire.speech import (
     AudioTranscriptionConfig,
     SpeechConfig,
@@ -185,11 +185,6 @@ class GenerationConfig(Proto):
     Source: specification, POST generateContent; official SDK types, 2026-11.
     """
 
-    USUAL = frozenset({
-        "temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "stopSequences", "seed", "responseMimeType", "responseSchema",
-        "responseJsonSchema", "responseModalities", "thinkingConfig", "presencePenalty", "frequencyPenalty",
-    })  # fmt: skip
-
     modelConfig: ModelSelectionConfig | None = Field(
         default=None,
         validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config"),
@@ -212,7 +207,7 @@ class GenerationConfig(Proto):
     """text/plain (the default), application/json or text/x.enum."""
     responseModalities: list[Word] | None = None
     """TEXT, IMAGE, AUDIO, VIDEO."""
-    responseSchema: RootSchema | None = None
+    responseSchema: Schema | None = None
     """Needs ``responseMimeType``; excludes ``responseJsonSchema``."""
     routingConfig: RoutingConfig | None = None
     seed: Int | None = None

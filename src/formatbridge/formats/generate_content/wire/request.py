@@ -1,7 +1,7 @@
 """The request body. The model and whether to stream stand in the address."""
 
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
-from formatbridge.formats.generate_content.wire.content import Turn
+from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.generation import GenerationConfig
 from formatbridge.formats.generate_content.wire.tools import Tool, ToolConfig
 from formatbridge.validation.wire_base import AT_ONCE
@@ -49,16 +49,13 @@ class Request(Proto):
     """
 
     model_config = AT_ONCE
-    USUAL = frozenset({
-        "contents", "systemInstruction", "generationConfig", "model", "stream", "safetySettings",
-    })  # fmt: skip
 
     model: str | None = None
     """Not part of the vendor's body; accepted, as people put it here."""
     stream: bool | None = None
     """Not part of the vendor's body; accepted, as people put it here."""
-    contents: Repeated[Turn]
-    systemInstruction: Turn | None = None
+    contents: Repeated[Content]
+    systemInstruction: Content | None = None
     """Text parts; the role does not matter."""
     tools: Repeated[Tool] | None = None
     toolConfig: ToolConfig | None = None

@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_snake
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
-from formatbridge.formats.generate_content.wire.content import Turn
+from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
 from formatbridge.validation.wire_base import Count, Int
 
@@ -88,7 +88,7 @@ class Candidate(Proto):
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    content: Turn | None = None
+    content: Content | None = None
     citationMetadata: CitationMetadata | None = None
     finishMessage: str | None = None
     """Words about the finish reason; comes with STOP, too."""
@@ -213,8 +213,6 @@ class Response(Piece):
 
     ESSENTIAL = ("candidates/*/content",)
 
-    USUAL = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
-
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_telling, handler(source), metadata={"checks": True})
+        return core_schema.no_info_before_validator_function(_telling, handler(source))

@@ -1,10 +1,9 @@
 """The vendor's own schema dialect, a part of OpenAPI 3."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from formatbridge.formats.generate_content.plain import plain_schema
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
-from formatbridge.validation.wire_base import Number, Plain
+from formatbridge.validation.wire_base import Number
 
 
 class Schema(Proto):
@@ -45,7 +44,3 @@ class Schema(Proto):
     type: Word | list[str] | None = None
     """STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT or NULL, in any case; a list is JSON Schema's and the server
     refuses it."""
-
-
-RootSchema = Annotated[Schema, Plain(plain_schema, sound="plain")]
-"""A schema that is no part of another."""

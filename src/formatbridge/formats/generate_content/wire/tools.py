@@ -1,8 +1,7 @@
 """What the model may call: declared functions, the server's own tools, and how to choose among them."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from formatbridge.formats.generate_content.plain import plain_function
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.hosted_tools import (
     CodeExecution,
@@ -18,8 +17,8 @@ from formatbridge.formats.generate_content.wire.hosted_tools import (
     WebSearchFilter,
 )
 from formatbridge.formats.generate_content.wire.retrieval import Retrieval
-from formatbridge.formats.generate_content.wire.schema import RootSchema
-from formatbridge.validation.wire_base import Number, Plain
+from formatbridge.formats.generate_content.wire.schema import Schema
+from formatbridge.validation.wire_base import Number
 
 
 class FunctionDeclaration(Proto):
@@ -32,10 +31,10 @@ class FunctionDeclaration(Proto):
     description: str | None = None
     name: str
     """A letter or underscore, then letters, digits and ``_.:-``; up to 128 characters."""
-    parameters: RootSchema | None = None
+    parameters: Schema | None = None
     """None: the function takes no arguments."""
     parametersJsonSchema: dict[str, Any] | bool | None = None
-    response: RootSchema | None = None
+    response: Schema | None = None
     responseJsonSchema: dict[str, Any] | bool | None = None
     behavior: Word | None = None
     """BLOCKING or NON_BLOCKING; for live sessions."""
@@ -54,7 +53,7 @@ class Tool(Proto):
     googleMaps: Maps | None = None
     codeExecution: CodeExecution | None = None
     enterpriseWebSearch: WebSearchFilter | None = None
-    functionDeclarations: Repeated[Annotated[FunctionDeclaration, Plain(plain_function, sound="none")]] | None = None
+    functionDeclarations: Repeated[FunctionDeclaration] | None = None
     googleSearchRetrieval: SearchRetrieval | None = None
     parallelAiSearch: RetentionSearch | None = None
     urlContext: UrlContext | None = None

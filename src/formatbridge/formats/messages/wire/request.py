@@ -222,10 +222,6 @@ class Request(Wire):
     """
 
     model_config = AT_ONCE
-    USUAL = frozenset({
-        "messages", "model", "max_tokens", "stream", "system", "temperature", "top_p", "stop_sequences", "tools", "tool_choice", "thinking",
-        "metadata", "output_config", "top_k",
-    })  # fmt: skip
 
     max_tokens: Count | None = None
     """Tokens of the answer, reasoning included. 0 fills the cache and generates nothing. The vendor requires it, relays

@@ -178,10 +178,6 @@ class Response(Wire):
 
     model_config = AT_ONCE
 
-    USUAL = frozenset({
-        "id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage",
-    })  # fmt: skip
-
     ESSENTIAL = ("content",)
 
     id: str | None = None

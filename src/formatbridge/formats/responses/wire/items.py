@@ -306,5 +306,5 @@ _TOLD_BY = {"role": "message", "content": "message", "id": "item_reference"}
 Item = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
 """An entry of ``input``; those of ``output`` differ in which members the vendor allows, not in their shape."""
 
-OutputItem = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY, is_named=True)]
+OutputItem = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
 """An entry of ``output``, where nearly all have a type."""

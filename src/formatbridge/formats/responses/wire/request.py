@@ -31,10 +31,6 @@ class Request(Wire):
     """
 
     model_config = AT_ONCE
-    USUAL = frozenset({
-        "input", "model", "instructions", "stream", "temperature", "top_p", "max_output_tokens", "tools", "tool_choice",
-        "parallel_tool_calls", "reasoning", "text", "store", "include", "service_tier", "previous_response_id", "truncation",
-    })  # fmt: skip
 
     access_programs: AccessPrograms | None = None
     background: bool | None = None

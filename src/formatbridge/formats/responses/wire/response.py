@@ -191,12 +191,6 @@ class Response(Snapshot):
 
     model_config = AT_ONCE
 
-    USUAL = frozenset({
-        "id", "object", "created_at", "status", "error", "incomplete_details", "instructions", "max_output_tokens", "metadata",
-        "model", "output", "parallel_tool_calls", "previous_response_id", "reasoning", "service_tier", "store", "temperature", "text",
-        "tool_choice", "tools", "top_p", "truncation", "usage", "user",
-    })  # fmt: skip
-
     ESSENTIAL = ("output",)
 
     id: str

@@ -1,0 +1,33 @@
+"""``preload``: pay the cost of the first conversion when a service starts. A module of its own, for it uses bodies and events alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from formatbridge.arguments import found
+from formatbridge.convert.event_validation import event_reader
+from formatbridge.convert.input import KINDS, validator_of
+from formatbridge.errors import ConfigurationError
+from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.registry import FORMATS, load
+
+
+def preload(formats: Iterable[FormatOrName] | None = None) -> None:
+    """Load formats and build their validators ahead of the first conversion.
+
+    ``formats``: those that the process will use, for example ``("messages", "responses")``; None: all built-in formats, which takes about
+    0.7 seconds of CPU time. Without this call the first conversion of each kind takes up to 0.25 seconds. A second call costs nothing.
+    Raises ``UnknownFormatError`` on a name that is no format.
+    """
+    for format in _specs(formats):
+        for kind in KINDS.values():
+            validator_of(format, kind)
+        event_reader(format)
+
+
+def _specs(chosen: Iterable[FormatOrName] | None) -> list[FormatSpec]:
+    if chosen is None:
+        return [load(name) for name in FORMATS]
+    if isinstance(chosen, str | bytes) or not isinstance(chosen, Iterable):
+        raise ConfigurationError(f"formats is {found(chosen)}, expected names of formats in a tuple, list or set")
+    return [load(format) for format in chosen]
