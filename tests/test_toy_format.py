@@ -144,6 +144,7 @@ def serve(request: httpx.Request) -> httpx.Response:
         is_here = request.url.path == "/lines/models"
         return httpx.Response(200 if is_here else 404, json=BODIES["models"] if is_here else {"error": "no such path"})
     assert request.url.path == "/lines"
+    assert request.headers["x-lines-key"] == "sk-lines"
     if json.loads(request.content).get("stream"):
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream_of(ANSWER))
     return httpx.Response(200, json=ANSWER)

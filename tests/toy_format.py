@@ -619,7 +619,7 @@ LINES = FormatSpec(
     name=NAME,
     wire_module=__name__,
     field_paths=_FIELD_PATHS,
-    endpoint=Endpoint(path="/lines", models=ModelListing(path="/lines/models", keys=("available",))),
+    endpoint=Endpoint(path="/lines", key_header="x-lines-key", models=ModelListing(path="/lines/models", keys=("available",))),
     detection=(
         DetectionRule("request", 10, "lines/*/by"),
         DetectionRule("response", 10, "lines/*/by"),

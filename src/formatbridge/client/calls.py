@@ -20,7 +20,7 @@ from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequ
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.errors import is_error_body, plain_message
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
@@ -123,8 +123,8 @@ def build_call(
         target_format=made.target_format,
         model=made.model,
         stream=streams,
-        secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
-        key_headers=_key_headers(profile, made.target),
+        secrets=_secrets(profile, made.target_format, key, {**passed, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, made.target_format),
     )
 
 
@@ -188,7 +188,7 @@ def _public(*layers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
-def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
+def _secrets(profile: RelayProfile, endpoint: FormatOrName, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
     """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
     made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
     if key is not None and not made.keys() & _key_headers(profile, endpoint):
@@ -197,11 +197,16 @@ def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Ma
     return made
 
 
-def _key_header(profile: RelayProfile, endpoint: str) -> str:
-    return profile.auth.get(endpoint, "authorization").lower()
+def _key_header(profile: RelayProfile, endpoint: FormatOrName) -> str:
+    """Return the header that takes the key: as the profile says, else as a format from outside says."""
+    name, usual = endpoint, "authorization"
+    if isinstance(endpoint, FormatSpec):
+        name = endpoint.name
+        usual = usual if name in formats.FORMATS else endpoint.endpoint.key_header
+    return profile.auth.get(str(name), usual).lower()
 
 
-def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
+def _key_headers(profile: RelayProfile, endpoint: FormatOrName) -> Set[str]:
     return {_key_header(profile, endpoint), *KEY_HEADERS}
 
 
