@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
 from formatbridge import ir
-from formatbridge.formats.format import Context, DetectionRule, Endpoint, FormatSpec, ModelListing, ToolRules
+from formatbridge.formats.format import Context, DetectionRule, Endpoint, EndReason, FormatSpec, ModelListing, ToolRules
 from formatbridge.formats.shared.errors import WORDINGS, classify, kept_status
 from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_carried, native_token
 from formatbridge.formats.shared.settings import encode_flat_settings
@@ -425,15 +425,17 @@ class StreamDecoder:
     """Decodes one stream: ``begin``, then ``add`` for each piece of a line, then ``end``."""
 
     END = "an event named end"
-    tells_more = False
+    NEVER_REPEATED: frozenset[str] = frozenset()
+    has_unknown_fields = False
 
     def __init__(self) -> None:
         self.is_complete = False
         self.start: events.Start | None = events.Start(None, None)
         self._open: int | None = None  # the line that goes on
 
-    def feed(self, raw: JsonObject) -> list[events.Event]:
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
         """Take one event and return what it adds."""
+        del count  # events that repeat leave no other state
         if raw.get("error"):
             self.is_complete = True
             return [*self._begun(), events.Failed(decode_error(raw, status=None))]
@@ -472,27 +474,9 @@ class StreamDecoder:
         result += [events.UsageTold(usage)] if usage else []
         return [*result, events.End()]
 
-    def grow(self, text: str) -> None:
-        """Take the last event again, with another text: nothing of it is kept."""
-
-    def recount(self, raw: JsonObject) -> None:
-        """Take the usage of an event: only the last one has any."""
-
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer apart from its lines: nothing before its end."""
-        return []
-
-    def untold(self) -> list[events.Event]:
-        """Return what is pending: nothing waits here."""
-        return []
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, which this format does not have."""
-        return []
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes."""
-        return []
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return what is pending: the start, where no event came that shows how the answer begins."""
+        return [] if reason == "done" or self.start is None else [self.start]
 
 
 class StreamEncoder:
@@ -566,8 +550,8 @@ class StreamEncoder:
         is_over, self._is_over = self._is_over, True
         return b"" if is_over else _frame(encode_error(error, nowhere())[1])
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens that came too late: a seal may come at any time while its line is open."""
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens that no event can bring any more: a seal may come at any time while its line is open."""
         return []
 
 
