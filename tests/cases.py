@@ -101,8 +101,8 @@ def _event(item: dict[str, Any]) -> bytes:
 
 def _collected(stream: bytes, format: str) -> Any:
     """Return the answer that a stream adds up to, with the payload of an error event beside it."""
-    reader, decoder = StreamReader(), formats.load(format).StreamDecoder()
-    collector, error = Collector(formats.load(format).NAME), None
+    reader, decoder = StreamReader(), formats.load(format).stream_decoder()
+    collector, error = Collector(formats.load(format).name), None
     for event in [*reader.feed(stream), *reader.finish()]:
         raw = {} if event.data == DONE else json.loads(event.data)
         error = raw.get("error") or error

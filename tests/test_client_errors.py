@@ -774,5 +774,5 @@ def test_the_client_and_the_converter_name_one_kind(sample: Sample) -> None:
     error = raised(client_of(always(sample.status, sample.body), retry=0))
 
     format = formats.load(sample.format)
-    body, _, _ = read_error_body(sample.body, format.NAME, [])
+    body, _, _ = read_error_body(sample.body, format.name, [])
     assert error.kind == format.decode_error(body, status=sample.status).kind

@@ -46,7 +46,7 @@ def text_of(body: dict[str, Any] | None, format: str) -> str:
     """Return the visible text of an answer, as ``Reply.text`` does."""
     if body is None:
         return ""
-    choices = formats.load(format).decode_response(check(body, formats.load(format).NAME, "response")).choices[:1]
+    choices = formats.load(format).decode_response(check(body, formats.load(format).name, "response")).choices[:1]
     return "".join(part.text for choice in choices for part in choice.parts if isinstance(part, ir.Text))
 
 

@@ -192,8 +192,9 @@ def test_the_template_changes_no_stream(source: str, is_own: bool, monkeypatch: 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their deltas have been emitted, so what the decoder emits for the joined event is not used: it must be the same text."""
-    decoder, emitted = load(source).StreamDecoder, []
-    feed = decoder.feed  # type: ignore[attr-defined]
+    decoder: Any = load(source).stream_decoder
+    emitted: list[Any] = []
+    feed = decoder.feed
 
     def recorded(self: Any, raw: dict[str, Any], count: int = 0) -> Any:
         happened = feed(self, raw, count or 1)

@@ -17,7 +17,10 @@ from formatbridge import (
     ir,
     iter_events,
 )
-from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.chat_completions.field_paths import SPELLING
+from formatbridge.formats.chat_completions.response import decode_response, encode_response
+from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
+from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.ir import events
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger

@@ -97,7 +97,7 @@ def test_two_calls_at_one_index_do_not_fold() -> None:
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
 
-    result = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=format.NAME)
+    result = fb.collect_stream((b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks), source=format.name)
 
     assert format.fold_stream(chunks) is None
     assert [call["id"] for call in result.body["choices"][0]["message"]["tool_calls"]] == ["a", "b"]

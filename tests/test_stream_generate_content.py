@@ -12,7 +12,9 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.generate_content.response import decode_response, encode_response
+from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
+from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.ir import events
 from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.report.ledger import FieldPaths, Ledger

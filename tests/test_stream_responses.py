@@ -13,7 +13,9 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.responses.response import decode_response, encode_response
+from formatbridge.formats.responses.stream_decoder import StreamDecoder
+from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps

@@ -69,7 +69,7 @@ def _kept(data: bytes) -> dict[str, Any]:
 
 
 def _tokens(body: dict[str, Any], target: str) -> dict[str, str]:
-    parts = formats.load(target).decode_response(check(body, formats.load(target).NAME, "response")).choices[0].parts
+    parts = formats.load(target).decode_response(check(body, formats.load(target).name, "response")).choices[0].parts
     return {part.signature.token: part.text for part in parts if isinstance(part, ir.Reasoning | ir.Text) and part.signature}
 
 
@@ -85,7 +85,7 @@ def test_a_token_comes_home_with_the_text_that_it_signs_or_is_reported(target: s
         for event in told:
             if isinstance(event, events.Delta) and event.index in texts:
                 texts[event.index] += event.text
-        encoder = formats.load(target).StreamEncoder(DEFAULT_OPTIONS, None)
+        encoder = formats.load(target).stream_encoder(DEFAULT_OPTIONS, None)
 
         data = b"".join([encoder.feed(event) for event in told])
 

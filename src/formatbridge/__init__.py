@@ -61,7 +61,8 @@ if TYPE_CHECKING:
         UnexpectedResponseError,
         UnknownFormatError,
     )
-    from formatbridge.formats import FORMATS
+    from formatbridge.formats.format import FormatSpec
+    from formatbridge.formats.registry import FORMATS
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
@@ -92,6 +93,7 @@ __all__ = [
     "Exchange",
     "Format",
     "FormatBridgeError",
+    "FormatSpec",
     "InternalServerError",
     "InvalidPayloadError",
     "Limits",
@@ -160,6 +162,7 @@ _HOMES = {
     "Exchange": "convert.bridge",
     "Format": "ir",
     "FormatBridgeError": "errors",
+    "FormatSpec": "formats.format",
     "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
     "Limits": "client.settings",

@@ -272,7 +272,7 @@ class APIStatusError(APIError):
         """The class of error, which all formats share."""
         self._rewrite = rewrite
 
-    def as_format(self, format: ir.Format | str) -> tuple[int, dict[str, Any]]:
+    def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
         """Return the error in any format, for a gateway: HTTP status and body."""
         if self._rewrite is None:
             raise ConfigurationError("the error was not raised by a client, expected one that was")

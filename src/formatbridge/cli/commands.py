@@ -19,6 +19,7 @@ from formatbridge.cli.report import Report, print_error
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replayed
 from formatbridge.convert.streams import through
+from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.field_paths import ABSENT, resolve
@@ -38,7 +39,7 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     if report.facts and report.form != "json":
         print_error("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(report.facts["read_as"]))
     converted = _converted(body, source, kind, arguments)
-    if isinstance(converted, ConvertedRequest) and formats.load(converted.target).IN_URL:
+    if isinstance(converted, ConvertedRequest) and converted.target_format.url_fields:
         report.facts["path"] = converted.path
     if isinstance(converted, ConvertedError):
         report.facts["status"] = converted.status
@@ -52,14 +53,15 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     return 0
 
 
-def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple[str, str, JsonObject]:
+def _format_and_kind(body: bytes, source: FormatOrName | None, kind: str | None) -> tuple[FormatOrName, str, JsonObject]:
     """Return the format and the kind of a body, from the arguments or else detected, and the facts to report about a detection."""
     if source is not None and kind is not None:
         return source, kind, {}
     try:
         detected = fb.detect_format(body)
     except fb.InvalidPayloadError as error:
-        raise fb.InvalidPayloadError(source or "unknown", kind or "payload", error.problems) from None
+        name = formats.load(source).name if source is not None else "unknown"
+        raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
     format_, kind_ = source or detected.format, kind or detected.kind
     is_sure = detected.confidence >= _LEAST_CONFIDENCE and kind_ == detected.kind
     if format_ is None or kind_ is None or (source is None and not is_sure):
@@ -70,7 +72,7 @@ def _format_and_kind(body: bytes, source: str | None, kind: str | None) -> tuple
     return format_, kind_, {} if source else {"read_as": read_as}
 
 
-def _converted(body: bytes, source: str, kind: str, arguments: argparse.Namespace) -> Converted:
+def _converted(body: bytes, source: FormatOrName, kind: str, arguments: argparse.Namespace) -> Converted:
     options = replace(options_of(arguments), raise_on=None)  # the report is complete before an error is raised
     target = arguments.target
     if kind == "request":
@@ -168,7 +170,7 @@ def _models(arguments: argparse.Namespace, _report: Report) -> int:
 
 
 def _detect(arguments: argparse.Namespace, _report: Report) -> int:
-    detected = fb.detect_format(read_file(arguments.file))
+    detected = fb.detect_format(read_file(arguments.file), formats=(*fb.FORMATS, *arguments.formats))
     print(json.dumps(asdict(detected)))
     return 0 if detected.format else 1
 
@@ -192,7 +194,7 @@ def _schema(arguments: argparse.Namespace, _report: Report) -> int:
 def _matrix(arguments: argparse.Namespace, _report: Report) -> int:
     from formatbridge.convert.matrix import matrix_table
 
-    print(matrix_table(arguments.source))
+    print(matrix_table(arguments.source, (*fb.FORMATS, *arguments.formats)))
     return 0
 
 
@@ -220,7 +222,7 @@ def read_file(name: str | None) -> bytes:
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise fb.ConfigurationError("standard input is closed, expected an open one")
+        raise fb.ConfigurationError("standard input is closed, expected something to read")
     return sys.stdin.buffer
 
 

@@ -16,7 +16,6 @@ from contextlib import suppress
 from io import StringIO, TextIOWrapper
 
 import formatbridge as fb
-from formatbridge import formats
 from formatbridge.cli.commands import COMMANDS
 from formatbridge.cli.parser import parser
 from formatbridge.cli.report import Part, Report
@@ -87,7 +86,8 @@ def _error_facts(error: fb.FormatBridgeError) -> JsonObject:
 
 def _has_parts(partial: Converted) -> bool:
     """Return whether any part of an answer arrived; an empty answer has no report."""
-    answer = formats.load(partial.target).decode_response(check_answer(partial.body, formats.load(partial.target)))
+    format = partial.target_format
+    answer = format.decode_response(check_answer(partial.body, format))
     return any(choice.parts for choice in answer.choices)
 
 

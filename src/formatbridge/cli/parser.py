@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import formatbridge as fb
+from formatbridge.cli.format_argument import FORMAT
 
 KINDS = ("request", "response", "error", "models")
 
@@ -94,15 +95,19 @@ def options_of(arguments: argparse.Namespace) -> fb.Options:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    root = argparse.ArgumentParser(prog="formatbridge", description="Convert payloads between four wire formats.")
+    root = argparse.ArgumentParser(
+        prog="formatbridge",
+        description="Convert payloads between four wire formats.",
+        epilog=f"FORMAT: {', '.join(fb.FORMATS)}, the name of a registered format, or MODULE:ATTRIBUTE of a FormatSpec.",
+    )
     root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
     convert = commands.add_parser("convert", help="convert one body and report what was lost")
     convert.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
     convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
-    convert.add_argument("--from", dest="source", choices=fb.FORMATS, help="the default is to detect it")
-    convert.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
+    convert.add_argument("--to", dest="target", **FORMAT, required=True)
     convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
@@ -112,8 +117,8 @@ def parser() -> argparse.ArgumentParser:
     convert.set_defaults(command="convert")
 
     stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it arrives")
-    stream.add_argument("--from", dest="source", choices=fb.FORMATS, required=True)
-    stream.add_argument("--to", dest="target", choices=fb.FORMATS, required=True)
+    stream.add_argument("--from", dest="source", **FORMAT, required=True)
+    stream.add_argument("--to", dest="target", **FORMAT, required=True)
     mode = stream.add_mutually_exclusive_group()
     mode.add_argument("--collect", action="store_true", help="write the answer as one body instead")
     mode.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")
@@ -123,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
 
     detect = commands.add_parser("detect", help="detect the format of a body, and print the reasons")
     detect.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    _add_formats(detect)
     detect.set_defaults(command="detect")
 
     schema = commands.add_parser(
@@ -134,9 +140,17 @@ def parser() -> argparse.ArgumentParser:
     _add_relay_commands(commands)
 
     matrix = commands.add_parser("matrix", help="print which fields of other formats each format can hold")
-    matrix.add_argument("--source", choices=fb.FORMATS, help="only fields of this format")
+    matrix.add_argument("--source", **FORMAT, help="only fields of this format")
+    _add_formats(matrix)
     matrix.set_defaults(command="matrix")
     return root
+
+
+def _add_formats(command: argparse.ArgumentParser) -> None:
+    """Add the option for formats from outside."""
+    command.add_argument(
+        "--format", dest="formats", action="append", default=[], **FORMAT, help="one more format, registered or MODULE:ATTRIBUTE"
+    )
 
 
 def _add_relay_commands(commands: Any) -> None:
@@ -149,10 +163,8 @@ def _add_relay_commands(commands: Any) -> None:
     send = commands.add_parser("send", help="send a request to a relay and write the answer")
     send.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
     send.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
-    send.add_argument(
-        "--from", dest="source", choices=fb.FORMATS, required=True, help="the format of the request and of the answer"
-    )
-    send.add_argument("--via", choices=fb.FORMATS, help="the endpoint's format; the default is the format of the request")
+    send.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
+    send.add_argument("--via", **FORMAT, help="the endpoint's format; the default is the format of the request")
     send.add_argument("--model", help="replaces the model of the body")
     send.add_argument("--stream", action="store_true", help="write the visible text as it arrives, instead of the body")
     _add_options(send)

@@ -55,6 +55,7 @@ from formatbridge.convert.bridge import Bridge, Exchange
 from formatbridge.convert.input import model_of
 from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.losses import Addition, Loss
@@ -165,8 +166,8 @@ class BaseClient:
     def prepare(
         self,
         request: Any,
-        format: ir.Format | str | None = None,
-        via: ir.Format | str | None = None,
+        format: FormatOrName | None = None,
+        via: FormatOrName | None = None,
         stream: bool = False,
         *,
         model: str | None = None,
@@ -175,10 +176,12 @@ class BaseClient:
         planned = self._plan_call(request, format, via, model, stream=stream)
         return prepared(planned.call, planned.exchange)
 
-    def _plan_call(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> PlannedCall:
+    def _plan_call(
+        self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
+    ) -> PlannedCall:
         """Convert a request and build its HTTP call."""
-        source = _format_of(request, format)
-        bridge = Bridge(source, via=via if via is not None else source, options=self._options)
+        source_format = _format_of(request, format)
+        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
         is_plain_only = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not is_plain_only
         answer_options = options_for_answer(self._options, self._clock.time())
@@ -290,14 +293,14 @@ def _log_call(call: Call) -> None:
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
-def _format_of(request: Any, format: str | None) -> ir.Format:
+def _format_of(request: Any, format: FormatOrName | None) -> FormatSpec:
     """Return the caller's format: that of a typed model, or the named one. It is never detected."""
     format_and_kind = model_of(request)
     if format is None:
         if format_and_kind is None:
             raise ConfigurationError("format is missing; it is optional only for a typed model")
-        return format_and_kind[0]
-    return formats.load(format).NAME
+        return formats.load(format_and_kind[0])
+    return formats.load(format)
 
 
 def _page_after(page: ir.ModelList) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Generator, Mapping, Set
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import MappingProxyType
@@ -13,7 +13,6 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import formats, ir
 from formatbridge._version import __version__
 from formatbridge.client import errors
-from formatbridge.client.beta_headers import with_betas
 from formatbridge.client.profile import RelayProfile, origin_of
 from formatbridge.client.secrets import Headers, is_sensitive, masked_headers
 from formatbridge.client.settings import Limits
@@ -21,10 +20,10 @@ from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequ
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.errors import error_text, is_error_body
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.pointers import to_snake
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.losses import Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.streaming.sse import without_comments
@@ -35,16 +34,14 @@ KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
 WHITESPACE = b"\xef\xbb\xbf \t\r\n"
 MAX_LEADING_BYTES = 64 * 1024
 """``WHITESPACE`` may precede a body. So many bytes, comments of a stream excluded, are read to recognise the body."""
-_LIST_KEYS = frozenset(
-    name for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for name in (key, to_snake(key))
-)
-"""Keys of a page of models in generate_content, in camel case and snake case."""
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request; the values of secret headers are in ``secrets``. ``format``, ``via`` and ``model`` are for the log.
+    """One HTTP request; the values of secret headers are in ``secrets``.
+
+    ``source_format``: the caller's; ``target_format``: the endpoint's. ``model``: for the log.
 
     ``key_headers``: headers that may contain a key; only one of them is sent.
     """
@@ -53,8 +50,8 @@ class Call:
     url: str
     headers: Headers
     body: bytes
-    format: ir.Format
-    via: ir.Format
+    source_format: FormatSpec
+    target_format: FormatSpec
     model: str = ""
     stream: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
@@ -114,22 +111,23 @@ def build_call(
 ) -> Call:
     """Build the HTTP call for an exchange. ``sdk_headers``: headers of an SDK's request; all other headers have precedence."""
     request = exchange.request
-    streams = request.stream
-    url = _url(base_url, profile.path(request.target, model=request.model, stream=streams))
+    streams, target_format = request.stream, request.target_format
+    url = _url(base_url, profile.path(target_format, model=request.model, stream=streams))
     defaults = {"content-type": "application/json", **_accepted(streams)}
-    version = _versions(profile, request.target, exchange.options.messages_version)
+    version = _versions(profile, target_format, exchange.options.messages_version)
+    add_headers = target_format.endpoint.add_headers
     public = _public_headers(defaults, sdk_headers, version, profile.headers, headers)
     return Call(
         method="POST",
         url=url,
-        headers=Headers(with_betas(public, request.body) if request.target == "messages" else public),
-        body=codec.dumps(_wire_body(request.body, request.target)),
-        format=request.source,
-        via=request.target,
+        headers=Headers(add_headers(public, request.body) if add_headers else public),
+        body=codec.dumps(_wire_body(request.body, target_format)),
+        source_format=request.source_format,
+        target_format=target_format,
         model=request.model,
         stream=streams,
-        secrets=_secret_headers(profile, request.target, key, {**sdk_headers, **profile.headers, **headers}),
-        key_headers=_key_headers(profile, request.target),
+        secrets=_secret_headers(profile, target_format, key, {**sdk_headers, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, target_format),
     )
 
 
@@ -141,9 +139,9 @@ def _url(base_url: str, path: str) -> str:
     return url
 
 
-def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
+def _wire_body(body: JsonObject, target_format: FormatSpec) -> JsonObject:
     """Return the body to send, without the fields that the URL contains."""
-    in_url = formats.load(target).IN_URL
+    in_url = target_format.url_fields
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
 
@@ -152,23 +150,23 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    location: tuple[str, ir.Format],
+    location: tuple[str, FormatSpec],
     page: str = "",
     sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
     """Build the call for a page of the list of models. ``location``: its path and format; ``page``: a query such as ``?pageToken=x``."""
-    path, target = location
+    path, target_format = location
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
         headers=Headers(
             _public_headers(
-                _accepted(False), sdk_headers, _versions(profile, target, profile.messages_version), profile.headers, headers
+                _accepted(False), sdk_headers, _versions(profile, target_format, profile.messages_version), profile.headers, headers
             )
         ),
         body=b"",
-        format=target,
-        via=target,
+        source_format=target_format,
+        target_format=target_format,
         secrets=_secret_headers(profile, "models", key, {**sdk_headers, **profile.headers, **headers}),
         key_headers=_key_headers(profile, "models"),
     )
@@ -183,8 +181,10 @@ def _accepted(streams: bool) -> dict[str, str]:
     }
 
 
-def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[str, str]:
-    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
+def _versions(profile: RelayProfile, target_format: FormatSpec, version: str) -> dict[str, str]:
+    """Return the headers that name the version, for an endpoint whose format has one."""
+    has_version = target_format.endpoint.version_header is not None
+    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if has_version else {}
 
 
 def _public_headers(*layers: Mapping[str, str]) -> dict[str, str]:
@@ -193,7 +193,9 @@ def _public_headers(*layers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
-def _secret_headers(profile: RelayProfile, endpoint: str, key: Secret | None, headers: Mapping[str, str]) -> dict[str, Secret]:
+def _secret_headers(
+    profile: RelayProfile, endpoint: FormatOrName, key: Secret | None, headers: Mapping[str, str]
+) -> dict[str, Secret]:
     """Return the secret headers. An explicit key header has precedence over the key; only one key is sent."""
     secrets = {name.lower(): Secret(value) for name, value in headers.items() if is_sensitive(name)}
     if key is not None and not secrets.keys() & _key_headers(profile, endpoint):
@@ -202,11 +204,16 @@ def _secret_headers(profile: RelayProfile, endpoint: str, key: Secret | None, he
     return secrets
 
 
-def _key_header(profile: RelayProfile, endpoint: str) -> str:
-    return profile.auth.get(endpoint, "authorization").lower()
+def _key_header(profile: RelayProfile, endpoint: FormatOrName) -> str:
+    """Return the header that takes the key: as the profile says, else as a format from outside says."""
+    name, usual = endpoint, "authorization"
+    if isinstance(endpoint, FormatSpec):
+        name = endpoint.name
+        usual = usual if name in formats.FORMATS else endpoint.endpoint.key_header
+    return profile.auth.get(str(name), usual).lower()
 
 
-def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
+def _key_headers(profile: RelayProfile, endpoint: FormatOrName) -> Set[str]:
     return {_key_header(profile, endpoint), *KEY_HEADERS}
 
 
@@ -215,7 +222,8 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
     secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
     request = exchange.request
     headers = masked_headers(call.headers) | secrets
-    return Prepared(call.method, call.url, headers, _wire_body(request.body, request.target), request.losses, request.additions)
+    body = _wire_body(request.body, request.target_format)
+    return Prepared(call.method, call.url, headers, body, request.losses, request.additions)
 
 
 def report_replay(converted: ConvertedRequest) -> None:
@@ -328,7 +336,7 @@ def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, name
 
 def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
     """Raise ``UnexpectedResponseError`` if the endpoint's answer has the status of a failure."""
-    failure = formats.load(call.via).failure_of(native)
+    failure = call.target_format.failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
         raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.received_at)
@@ -352,38 +360,39 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
     from formatbridge.convert.input import check_answer
 
     try:
-        spec = formats.load(list_format(native, call))
+        spec = list_format(native, call)
         return spec.decode_models(check_answer(native, spec, "models"))
     except InvalidPayloadError as error:
         raise invalid_models(error, head, native, call, names) from None
 
 
-def list_format(native: JsonObject, call: Call) -> ir.Format:
-    """Return the format of a list of models: relays have two lists, and some serve one at the path of the other.
+def list_format(native: JsonObject, call: Call) -> FormatSpec:
+    """Return the format of a list of models: relays have several, and some serve one at the path of another.
 
-    In generate_content every field is optional, and the object of an empty list is empty. An object with only other fields is not a list.
-    An error with an empty list is not a list either. Both raise ``InvalidPayloadError``.
+    Every field of a page is optional. An object with only other fields is not a list, and an error with a null list is not a list either:
+    both raise ``InvalidPayloadError``.
     """
-    is_empty = all(native.get(key) in (None, "") for key in ("data", *_LIST_KEYS))
+    requested = call.target_format
+    known = list(dict.fromkeys([*map(formats.load, formats.FORMATS), requested]))
+    is_empty = all(native.get(key) in (None, "") for spec in known for key in spec.endpoint.models.keys)
     if is_empty and native.get("success") is not True and error_text(native)[0]:
-        raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
-    if call.via != "generate_content" or "data" in native:
-        return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
-    if native and not native.keys() & _LIST_KEYS:
-        raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
-    return call.via
+        raise InvalidPayloadError(requested.name, "models", [("", "has no list, expected one")])
+    listing, common = requested.endpoint.models, known[0].endpoint.models.keys[0]
+    if listing.keys[0] != common and common not in native:
+        if native and native.keys().isdisjoint(listing.keys):
+            raise InvalidPayloadError(requested.name, "models", [(f"/{listing.keys[0]}", "is missing, expected an array")])
+        return requested
+    default = requested if listing.keys[0] == common else known[0]
+    return _labelled(native.get(common), known) or default if default.endpoint.models.label else default
 
 
-def _format_of_data(native: JsonObject, default: ir.Format) -> ir.Format:
-    """Return the format of a list in ``data``: the models of each vendor have their kind in a different field."""
-    entries = native.get("data")
-    first = entries[0] if isinstance(entries, list) and entries else None
-    if isinstance(first, dict) and default != "responses":
-        if first.get("object") == "model":
-            return "chat_completions"
-        if first.get("type") == "model":
-            return "messages"
-    return default
+def _labelled(models: JsonValue, known: Iterable[FormatSpec]) -> FormatSpec | None:
+    """Return the format whose label the first model of a list has."""
+    first = models[0] if isinstance(models, list) and models else None
+    if not isinstance(first, dict):
+        return None
+    labels = [(spec.endpoint.models.label, spec) for spec in known]
+    return next((spec for label, spec in labels if label is not None and first.get(label[0]) == label[1]), None)
 
 
 def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:

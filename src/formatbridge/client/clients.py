@@ -15,6 +15,7 @@ from formatbridge.client.reply import Reply
 from formatbridge.client.settings import Clock
 from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, FormatBridgeError
+from formatbridge.formats.format import FormatOrName
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class Client(BaseClient):
     _IS_ASYNC = False
 
     def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
@@ -39,7 +40,7 @@ class Client(BaseClient):
         return self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Stream:
         """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
@@ -49,19 +50,19 @@ class Client(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return self._drive(self._models_flow())
 
-    def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -138,13 +139,13 @@ class AsyncClient(BaseClient):
     _IS_ASYNC = True
 
     async def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
         return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> AsyncStream:
         """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
@@ -154,19 +155,19 @@ class AsyncClient(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
 
-    async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
+    async def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
         """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 

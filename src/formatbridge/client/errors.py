@@ -23,6 +23,7 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
+from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
     BY_WORD,
     FORBIDDEN,
@@ -238,13 +239,13 @@ def http_status_of(status: int, kind: ir.ErrorKind) -> int:
     return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
-def _as_format(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
+def _as_format(error: APIStatusError, format: FormatOrName) -> tuple[int, JsonObject]:
     converted = convert_status_error(error, format)
     return converted.status, converted.body
 
 
 def convert_status_error(
-    error: APIStatusError, format: str, *, default_message: str = "no usable answer came from upstream"
+    error: APIStatusError, format: FormatOrName, *, default_message: str = "no usable answer came from upstream"
 ) -> ConvertedError:
     """Convert a client's error to a format. A request id in the message becomes a field of the body.
 
@@ -269,7 +270,7 @@ def convert_status_error(
     return converted
 
 
-def _from_message(error: APIStatusError, message: str, format: str, status: int) -> ConvertedError:
+def _from_message(error: APIStatusError, message: str, format: FormatOrName, status: int) -> ConvertedError:
     word = error.type or WORDINGS[error.kind].type
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)

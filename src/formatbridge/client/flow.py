@@ -80,8 +80,8 @@ class Attempt:
     number: int
     method: str
     url: str
-    format: ir.Format
-    via: ir.Format
+    format: ir.FormatName
+    via: ir.FormatName
     model: str
     stream: bool
     status: int | None
@@ -368,4 +368,17 @@ def _attempt(
 ) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
     id = (errors.request_id(head.headers, settings.request_id_headers) if head else None) or getattr(error, "request_id", None)
-    return Attempt(number, call.method, call.url, call.format, call.via, call.model, call.stream, status, id, seconds, error, pause)
+    return Attempt(
+        number,
+        call.method,
+        call.url,
+        call.source_format.name,
+        call.target_format.name,
+        call.model,
+        call.stream,
+        status,
+        id,
+        seconds,
+        error,
+        pause,
+    )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.calls import WHITESPACE, BodyStart, Call, Head, invalid_answer, is_markup, read_json
 from formatbridge.client.decompression import Decompressor, UnreadableBodyError
@@ -46,10 +44,10 @@ class IncomingStream:
     def __init__(self, exchange: Exchange, mask: Mask, settings: CallSettings, deadline: CallDeadline) -> None:
         request = exchange.request
         self._mask, self._settings, self._deadline = mask, settings, deadline
-        self._format: ir.Format = request.source
-        self._wire: ir.Format = request.target
+        self._source_format = request.source_format
+        self._target_format = request.target_format
         self._converter = exchange.stream()
-        self._typed = EventReader(request.source)
+        self._typed = EventReader(request.source_format)
         self._decompressor = Decompressor("", settings.limits.max_response_bytes)
         self._events: list[BaseModel] = []  # in reverse order
         self._text: list[str] = []  # visible text, in reverse order
@@ -80,9 +78,9 @@ class IncomingStream:
 
         In a stream that is not converted, text may have forms that ``text_of`` does not know; there the converter's decoded text is used.
         """
-        if self._wire != self._format:
+        if self._target_format is not self._source_format:
             events = iter(self.next_event, None)
-            return next((piece for event in events if (piece := text_of(event, self._format))), None)
+            return next((piece for event in events if (piece := self._source_format.event_text(event))), None)
         self._text = self._text or self._converter.new_text()[::-1]
         self._events.clear()
         return self._pop(self._text)
@@ -143,7 +141,7 @@ class IncomingStream:
             head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False
         )  # nothing would report them
         try:
-            stream = b"".join(replay_response(answer.text, source=self._wire))
+            stream = b"".join(replay_response(answer.text, source=self._target_format))
         except InvalidPayloadError as error:
             raise invalid_answer(error, head, answer.value, call, self._settings.request_id_headers) from None
         self._feed(stream)
@@ -269,39 +267,3 @@ def _is_json(body: bytes) -> bool:
     except codec.NotJsonError:
         return False
     return True
-
-
-def _chat_text(event: Any) -> str:
-    choices = [choice for choice in getattr(event, "choices", None) or () if not choice.index]
-    return "".join(choice.delta.content for choice in choices if choice.delta and isinstance(choice.delta.content, str))
-
-
-def _messages_text(event: Any) -> str:
-    kind = getattr(event, "type", None)
-    if kind == "content_block_start" and getattr(event.content_block, "type", None) == "text":
-        return event.content_block.text or ""
-    is_text = kind == "content_block_delta" and getattr(event.delta, "type", None) == "text_delta"
-    return event.delta.text or "" if is_text else ""
-
-
-def _responses_text(event: Any) -> str:
-    return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""
-
-
-def _generate_text(event: Any) -> str:
-    candidates = [candidate for candidate in getattr(event, "candidates", None) or () if not candidate.index]
-    parts = [part for candidate in candidates if candidate.content for part in candidate.content.parts or ()]
-    return "".join(part.text for part in parts if part.text and not part.thought)
-
-
-_TEXTS: Mapping[ir.Format, Callable[[Any], str]] = {
-    "chat_completions": _chat_text,
-    "messages": _messages_text,
-    "responses": _responses_text,
-    "generate_content": _generate_text,
-}
-
-
-def text_of(event: BaseModel, format: ir.Format) -> str:
-    """Return the visible text of an event for the first choice, without reasoning."""
-    return _TEXTS[format](event)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.flow import Outcome
 from formatbridge.convert.bodies import Converted, ConvertedRequest
@@ -42,7 +42,7 @@ class Reply:
         return self.answer.body
 
     @property
-    def format(self) -> ir.Format:
+    def format(self) -> ir.FormatName:
         """The caller's format."""
         return self.answer.target
 
@@ -66,7 +66,7 @@ class Reply:
 
     def text(self) -> str:
         """Return the visible text of the first choice, without reasoning and refusals."""
-        spec = formats.load(self.format)
+        spec = self.answer.target_format
         answer = spec.decode_response(check_answer(self.body, spec))
         parts = answer.choices[0].parts if answer.choices else []
         return "".join(part.text for part in parts if isinstance(part, ir.Text))

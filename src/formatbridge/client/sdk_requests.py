@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formatbridge import ir
+from formatbridge import formats
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
 from formatbridge.client.profile import RelayProfile
@@ -26,18 +26,11 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
+from formatbridge.formats.format import FormatSpec, SdkFacts
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
 
-# Not every SDK escapes a slash or a colon: an id is the text between the first collection and the last colon, "accounts/x/models/y:8b".
-_GENERATE = re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?P<method>generateContent|streamGenerateContent)")
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
-_POSTS: Mapping[ir.Format, re.Pattern[str]] = {
-    "chat_completions": re.compile(r".*/chat/completions"),
-    "messages": re.compile(r".*/v1/messages"),
-    "responses": re.compile(r".*/responses"),
-}
-_ENDPOINTS = "/chat/completions, /v1/messages, /responses, :generateContent, :streamGenerateContent or a list of models"
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
@@ -56,20 +49,27 @@ class SDKRequest:
         return urlsplit(self.url).path.removesuffix("/")
 
     @property
-    def endpoint_format(self) -> ir.Format | None:
-        """The format of the endpoint at this path; None if there is no such endpoint."""
-        if _GENERATE.fullmatch(self.path):
-            return "generate_content"
-        return next((format for format, pattern in _POSTS.items() if pattern.fullmatch(self.path)), None)
+    def endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
+        """The format of the endpoint at this path, and the match of the path; None if there is no such endpoint."""
+        matches = ((spec, sdk.path.fullmatch(self.path)) for spec, sdk in sdk_facts())
+        return next(((spec, match) for spec, match in matches if match is not None), None)
 
     @property
-    def format(self) -> ir.Format:
+    def format(self) -> FormatSpec:
         """The format of the SDK, from the path or else from its headers."""
-        if self.endpoint_format is not None:
-            return self.endpoint_format
-        if "/v1beta/" in self.path or "x-goog-api-key" in self.headers:
-            return "generate_content"
-        return "messages" if VERSION_HEADER in self.headers else "chat_completions"
+        if self.endpoint is not None:
+            return self.endpoint[0]
+        known = sdk_facts()
+        return next((spec for spec, sdk in reversed(known) if self._is_of(sdk)), known[0][0])
+
+    def _is_of(self, sdk: SdkFacts) -> bool:
+        return sdk.header in self.headers or (sdk.path_part is not None and sdk.path_part in self.path)
+
+
+def sdk_facts() -> list[tuple[FormatSpec, SdkFacts]]:
+    """Return the formats that have an official SDK, each with how the SDK calls its endpoint."""
+    specs = map(formats.load, formats.FORMATS)
+    return [(spec, spec.endpoint.sdk) for spec in specs if spec.endpoint.sdk is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SDKResponse:
     headers: Mapping[str, str]
     content: bytes = b""
     converter: StreamConverter | None = None
-    format: ir.Format = "chat_completions"
+    format: FormatSpec | None = None
     mask: Mask = field(default_factory=lambda: Mask(()))
 
 
@@ -114,7 +114,7 @@ class SDKRequestHandler:
     """
 
     base_url: str
-    via: ir.Format
+    via: FormatSpec
     profile: RelayProfile
     key: Secret | Callable[[], str] | None
     takes_sdk_key: bool
@@ -174,18 +174,22 @@ class SDKRequestHandler:
 
     def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
         """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
-        if request.method != "POST" or request.endpoint_format is None:
-            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, expected {_ENDPOINTS}")
-        generate = _GENERATE.fullmatch(request.path)
-        model = unquote(generate["model"]).removeprefix("models/") if generate else None
-        stream = generate["method"] == "streamGenerateContent" if generate else None
-        version = request.headers.get(VERSION_HEADER) if request.format == self.via == "messages" else None
+        if request.method != "POST" or request.endpoint is None:
+            paths = ", ".join(sdk.description for _, sdk in sdk_facts())
+            expected = f"expected {paths} or a list of models"
+            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, {expected}")
+        format, match = request.endpoint
+        groups = match.groupdict()
+        model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
+        stream = groups["stream"] is not None if "stream" in groups else None
+        header = format.endpoint.version_header
+        version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
-        bridge = Bridge(request.format, via=self.via, options=options)
+        bridge = Bridge(format, via=self.via, options=options)
         answer_options = options_for_answer(options, self.clock.time())
         exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream
-        if streams and self.via in self.profile.plain_only:
+        if streams and self.via.name in self.profile.plain_only:
             exchange = bridge.open(request.content, stream=False, model=model, answer_options=answer_options)
             calls.report_replay(exchange.request)
         return exchange, streams
@@ -213,7 +217,7 @@ class SDKRequestHandler:
                 break
         return call, head
 
-    def _convert_list(self, listed: Native, head: Head, call: Call, target: ir.Format) -> Converted:
+    def _convert_list(self, listed: Native, head: Head, call: Call, target: FormatSpec) -> Converted:
         try:
             return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
         except InvalidPayloadError as error:
@@ -238,7 +242,7 @@ class SDKRequestHandler:
             )
         return calls.read_json(head, body, call, names)
 
-    def _error_response(self, error: APIStatusError, head: Head, target: ir.Format) -> SDKResponse:
+    def _error_response(self, error: APIStatusError, head: Head, target: FormatSpec) -> SDKResponse:
         """Convert an error. An error in a success has a header that prevents retries."""
         converted = errors.convert_status_error(error, target, default_message=str(error))
         self.report_conversion(converted)
@@ -276,12 +280,6 @@ _SDK_PREFIX = "x-stainless-"
 _VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
 """Prefixes of headers that only the servers of the SDK's own format can read."""
 
-VERSION_HEADER = "anthropic-version"
-"""The API version of messages that an SDK uses."""
-
-_ID_HEADERS: Mapping[ir.Format, str] = {"chat_completions": "x-request-id", "responses": "x-request-id", "messages": "request-id"}
-"""The header from which an SDK reads the request id."""
-
 
 def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     """Return the key of an SDK, from any header for keys; None if there is none."""
@@ -294,9 +292,9 @@ def sdk_key(headers: Mapping[str, str]) -> Secret | None:
     return checked_key(headers[name].partition(" ")[2] if is_bearer else "")
 
 
-def forwarded_headers(headers: Mapping[str, str], source: ir.Format, target: ir.Format) -> Headers:
+def forwarded_headers(headers: Mapping[str, str], source: FormatSpec, target: FormatSpec) -> Headers:
     """Return the headers of an SDK's request that are sent to the endpoint."""
-    is_same = source == target
+    is_same = source is target
     return Headers({name: value for name, value in headers.items() if _is_forwarded(name, is_same=is_same)})
 
 
@@ -306,10 +304,11 @@ def _is_forwarded(name: str, *, is_same: bool) -> bool:
     return is_same or not name.startswith(_VENDOR_PREFIXES)
 
 
-def response_headers(headers: Mapping[str, str], target: ir.Format, profile: RelayProfile, kind: str) -> dict[str, str]:
+def response_headers(headers: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
     """Return the headers for the SDK, with the request id under the SDK's own name. ``kind``: the media type."""
     forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
     id = errors.request_id(headers, profile.request_id_headers)
-    if id is not None and target in _ID_HEADERS:
-        forwarded_headers[_ID_HEADERS[target]] = id
+    sdk = target.endpoint.sdk
+    if id is not None and sdk is not None and sdk.request_id_header is not None:
+        forwarded_headers[sdk.request_id_header] = id
     return forwarded_headers | {"content-type": kind}

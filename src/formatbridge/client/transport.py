@@ -28,10 +28,8 @@ from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import Mask, as_secret
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
-from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.jsontext import codec
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options
-from formatbridge.streaming.sse import encode_event
 
 _METHODS = ("handle_request", "handle_async_request")
 """The method of a transport that a sync client calls, and that of an async client."""
@@ -41,7 +39,7 @@ def transport(
     base_url: str | None = None,
     api_key: str | Callable[[], str] | None = None,
     *,
-    via: ir.Format | str,
+    via: FormatOrName,
     profile: RelayProfile | str | None = None,
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
@@ -71,7 +69,7 @@ def transport(
     key = key_of(key)
     handler = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
-        via=formats.load(via).NAME,
+        via=formats.load(via),
         profile=chosen,
         key=key,
         takes_sdk_key=not has_key and key is None,
@@ -115,7 +113,7 @@ class RelayTransport:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"RelayTransport({self._handler.base_url!r}, via={self._handler.via!r})"
+        return f"RelayTransport({self._handler.base_url!r}, via={self._handler.via.name!r})"
 
     def __enter__(self) -> RelayTransport:
         return self
@@ -197,7 +195,7 @@ class RelayTransport:
             if response is not None:
                 response.close()
             return build_response(library, answer.status, _headers_of_body(answer), build_stream(library, (answer.content,)))
-        stream = ResponseStream(library, answer.converter, self._repeats_errors(answer), answer.mask, self._handler.report)
+        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
 
         def close() -> None:
             response.close()
@@ -213,7 +211,7 @@ class RelayTransport:
             return build_response(
                 library, answer.status, _headers_of_body(answer), build_async_stream(library, _chained(answer.content))
             )
-        stream = ResponseStream(library, answer.converter, self._repeats_errors(answer), answer.mask, self._handler.report)
+        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
 
         async def close() -> None:
             await response.aclose()
@@ -222,9 +220,10 @@ class RelayTransport:
         converted = stream.convert_async(_chained(answer.content, chunks))
         return build_response(library, answer.status, answer.headers, build_async_stream(library, converted, close))
 
-    def _repeats_errors(self, answer: SDKResponse) -> bool:
-        """Return whether a responses stream is not converted. Its SDK raises an exception for only one kind of error event."""
-        return answer.format == self._handler.via == "responses"
+    def _error_event(self, answer: SDKResponse) -> Callable[[ir.Error], bytes] | None:
+        """Return what encodes an event that makes the SDK raise, for a stream that passes unchanged to an SDK that needs one."""
+        sdk = self._handler.via.endpoint.sdk
+        return sdk.encode_error_event if sdk is not None and answer.format is self._handler.via else None
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to send with: the inner one, or the library's, created once for all threads or for each event loop."""
@@ -297,22 +296,22 @@ def _request(library: Any, call: Call, sdk_request: Any) -> Any:
 class ResponseStream:
     """The response stream to an SDK. A truncated stream ends in an error event; invalid data raises an error of the HTTP library.
 
-    ``repeats_errors``: the responses stream is not converted. Its SDK raises an exception only for an event with a nested ``error``
-    object, so any other error event is followed by such an event.
+    ``encode_error_event``: encodes an event for which the SDK raises an exception. It follows an error of the stream. None: the SDK does
+    not need one.
     """
 
     def __init__(
         self,
         library: Any,
         converter: StreamConverter,
-        repeats_errors: bool,
+        encode_error_event: Callable[[ir.Error], bytes] | None,
         mask: Mask,
         report: Callable[[Converted], object] | None,
     ) -> None:
         self._library = library
         self._converter = converter
         self._mask = mask
-        self._repeats_errors = repeats_errors
+        self._encode_error_event = encode_error_event
         self._report = report
         self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
@@ -388,8 +387,8 @@ class ResponseStream:
         if failure is not None:
             raise failure
         self.report()
-        if self._repeats_errors and self._converter.error is not None:
-            converted += encode_event(codec.dumps({"type": "error", **encode_error_event(self._converter.error)}), "error")
+        if self._encode_error_event is not None and self._converter.error is not None:
+            converted += self._encode_error_event(self._converter.error)
         return self._mask.body(converted)
 
     def report(self) -> None:

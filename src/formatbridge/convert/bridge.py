@@ -20,27 +20,38 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options, options_of
 
 
 class Bridge:
     """Converts exchanges between the caller's format and the endpoint's format. It has no state; threads and tasks may share it."""
 
-    __slots__ = ("_mask", "format", "options", "via")
+    __slots__ = ("_mask", "options", "source_format", "target_format")
 
     def __init__(
-        self, format: ir.Format | str, *, via: ir.Format | str, options: Options | None = None, secrets: Iterable[str] = ()
+        self, format: FormatOrName, *, via: FormatOrName, options: Options | None = None, secrets: Iterable[str] = ()
     ) -> None:
         """Set the two formats. ``secrets``: keys to hide in all errors of the exchanges."""
         mask = Mask(checked_secrets(secrets))
         del secrets
-        self.format: ir.Format = formats.load(format).NAME
+        self.source_format = formats.load(format)
         """The caller's format."""
-        self.via: ir.Format = formats.load(via).NAME
+        self.target_format = formats.load(via)
         """The endpoint's format."""
         self.options = options_of(options)
         """The options of every conversion. ``raise_on`` holds for requests and answers, not for errors."""
         self._mask = mask
+
+    @property
+    def format(self) -> ir.FormatName:
+        """The name of the caller's format."""
+        return self.source_format.name
+
+    @property
+    def via(self) -> ir.FormatName:
+        """The name of the endpoint's format."""
+        return self.target_format.name
 
     def open(
         self,
@@ -59,7 +70,9 @@ class Bridge:
         if home is not None:
             warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)
             answer_options = home
-        converted = convert_request(request, source=self.format, target=self.via, model=model, stream=stream, options=self.options)
+        converted = convert_request(
+            request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
+        )
         exchange = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask
         return exchange
@@ -72,20 +85,14 @@ class Bridge:
         """
         if not isinstance(error, FormatBridgeError):
             raise TypeError(f"error is {type_name(error)}, expected an exception of formatbridge")
-        body: Any = self._mask.text(str(error))
-        if self.format == "messages" and isinstance(error, LossyConversionError) and _needs_thread(error):
-            details = {"error_code": "thread_unsupported_request"}
-            body = {"type": "error", "error": {"type": "invalid_request_error", "message": body, "details": details}}
-        return convert_error(body, source=self.format, target=self.format, status=status)
+        message = self._mask.text(str(error))
+        body = self.source_format.encode_rejection(error, message) if isinstance(error, LossyConversionError) else None
+        return convert_error(body or message, source=self.source_format, target=self.source_format, status=status)
 
     def __repr__(self) -> str:
-        if not hasattr(self, "via"):  # in a traceback of an ``__init__`` that raised
+        if not hasattr(self, "target_format"):  # in a traceback of an ``__init__`` that raised
             return "<Bridge, not initialized>"
         return f"Bridge({self.format!r}, via={self.via!r})"
-
-
-def _needs_thread(error: LossyConversionError) -> bool:
-    return any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
 
 
 class Exchange:
@@ -106,7 +113,9 @@ class Exchange:
         """Convert the endpoint's whole answer. A failed answer, or an error instead of an answer, becomes a ``ConvertedError``."""
         request = self.request
         try:
-            converted = convert_response(body, source=request.target, target=request.source, request=request, options=self.options)
+            converted = convert_response(
+                body, source=request.target_format, target=request.source_format, request=request, options=self.options
+            )
         except FormatBridgeError as error:
             if not self._mask:
                 raise
@@ -119,14 +128,19 @@ class Exchange:
     def stream(self) -> StreamConverter:
         """Return a new converter for the endpoint's stream."""
         request = self.request
-        ends: dict[str, Any] = {"source": request.target, "target": request.source, "request": request, "options": self.options}
-        return MaskingConverter(self._mask, **ends) if self._mask else StreamConverter(**ends)
+        settings: dict[str, Any] = {
+            "source": request.target_format,
+            "target": request.source_format,
+            "request": request,
+            "options": self.options,
+        }
+        return MaskingConverter(self._mask, **settings) if self._mask else StreamConverter(**settings)
 
     def error(self, status: int, body: Any) -> ConvertedError:
         """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
         lenient = replace(self.options, raise_on=None)
         request = self.request
-        converted = convert_error(body, source=request.target, target=request.source, status=status, options=lenient)
+        converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
         return self._mask.whole(converted) if self._mask else converted
 
     def __repr__(self) -> str:

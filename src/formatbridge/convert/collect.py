@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from formatbridge import formats, ir
+from formatbridge import formats
 from formatbridge.arguments import bytes_of, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
 from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
@@ -18,7 +18,7 @@ from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.options import Options, options_of
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
 from formatbridge.validation.error_messages import problems_of
@@ -30,8 +30,8 @@ from formatbridge.validation.wire_base import Unknown
 def collect_stream(
     chunks: Iterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted: ...
@@ -41,8 +41,8 @@ def collect_stream(
 def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Coroutine[Any, Any, Converted]: ...
@@ -51,8 +51,8 @@ def collect_stream(
 def collect_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted | Coroutine[Any, Any, Converted]:
@@ -63,9 +63,11 @@ def collect_stream(
     stream raises ``StreamFailedError``. Both have the answer so far in ``partial``. An exception of the iterable is the cause of a
     ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
     """
-    near = formats.load(source)
-    far = formats.load(target) if target is not None else near
-    reading = _Reading(StreamSource(near), far, checked_request(request, near, far), options_of(options))
+    source_format = formats.load(source)
+    target_format = formats.load(target) if target is not None else source_format
+    reading = _Reading(
+        StreamSource(source_format), target_format, checked_request(request, source_format, target_format), options_of(options)
+    )
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, reading)
@@ -87,7 +89,7 @@ class _Reading:
     """A stream that is read to its end and collected to one answer."""
 
     held: StreamSource
-    far: Format
+    target_format: FormatSpec
     request: ConvertedRequest | None
     options: Options
 
@@ -117,7 +119,7 @@ class _Reading:
                 self.held.decode(event)
             self._end()
             if self.held.is_complete and not self.held.error:
-                return whole_of(self.held, self.far, self.request, self.options)
+                return whole_of(self.held, self.target_format, self.request, self.options)
         partial = self._so_far()
         raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
 
@@ -126,27 +128,27 @@ class _Reading:
         self.held.end(closes=closes, is_break=is_break and not closes)
 
     def _so_far(self) -> Converted:
-        return whole_of(self.held, self.far, self.request, replace(self.options, raise_on=None))
+        return whole_of(self.held, self.target_format, self.request, replace(self.options, raise_on=None))
 
 
 @overload
-def iter_events(chunks: Iterable[bytes], *, format: ir.Format | str) -> Iterator[BaseModel]: ...
+def iter_events(chunks: Iterable[bytes], *, format: FormatOrName) -> Iterator[BaseModel]: ...
 
 
 @overload
-def iter_events(chunks: AsyncIterable[bytes], *, format: ir.Format | str) -> AsyncIterator[BaseModel]: ...
+def iter_events(chunks: AsyncIterable[bytes], *, format: FormatOrName) -> AsyncIterator[BaseModel]: ...
 
 
 def iter_events(
-    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: ir.Format | str
+    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: FormatOrName
 ) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
     """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
 
     ``[DONE]`` and empty events are left out. An error in the stream is its last event. A truncated stream raises ``TruncatedStreamError``
     after its last whole event, with the answer so far in ``partial``. An exception of the iterable is its cause.
     """
-    near = formats.load(format)
-    reading = _Reading(StreamSource(near), near, None, Options())
+    source_format = formats.load(format)
+    reading = _Reading(StreamSource(source_format), source_format, None, Options())
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _typed_events_async(chunks, reading)
@@ -176,14 +178,14 @@ def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseMode
     for event in read:
         held.decode(event)
         if carries_json(event):
-            yield typed_event(held.as_read(event), held.near.NAME)
+            yield typed_event(held.as_read(event), held.near)
 
 
 def _check_end(reading: _Reading) -> None:
     """Raise ``TruncatedStreamError`` where the stream has no end."""
     reading.held.end()
     if not reading.held.is_complete:
-        raise reading.held.truncated(whole_of(reading.held, reading.far, None, reading.options))
+        raise reading.held.truncated(whole_of(reading.held, reading.target_format, None, reading.options))
 
 
 class EventReader:
@@ -192,8 +194,8 @@ class EventReader:
     It does not detect truncated streams: it is for streams that were checked before.
     """
 
-    def __init__(self, format: str) -> None:
-        self._format: ir.Format = formats.load(format).NAME
+    def __init__(self, format: FormatOrName) -> None:
+        self._format = formats.load(format)
         self._reader = StreamReader()
 
     def feed(self, chunk: bytes) -> list[BaseModel]:
@@ -205,13 +207,12 @@ class EventReader:
         return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
 
 
-def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
+def typed_event(event: ServerSentEvent, format: FormatSpec) -> BaseModel:
     """Return an event as the model of its format, also for an error of another shape; raise ``StreamDecodeError`` for any other event.
 
     The model has no malformed details. An event with nothing but malformed details is an ``Unknown`` with all its fields.
     """
-    near = formats.load(format)
-    _, raw = read_event(event, near)
+    _, raw = read_event(event, format)
     validate = _events_of(format).validate_python
     try:
         return validate(raw)
@@ -219,8 +220,8 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
         if raw.get("error"):
             return validate(check_error({"error": raw["error"]}, format)[0])
         repaired = repair(event_type(format), raw, parts=PARTS)
-        if repaired is None and not near.is_own_event(raw):
-            raise refusal(event, format, problems_of(event_type(format), raw)) from None
+        if repaired is None and not format.recognizes_event(raw):
+            raise refusal(event, format.name, problems_of(event_type(format), raw)) from None
     try:
         return validate(raw if repaired is None else repaired.body)
     except ValidationError:
@@ -228,5 +229,5 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
 
 
 @cache
-def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
+def _events_of(format: FormatSpec) -> TypeAdapter[BaseModel]:
     return TypeAdapter(event_type(format))

@@ -125,8 +125,8 @@ class Mask:
         if isinstance(value, Converted):
             report = cast("Ledger", _MaskedReport(self.whole(value.losses), self.whole(value.additions)))
             if isinstance(value, ConvertedError):
-                return ConvertedError(self.whole(value.body), report, value.source, value.target, value.status)
-            return Converted(self.whole(value.body), report, value.source, value.target, value.kind)
+                return ConvertedError(self.whole(value.body), report, value.source_format, value.target_format, value.status)
+            return Converted(self.whole(value.body), report, value.source_format, value.target_format, value.kind)
         return value
 
     def error(self, error: E) -> E:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.stream_reader import StreamSource
+from formatbridge.formats.format import FormatSpec
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
@@ -23,10 +24,10 @@ class Passage:
 
     def __init__(self, source: StreamSource, options: Options) -> None:
         self._source = source
-        self._near = source.near
-        self._frame, self._has_names = source.near.frame_event, source.near.NAMES_EVENTS
+        self._format = source.near
+        self._frame, self._has_names = source.near.frame_event, source.near.names_events
         self._options = options
-        self._losses = Ledger(None, self._near.SPELLING)
+        self._losses = Ledger(None, self._format.field_paths)
 
     def write(self, event: ServerSentEvent) -> bytes:
         """Write an event. Empty events are left out, and so is ``[DONE]`` before the end of the answer."""
@@ -49,7 +50,7 @@ class Passage:
         if not source.is_complete:  # the client would not read an error after it
             return b""
         # The official client of generate_content parses every event as JSON and raises here; the others stop, or skip the event.
-        return self._frame(DONE, None) if self._has_names else self._near.END_OF_STREAM
+        return self._frame(DONE, None) if self._has_names else self._format.end_of_stream
 
     def _name_of(self, event: ServerSentEvent) -> str:
         """Return the name of an event that was not decoded, where the format names events; its data may be anything."""
@@ -64,14 +65,14 @@ class Passage:
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an error event unchanged; where the client would not recognise it, write the error again or instead."""
-        near, source, raw = self._near, self._source, codec.loads(data)
+        format, source, raw = self._format, self._source, codec.loads(data)
         unchanged = self._frame(data, name or None)
-        if near.is_own_error(raw, name):
+        if format.recognizes_error(raw, name):
             return unchanged
         assert source.error is not None
-        self._losses = Ledger(raw, near.SPELLING)
-        near.encode_error(source.error, self._losses)
-        if near.is_own_event(raw):
+        self._losses = Ledger(raw, format.field_paths)
+        format.encode_error(source.error, self._losses)
+        if format.recognizes_event(raw):
             return unchanged + self.fail(source.error, behind=source.heard)
         return self.fail(source.error, behind=source.heard - 1)
 
@@ -80,27 +81,27 @@ class Passage:
 
         Where the format has failed answers, a failure needs the start of an answer.
         """
-        encoder = self._near.StreamEncoder(self._options, None)
+        encoder = self._format.stream_encoder(self._options, None)
         begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
-        made = (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
+        made = (begun if self._format.holds_failures and not behind else b"") + encoder.fail(error, behind=behind)
         return escape_separators(made)
 
     def reported(self, made: Converted) -> Converted:
         """Return the answer so far with the losses of a rewritten error; other events lose nothing."""
-        return Converted(made.body, self._losses, made.source, made.target, made.kind)
+        return Converted(made.body, self._losses, made.source_format, made.target_format, made.kind)
 
 
-def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
+def without_own_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.Response, JsonObject]:
     """Separate from an answer, by pointer, what only its own format has: its id, finish details and unmodelled fields.
 
     Fields of list items stay.
     """
     own: JsonObject = {}
-    places = formats.load(answer.format).SPELLING.places
+    places = format.field_paths.places
     field, *others = places["Finish.reason"]
     stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
     if answer.id:
-        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
+        own[f"/{format.id_field}"] = answer.id
 
     def bare(node: Any) -> Any:
         kept: JsonObject = {}

@@ -9,7 +9,7 @@ from typing import Any
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
 from formatbridge.convert.input import note_malformed, read_answer, source_of
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.formats.shared.tool_restoration import restore_tool_names
@@ -33,8 +33,8 @@ class Replay:
 def replay_response(
     body: Any,
     *,
-    source: ir.Format | str | None = None,
-    target: ir.Format | str | None = None,
+    source: FormatOrName | None = None,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes]:
@@ -51,50 +51,51 @@ def replay_response(
 def replayed(
     body: Any,
     *,
-    source: ir.Format | str | None,
-    target: ir.Format | str | None,
+    source: FormatOrName | None,
+    target: FormatOrName | None,
     request: ConvertedRequest | None = None,
     options: Options | None,
 ) -> Replay:
     """Replay an answer as ``replay_response`` does, and return its conversion too."""
-    near = formats.load(source_of(body) if source is None else source)
-    far = formats.load(target) if target is not None else near
-    chosen, request = options_of(options), checked_request(request, near, far)
+    source_format = formats.load(source_of(body) if source is None else source)
+    target_format = formats.load(target) if target is not None else source_format
+    chosen, request = options_of(options), checked_request(request, source_format, target_format)
     context = request.context if request else None
-    losses, checked, repaired = read_answer(body, near, "response")
+    losses, checked, repaired = read_answer(body, source_format, "response")
     note_malformed(losses, repaired)
-    if near is far:
+    if source_format is target_format:
         refuse_losses(losses, chosen)
         whole = losses.body if repaired is None else repaired.body
-        return Replay(_write_again(near, whole), Converted(whole, losses, near.NAME, far.NAME, "response"), near.failure_of(whole))
-    answer = near.decode_response(checked)
+        same = Converted(whole, losses, source_format, source_format, "response")
+        return Replay(_write_again(source_format, whole), same, source_format.failure_of(whole))
+    answer = source_format.decode_response(checked)
     if chosen.token_key is not None:
         answer = check_response_tokens(answer, chosen.token_key, losses)
-    handed = handed_out(answer, far, losses)
-    whole = encode_response_for(handed, far, losses, chosen, context)
+    handed = handed_out(answer, target_format, losses)
+    whole = encode_response_for(handed, source_format, target_format, losses, chosen, context)
     if handed is not answer:
-        whole.body = far.unfinished(whole.body)
+        whole.body = target_format.mark_unfinished(whole.body)
         losses.withdraw(whole.body)
-    encoder = far.StreamEncoder(chosen, context)
+    encoder = target_format.stream_encoder(chosen, context)
     home = restore_tool_names(answer, context, null_ledger()) if context else answer
-    told = replay(with_unique_call_ids(home, far.NAME, null_ledger()))
+    told = replay(with_unique_call_ids(home, target_format.name, null_ledger()))
     return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
 
 
-def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
+def handed_out(answer: ir.Response, target_format: FormatSpec, losses: Ledger) -> ir.Response:
     """Return an answer without its error, where the target has no failed answers; note what the target cannot hold of the error.
 
     In a stream the error comes after the content, which stays valid.
     """
-    if not answer.error or far.HOLDS_FAILURES:
+    if not answer.error or target_format.holds_failures:
         return answer
-    far.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
+    target_format.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
     return replace(answer, error=None)
 
 
-def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
+def _write_again(format: FormatSpec, body: JsonObject) -> Iterator[bytes]:
     """Write a whole body as the stream of its own format."""
     for raw in format.unfold_stream(body):
         yield format.frame_event(codec.dumps(raw), raw.get("type"))
-    if format.END_OF_STREAM:
-        yield format.END_OF_STREAM
+    if format.end_of_stream:
+        yield format.end_of_stream

@@ -17,7 +17,7 @@ from formatbridge.errors import (
     append_to_message,
     with_offset,
 )
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
@@ -62,11 +62,11 @@ async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncI
 class StreamSource:
     """Reads one stream: bytes to canonical events, which are accumulated to the answer."""
 
-    def __init__(self, near: Format) -> None:
+    def __init__(self, near: FormatSpec) -> None:
         self.near = near
         self._reader = StreamReader()
-        self._decoder = near.StreamDecoder()
-        self._collector = Collector(near.NAME)
+        self._decoder = near.stream_decoder()
+        self._collector = Collector(near.name, near.choice_path)
         self._listener = Listener(self._collector)
         self._calls = UniqueCallIds()
         self._head = b""
@@ -101,13 +101,13 @@ class StreamSource:
     def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
         """Return the events of a whole answer that a server sent instead of a stream. Anything else stays unchanged."""
         try:
-            raw = object_of(event, self.near.NAME)
+            raw = object_of(event, self.near.name)
         except StreamDecodeError:
             return [event]
-        if self.near.is_own_event(raw):
+        if self.near.recognizes_event(raw):
             return [event]
         try:
-            check(raw, self.near.NAME, "response")
+            check(raw, self.near, "response")
         except InvalidPayloadError:
             repaired = repair_answer(raw, self.near, "response")
             if repaired is None:
@@ -154,7 +154,7 @@ class StreamSource:
         if data == DONE:
             self._template.forget()
             happened = self._decoder.finish("done")
-            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
+            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.end_of_stream)
             return self.collect(happened)
         return self._decode(event)
 
@@ -247,7 +247,7 @@ class StreamSource:
         expected = None if has_come else self._decoder.END
         if expected is not None and not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
-            expected += f"; not one event of {self.near.NAME} came{began}"
+            expected += f"; not one event of {self.near.name} came{began}"
         cut = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
             append_to_message(cut, f" ({str(cause) or type(cause).__name__})")
@@ -261,7 +261,7 @@ class StreamSource:
         raw: JsonObject | None = None
         if repeated.last is not None:
             self._log.keep_last(repeated.last.data)
-            raw = self._check(object_of(repeated.last, self.near.NAME), repeated.last)
+            raw = self._check(object_of(repeated.last, self.near.name), repeated.last)
         self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
@@ -343,22 +343,22 @@ class StreamSource:
             self._surrogates.join(value)
             out = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
         except codec.NotJsonError as error:
-            raise refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
+            raise refusal(event, self.near.name, [(error.pointer, error.message)]) from None
         self._joined = event, out
         return out
 
     def _refuse_half_pair(self) -> None:
         """Raise if the answer ends with half a surrogate pair."""
         if self._surrogates.pending and self._joined:
-            raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
+            raise refusal(self._joined[0], self.near.name, [("", "ends in half a character, and the other half never came")])
 
     def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Return whether an event is certainly of the format; refuse one of another format, whose shape may fit as well."""
-        if self.near.is_own_event(raw):
+        if self.near.recognizes_event(raw):
             return True
         for name in formats.FORMATS:
-            if formats.load(name).is_own_event(raw):
-                raise refusal(event, self.near.NAME, [("", f"is an event of {name}")])
+            if formats.load(name).recognizes_event(raw):
+                raise refusal(event, self.near.name, [("", f"is an event of {name}")])
         return False
 
 

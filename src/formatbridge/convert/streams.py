@@ -23,7 +23,7 @@ from formatbridge.errors import (
     StreamError,
     TruncatedStreamError,
 )
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
 from formatbridge.ir import events
@@ -58,8 +58,8 @@ class StreamConverter:
     def __init__(
         self,
         *,
-        source: ir.Format | str,
-        target: ir.Format | str,
+        source: FormatOrName,
+        target: FormatOrName,
         request: ConvertedRequest | None = None,
         options: Options | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class StreamConverter:
         if self._passthrough is None:
             context = request.context if request else None
             self._tool_names = ToolNameRestorer(context)
-            self._encoder = self._target_format.StreamEncoder(self._options, context)
+            self._encoder = self._target_format.stream_encoder(self._options, context)
             self._is_unchanged = (
                 not self._tool_names.is_needed and self._options.raise_on is None and self._options.token_key is None
             )
@@ -155,7 +155,7 @@ class StreamConverter:
         if not hasattr(self, "_source"):  # a traceback also shows a converter whose arguments were refused
             return "<StreamConverter, not made>"
         state = ", over" if self.is_over else ", finished" if self._is_finished else ""
-        return f"<StreamConverter {self._source_format.NAME} -> {self._target_format.NAME}, {self.heard} events{state}>"
+        return f"<StreamConverter {self._source_format.name} -> {self._target_format.name}, {self.heard} events{state}>"
 
     def _whole(self, options: Options) -> Converted:
         tokens = () if self._passthrough else self._encoder.undelivered_tokens()
@@ -255,7 +255,7 @@ def _finished() -> ConfigurationError:
 
 def whole_of(
     source: StreamSource,
-    target: Format,
+    target: FormatSpec,
     request: ConvertedRequest | None,
     options: Options,
     *,
@@ -270,11 +270,11 @@ def whole_of(
     source_format, answer = source.near, source.answer()
     is_unchanged = source_format is target and not source.is_closed  # an end that was added is in none of the events
     if is_unchanged and (body := source.body()) is not None:
-        losses = Ledger(body, source_format.SPELLING)
+        losses = Ledger(body, source_format.field_paths)
         losses.malformed(source.malformed.put_into(body), "changed")
-        return Converted(body, losses, source_format.NAME, target.NAME, "response")
-    report = partial(source.malformed.copy().report, near=source_format) if source.malformed.pointers else None
-    losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), source_format.SPELLING)
+        return Converted(body, losses, source_format, target, "response")
+    report = partial(source.malformed.copy().report, format=source_format) if source.malformed.pointers else None
+    losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), source_format.field_paths)
     if is_sent and source_format is not target:
         _note_undelivered(answer, target, losses)
         for token in tokens:
@@ -282,24 +282,24 @@ def whole_of(
     context = request.context if request else None
     handed = handed_out(answer, target, losses)
     is_unfinished = not source.is_over or handed is not answer
-    common, format_fields = without_own_fields(handed) if source_format is target else (handed, {})
-    out = encode_response_for(common, target, losses, options, context)
+    common, format_fields = without_own_fields(handed, source_format) if source_format is target else (handed, {})
+    out = encode_response_for(common, source_format, target, losses, options, context)
     for pointer, value in format_fields.items():
         put(out.body, pointer, value)
     if is_unfinished:
-        out.body = target.unfinished(out.body)
+        out.body = target.mark_unfinished(out.body)
         losses.withdraw(out.body)
     return out
 
 
-def _note_undelivered(answer: ir.Response, target: Format, losses: Ledger) -> None:
+def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -> None:
     """Note fields of the head, of texts and of calls that arrived after these had been sent without them or with other values."""
-    for citation in _undelivered_citations(answer) if answer.cited and not target.CITES_LAST else ():
+    for citation in _undelivered_citations(answer) if answer.cited and not target.citations_at_end else ():
         losses.dropped(citation, code="late")
     for name in answer.late:
         losses.dropped(answer, name, "late", severity="info")
     for part, name, sent in answer.retold:
-        if isinstance(part, target.STREAMED):
+        if isinstance(part, target.streamed_parts):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
             losses.changed(part, name, sent, "late", severity=severity)
 
@@ -318,8 +318,8 @@ def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:
 def convert_stream(
     chunks: Iterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes]: ...
@@ -329,8 +329,8 @@ def convert_stream(
 def convert_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> AsyncIterator[bytes]: ...
@@ -339,8 +339,8 @@ def convert_stream(
 def convert_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str,
+    source: FormatOrName,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes] | AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge.ir.parts import Citation, Format, Number, Part
+from formatbridge.ir.parts import Citation, FormatName, Number, Part
 from formatbridge.jsontext.types import JsonObject, JsonValue
 
 FinishReason = Literal[
@@ -122,7 +122,7 @@ class Response:
     had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed.
     """
 
-    format: Format
+    format: FormatName
     id: str | None
     model: str | None
     choices: list[Choice]
@@ -159,7 +159,7 @@ class Model:
 class ModelList:
     """A page of models; ``more``: there are others behind it."""
 
-    format: Format
+    format: FormatName
     models: list[Model]
     more: bool | None = None
     first_id: str | None = None

@@ -288,5 +288,6 @@ def _answer_of(step: Any) -> Answer | Body:
 
 def _body_of_model(model: BaseModel) -> Body:
     """Return a typed model as a body of its own format."""
-    source = fb.convert_response(model, target="messages").source
+    converted = fb.convert_response(model, target="messages")
+    source = next(name for name in fb.FORMATS if name == converted.source)
     return Body(fb.convert_response(model, target=source).body, source)

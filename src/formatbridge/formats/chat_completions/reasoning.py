@@ -31,7 +31,7 @@ _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("xai-responses-", "responses"),
     ("google-", "generate_content"),
 )
-_ORIGINS: dict[ir.Format, str] = {
+_ORIGINS: dict[ir.FormatName, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
     "generate_content": "google-gemini-v1",
@@ -173,7 +173,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = _ORIGINS[part.signature.home] if part.signature.found else None
+            vendor = _ORIGINS.get(part.signature.home, part.signature.home) if part.signature.found else None
             details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
@@ -220,7 +220,7 @@ def _carry(
     if signature.home != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS[signature.home]
+    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS.get(signature.home, signature.home)
 
 
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:

@@ -76,7 +76,7 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 
-def encode_audio_output(audio: ir.AudioOutput, source: ir.Format, losses: Ledger) -> JsonObject:
+def encode_audio_output(audio: ir.AudioOutput, source: ir.FormatName, losses: Ledger) -> JsonObject:
     """Write the voice of a spoken answer and the format of its sound. ``source``: of which format the name of the voice is."""
     drop_unheld(audio, losses)
     voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")

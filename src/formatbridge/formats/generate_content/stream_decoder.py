@@ -6,8 +6,6 @@ usage are those of the whole answer, so they are complete at the end of the byte
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
@@ -41,7 +39,7 @@ class StreamDecoder:
     """Decodes the events of one stream. ``is_complete``: every candidate has a finish reason, or the prompt was blocked."""
 
     END = "finishReason"
-    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
+    NEVER_REPEATED: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.is_complete = False

@@ -129,8 +129,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body
 
 
-def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return a request whose history has lost thoughts as its server still takes it: not to think where earlier thinking is missing."""
+def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request whose history lost reasoning, as the server accepts it: without thinking, where earlier thinking is missing."""
     thinking = body.get("thinking") or {}
     if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
         losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")

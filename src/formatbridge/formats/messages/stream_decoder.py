@@ -6,7 +6,6 @@ Servers omit any of these; ``stream_state`` lists what they do to blocks.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
@@ -38,7 +37,7 @@ class StreamDecoder:
 
     END = "message_stop, behind a stop reason or whole blocks"
 
-    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
+    NEVER_REPEATED: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.is_complete = False

@@ -18,6 +18,7 @@ from formatbridge.formats.shared.errors import (
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, null_ledger
+from formatbridge.streaming.sse import encode_event
 
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes inside a failed answer; there are no others."""
@@ -109,3 +110,8 @@ def says_cancelled(error: ir.Error) -> bool:
         word in (None, "", "cancelled") for word in (error.message, error.code)
     )
     return error.kind == "cancelled" and is_bare and is_plain
+
+
+def encode_sdk_error(error: ir.Error) -> bytes:
+    """Encode an error as an event on which the SDK raises, whatever the error was in the stream."""
+    return encode_event(dumps({"type": "error", **encode_error_event(error)}), "error")

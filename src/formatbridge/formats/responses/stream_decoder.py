@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
@@ -177,7 +177,7 @@ class StreamDecoder:
 
     END = "response.completed, response.incomplete or response.failed"
 
-    NEVER_REPEATED: ClassVar[frozenset[str]] = frozenset()
+    NEVER_REPEATED: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.is_complete = False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.reasoning_tokens import is_verified, may_hold_tag
 from formatbridge.jsontext.codec import checked
 from formatbridge.jsontext.pointers import unescape
@@ -23,7 +23,7 @@ _GONE = object()
 
 
 def without_foreign_tokens(
-    raw: JsonObject, body: JsonObject, format: Format, text: object, losses: Ledger, key: bytes | None
+    raw: JsonObject, body: JsonObject, format: FormatSpec, text: object, losses: Ledger, key: bytes | None
 ) -> JsonObject:
     """Return a request without the tokens of other vendors, and note each; the same object where it has none.
 
@@ -40,8 +40,8 @@ def without_foreign_tokens(
     emptied: list[list[Any]] = []
     has_lost = False
     for pointer, signature in tokens.items():
-        code = "foreign_signature" if signature.home != format.NAME else "unverified_token"
-        if signature.home == format.NAME and (key is None or is_verified(signature, key)):
+        code = "foreign_signature" if signature.home != format.name else "unverified_token"
+        if signature.home == format.name and (key is None or is_verified(signature, key)):
             owner, last = _steps_to(result, pointer)[-1]
             owner[last] = signature.token
             if signature.item is not None:
@@ -52,23 +52,17 @@ def without_foreign_tokens(
         severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
         losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code, severity=severity)
         if turn is not None:
-            losses.dropped(ir.Opaque(format=format.NAME, raw={}, src=turn), code="empty", severity="info")
+            losses.dropped(ir.Opaque(format=format.name, raw={}, src=turn), code="empty", severity="info")
     for items in emptied:
         items[:] = [item for item in items if item is not _GONE]
-    return format.settle_history(result, losses) if has_lost else result
+    return format.repair_history(result, losses) if has_lost else result
 
 
-def as_it_is(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return a request without some of its reasoning unchanged: its server takes it."""
-    del losses  # there is nothing else to note
-    return body
-
-
-def _carried(raw: JsonObject, body: JsonObject, format: Format) -> dict[str, ir.Signature]:
+def _carried(raw: JsonObject, body: JsonObject, format: FormatSpec) -> dict[str, ir.Signature]:
     """Return the tagged tokens of a request by their pointers in it."""
     tokens: dict[str, ir.Signature] = {}
     for signature in _signatures(format.decode_request(body, model=None, stream=None)):
-        pointer, token = resolve(raw, signature.src, format.SPELLING)
+        pointer, token = resolve(raw, signature.src, format.field_paths)
         if isinstance(token, str) and token != signature.token:
             tokens[pointer] = signature
     return tokens

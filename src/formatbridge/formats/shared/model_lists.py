@@ -21,7 +21,7 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _EPOCH = datetime(1970, 1, 1)  # without a time zone, because addition and formatting then take two thirds of the time
 
 
-def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
+def decode_data_list(body: JsonObject, format: ir.FormatName) -> ir.ModelList:
     """Read ``{"object": "list", "data": [...]}``."""
     models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
     return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))

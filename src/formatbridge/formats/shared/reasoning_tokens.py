@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from typing import cast
+import re
+from typing import cast, get_args
 
 from formatbridge import ir
 from formatbridge.formats.shared.held_fields import drop_field
@@ -23,7 +24,10 @@ _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _SEALING = frozenset({"responses", "generate_content"})  # their tokens are sealed to an item, or bound to a call
-_ISSUERS = ("chat_completions", "messages", "responses", "generate_content")
+_BUILT_IN = frozenset(get_args(ir.Format))
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_FROM_OUTSIDE = ":"
+"""Precedes the last piece of a tag that names a format from outside: a piece without it is a built-in format or part of the token."""
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call of another model: its server then checks no signature. Source: "Thought Signatures", FAQ."""
@@ -39,7 +43,7 @@ def is_placeholder(token: str) -> bool:
 
 
 def decode_token(
-    token: str, home: ir.Format, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.Format | None = None
+    token: str, home: ir.FormatName, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.FormatName | None = None
 ) -> ir.Signature:
     """Read a token from a slot of ``home``. A tagged token gets the issuer and the kind of its tag.
 
@@ -53,8 +57,8 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and pieces[1] in _ISSUERS and pieces[2].partition(".")[0] in _KINDS:
-            known, kind_in_tag = cast(ir.Format, pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
+        if len(pieces) == 4 and _NAME.fullmatch(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
+            known, kind_in_tag = pieces[1], cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, wire = _split_wire(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
             return ir.Signature(home=known, kind=kind_in_tag, token=inner, src=src, item=sealed, found=wire, carried=text)
@@ -62,22 +66,29 @@ def decode_token(
     return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
 
 
-def _split_wire(text: str, home: ir.Format) -> tuple[str, ir.Format | None]:
+def _split_wire(text: str, home: ir.FormatName) -> tuple[str, ir.FormatName | None]:
     """Split a token from the format of the body in which it came, if that is not its issuer."""
-    inner, _, wire = text.rpartition("|")
-    if wire not in _ISSUERS:
+    inner, _, last = text.rpartition("|")
+    if not _names_format(last):
         return text, None
-    return inner, cast(ir.Format, wire) if wire != home else None
+    wire = last.removeprefix(_FROM_OUTSIDE)
+    return inner, wire if wire != home else None
 
 
 def _with_wire(text: str, signature: ir.Signature) -> str:
     """Append the format of the body in which a token came, if that is not its issuer, or if the token ends like such a format."""
-    if signature.found is not None:
-        return f"{text}|{signature.found}"
-    return f"{text}|{signature.home}" if text.rpartition("|")[2] in _ISSUERS else text
+    if signature.found is None and not _names_format(text.rpartition("|")[2]):
+        return text
+    wire = signature.found or signature.home
+    return f"{text}|{wire}" if wire in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{wire}"
 
 
-def is_native_token(signature: ir.Signature, slot: ir.Format) -> bool:
+def _names_format(piece: str) -> bool:
+    """Return whether the last piece of a tag names a format."""
+    return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE
+
+
+def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:
     """Return whether a token may go into a request of a format: the format is its issuer, or the token came in a body of it."""
     return slot in (signature.home, signature.found)
 
@@ -101,7 +112,7 @@ def carries_call_token(part: ir.Part) -> bool:
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
-def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Format) -> bool:
+def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.FormatName) -> bool:
     """Return whether the tag of a token in an answer of ``slot`` has the id of the item to which the token is sealed."""
     return signature is not None and signature.item is not None and signature.item == item_id and signature.home != slot
 
@@ -128,7 +139,7 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
     return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
 
 
-def encode_token(signature: ir.Signature, slot: ir.Format, *, kind: ir.SignatureKind | None = None) -> str:
+def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None) -> str:
     """Write a token into a slot of ``slot``: unchanged in the format of its issuer, else tagged. ``kind`` replaces the kind in the tag."""
     if is_native_token(signature, slot) and kind is None:
         return signature.token
@@ -178,7 +189,7 @@ def _seal(key: bytes, kind: str) -> str:
     return hmac.digest(key, kind.encode(), "sha256")[:16].hex()
 
 
-def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger) -> str | None:
+def native_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Ledger) -> str | None:
     """Return a token for a request, which takes tokens of its format only. A foreign token is noted."""
     if signature is None:
         return None
@@ -188,7 +199,7 @@ def native_token(signature: ir.Signature | None, slot: ir.Format, losses: Ledger
     return None
 
 
-def is_carried(signature: ir.Signature, slot: ir.Format, options: Options) -> bool:
+def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -> bool:
     """Return whether an answer keeps a token. Other tokens are reported where the whole answer is written."""
     return options.carry_reasoning or signature.home == slot
 

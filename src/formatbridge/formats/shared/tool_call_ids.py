@@ -33,7 +33,7 @@ class CallIds:
         return unique_id
 
 
-def with_unique_call_ids(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
+def with_unique_call_ids(response: ir.Response, target: ir.FormatName, losses: Ledger) -> ir.Response:
     """Give each call of an answer a unique id; in the same format ids stay unchanged."""
     for choice in response.choices if response.format != target else ():
         ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]

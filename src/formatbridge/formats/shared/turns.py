@@ -16,20 +16,16 @@ def leading_instructions(messages: list[ir.Message]) -> int:
     return len(messages)
 
 
-_BILLING_HEADER = "x-anthropic-billing-header:"
-"""The start of a text of Claude Code that is first in the system prompt. Source: vllm and CLIProxyAPI, which remove it."""
+def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) -> ir.Request:
+    """Return a request without the billing header of its client, which is no instruction; the same object where it has none.
 
-
-def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none.
-
-    The header is a text of one line. A longer text stays, because the rest may be an instruction.
+    The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """
     first = request.messages[0] if request.messages else None
-    if request.format != "messages" or first is None or first.role != "system" or not first.parts:
+    if first is None or first.role != "system" or not first.parts:
         return request
     header = first.parts[0]
-    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER) or "\n" in header.text.rstrip():
+    if not isinstance(header, ir.Text) or not header.text.startswith(beginning) or "\n" in header.text.rstrip():
         return request
     losses.dropped(header, code="billing_header", severity="info")
     rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
