@@ -1,6 +1,6 @@
-"""Which format a body is of, told from what is in it, with the evidence.
+"""Detect the format and kind of a body from its keys and values, with reasons.
 
-Nothing is validated here: a body that is detected may still be refused by its format.
+Detection does not validate: a detected body may still be invalid in its format.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from formatbridge.formats.format import Kind
 from formatbridge.jsontext import codec
 
 _MEMBERS = {"*": 50, "0": 1}
-"""Steps into an array, and how many members each looks at."""
+"""Path steps into an array, and how many members each examines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The likeliest format and kind of a body; both None where nothing in it tells.
+    """The most likely format and kind of a body; both None if no clue matches.
 
-    ``confidence``: from 0 (nothing tells) to 1 (everything that tells, tells the same). ``reasons``: what was found, strongest first.
+    ``confidence``: from 0 (no clue) to 1 (all matching clues agree). ``reasons``: the matching clues, strongest first.
     """
 
     format: ir.Format | None
@@ -36,10 +36,10 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class _Clue:
-    """A place whose presence (or whose value among ``values``) speaks for one kind of document of one format.
+    """A path whose presence (or whose value, if it is one of ``values``) indicates one kind of document of one format.
 
-    ``path``: keys joined by slashes, ``*`` for any member of an array, ``0`` for the first. ``shape``: what a value must be to count, for
-    keys that are plain words and mean something else elsewhere.
+    ``path``: keys joined by slashes, ``*`` for any member of an array, ``0`` for the first. ``shape``: the required type of the value, for
+    keys with another meaning in another format.
     """
 
     format: ir.Format
@@ -56,7 +56,7 @@ _CLUES: tuple[_Clue, ...] = (
     *(_Clue("chat_completions", "request", 5, f"messages/*/{key}", shape=list) for key in ("reasoning_details", "thinking_blocks")),
     _Clue("chat_completions", "request", 6, "messages/*/role", ("tool", "developer", "function")),
     _Clue("chat_completions", "request", 3, "messages/*/role", ("system",)),
-    _Clue("chat_completions", "request", 4, "messages/0/role", ("system",)),  # messages has them behind a user's turn only
+    _Clue("chat_completions", "request", 4, "messages/0/role", ("system",)),  # messages allows this role only after a user message
     _Clue("chat_completions", "request", 6, "messages/*/reasoning_content"),
     _Clue("chat_completions", "request", 5, "messages/*/refusal"),
     _Clue("chat_completions", "request", 5, "messages/*/audio", shape=dict),
@@ -64,7 +64,7 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("chat_completions", "request", 6, "messages/*/content/*/type", ("image_url", "input_audio", "file", "video_url")),
     _Clue("chat_completions", "request", 6, "tools/*/function"),
     _Clue("chat_completions", "request", 6, "tools/*/custom", shape=dict),
-    _Clue("chat_completions", "request", 3, "thinking/type", ("enabled",)),  # of servers that take no budget; messages demands one
+    _Clue("chat_completions", "request", 3, "thinking/type", ("enabled",)),  # DeepSeek and others, without a budget; messages requires one
     _Clue("chat_completions", "request", 5, "response_format"),
     _Clue("chat_completions", "request", 5, "stream_options/include_usage"),
     *(
@@ -120,7 +120,7 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("messages", "response", 8, "type", ("message",)),
     _Clue("messages", "response", 5, "stop_reason"),
     _Clue("messages", "response", 3, "content/*/type"),
-    _Clue("responses", "response", 30, "object", ("response",)),  # which repeats much of its request
+    _Clue("responses", "response", 30, "object", ("response",)),  # a response repeats many fields of its request
     _Clue("responses", "response", 12, "output"),
     _Clue("responses", "response", 4, "incomplete_details"),
     _Clue("responses", "response", 4, "parallel_tool_calls"),
@@ -129,7 +129,7 @@ _CLUES: tuple[_Clue, ...] = (
     _Clue("generate_content", "response", 8, "promptFeedback"),
     _Clue("generate_content", "response", 8, "usageMetadata"),
     _Clue("generate_content", "response", 4, "modelVersion"),
-    # Errors. Two formats share one shape; the more common one is named.
+    # Errors. chat_completions and responses share one shape; detection returns the first.
     _Clue("chat_completions", "error", 4, "error/message"),
     _Clue("chat_completions", "error", 3, "error/type"),
     _Clue("chat_completions", "error", 3, "error/param"),
@@ -151,9 +151,9 @@ _CLUES: tuple[_Clue, ...] = (
 
 
 def detect_format(body: Any) -> Detection:
-    """Tell a body's format and kind.
+    """Detect the format and kind of a body.
 
-    ``body``: a dict, JSON text, or a typed model, whose format is certain. Raises ``InvalidPayloadError`` for what is no JSON object.
+    ``body``: a dict, JSON text, or a typed model, whose format is certain. Raises ``InvalidPayloadError`` if it is no JSON object.
     """
     if isinstance(body, BaseModel):
         return _detect_model(body)
@@ -195,7 +195,7 @@ def _read(body: Any) -> dict[str, Any]:
         value = codec.loads(body, []) if isinstance(body, bytes | bytearray | str) else body
     except codec.NotJsonError as error:
         raise InvalidPayloadError("unknown", "payload", [(error.pointer, error.message)]) from None
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # an error as some streams wrap it
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # some streams send an error as an array
         value = value[0]
     if not isinstance(value, dict):
         raise InvalidPayloadError("unknown", "payload", [("", f"is {codec.describe(value)}, expected an object")])
@@ -203,7 +203,7 @@ def _read(body: Any) -> dict[str, Any]:
 
 
 def _values(value: Any, steps: list[str]) -> Iterator[Any]:
-    """Yield what stands at a path, nulls left out; of a wide array only the first members."""
+    """Yield the values at a path, except null; of a long array only those of the first members."""
     if not steps:
         if value is not None:
             yield value

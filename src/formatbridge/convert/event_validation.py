@@ -1,4 +1,4 @@
-"""One event of a stream: its bytes to a dict that the wire model of its format has accepted."""
+"""Parse and validate one event of a stream, and collect its malformed fields."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from formatbridge.validation.validators import dict_validator
 _SHOWN = 3
 _NOTHING: Mapping[Path, JsonValue] = {}
 PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
-"""Members of events that hold a part of the answer, of which later events tell more."""
+"""Members of events that contain a part of the answer, which later events extend."""
 _ANYWHERE = PINGS | {"error"}
-"""Types of events that more than one format has."""
+"""Types of events that several formats have."""
 
 
 def event_type(format: ir.Format) -> Any:
-    """Return the type of a format's events."""
+    """Return the union of wire models of a format's stream events."""
     return import_module(f"formatbridge.formats.{format}.wire").StreamEvent
 
 
 @cache
 def event_reader(format: ir.Format) -> Callable[[Any], Any]:
-    """Return what validates a format's events by their wire model."""
+    """Return the function that validates a format's events by their wire models; it is compiled at first use."""
     return dict_validator(event_type(format))
 
 
 def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
-    """Return the JSON of an event; raise ``StreamDecodeError`` where that is no object."""
+    """Return the JSON object of an event; raise ``StreamDecodeError`` where its data is none."""
     try:
         value = codec.loads(event.data)
     except codec.NotJsonError as error:
@@ -54,7 +54,7 @@ def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
 
 
 def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
-    """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
+    """Return an event and its JSON object. If the object has no ``type``, it is the event's name, if the format has such a type."""
     raw, name = object_of(event, near.NAME), event.event
     if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
         raw = {**raw, "type": name}
@@ -63,10 +63,10 @@ def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, J
 
 
 def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
-    """Validate an event by its wire model; an error is understood whatever its shape.
+    """Validate an event by its wire model; an error is accepted in any shape.
 
-    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: it cannot be read
-    without them, although it is of its format. Raises ``StreamDecodeError`` where it is not.
+    Malformed fields are left out of the event; the second value has them by path. The first value is None for an event of the format that
+    cannot be read without them. Raises ``StreamDecodeError`` for an event that is not of the format.
     """
     try:
         return event_reader(near.NAME)(raw), _NOTHING
@@ -82,7 +82,7 @@ def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[
 
 
 class MalformedDetails:
-    """The malformed details of a stream, by their places in the whole answer."""
+    """The malformed fields of a stream, by their places in the whole answer."""
 
     def __init__(self) -> None:
         self._values: dict[Path, JsonValue] = {}
@@ -91,7 +91,7 @@ class MalformedDetails:
         self._lengths: dict[Path, int] = {}
 
     def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
-        """Take what was left out of an event, by its paths in it; nothing but the event itself adds nothing to the answer."""
+        """Add the values that were left out of an event, by their paths in it; the empty path means the whole event."""
         places = {near.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
         for path in removed:
             if not path:
@@ -101,13 +101,13 @@ class MalformedDetails:
         self.put(places)
 
     def copy(self) -> MalformedDetails:
-        """Return what has come until now."""
+        """Return a copy of the state so far."""
         made = MalformedDetails()
         made._values, made._parts, made._lost = dict(self._values), dict(self._parts), dict(self._lost)
         return made
 
     def put(self, places: Mapping[Path, JsonValue]) -> None:
-        """Take details by their places in the whole answer."""
+        """Add malformed fields by their places in the whole answer."""
         self._values.update(places)
         for place in places:
             for depth, step in enumerate(place):
@@ -116,24 +116,24 @@ class MalformedDetails:
 
     @property
     def pointers(self) -> dict[str, JsonValue]:
-        """The details by their pointers into the whole answer; of a malformed part the part."""
+        """The malformed values by their pointers into the whole answer; for a malformed part, the whole part."""
         details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
         return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
 
     def report(self, losses: Ledger, body: JsonObject | None, near: Format) -> None:
-        """Report the details by their places in a whole answer, into which they are put; None: nobody knows the whole.
+        """Insert the malformed fields into the whole answer, and report them by their places there; None: the answer was not accumulated.
 
-        What adds nothing there, because something else has its place, has changed that.
+        A field that cannot be inserted, because its place has another value, is reported as changed.
         """
         left = {} if body is None else self.put_into(body)
         repaired = None if body is None else repair_answer(body, near, "response")
-        if repaired is not None and not near.NAMES_EVENTS:  # elsewhere events name the places of what they bring
+        if repaired is not None and not near.NAMES_EVENTS:  # events with a name state the indexes of their content
             losses.repaired(repaired.body, repaired.original)
         losses.malformed(self.pointers if repaired is None else repaired.pointers)
         losses.malformed(left, "changed")
 
     def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
-        """Put the details into a whole answer that has none of them; return those for which it has no place."""
+        """Insert the malformed fields into a whole answer without them; return those that cannot be inserted, by pointer."""
         left: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
         for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
             details = list(group)
@@ -154,7 +154,7 @@ def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
 
 
 def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
-    """Insert values into a list at their indexes, which ascend."""
+    """Insert values into a list at their indexes, which are in ascending order."""
     made: list[JsonValue] = []
     others = iter(items)
     for place, value in details:
@@ -166,6 +166,6 @@ def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> No
 
 
 def refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:
-    """Return the error for an event that is not of its format: what is wrong, after the pointer to it."""
+    """Return the error for an event that is not valid in its format; its message lists pointers and problems."""
     told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
     return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)

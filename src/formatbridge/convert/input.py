@@ -1,4 +1,4 @@
-"""What a caller hands in, read and checked: JSON text, objects and typed models to bodies of a format; errors by their shape."""
+"""Read and validate the bodies that callers pass: JSON text, dicts and typed models; error bodies of any shape."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from formatbridge.validation.wire_base import Wire
 
 TEXT = (bytes, bytearray, str)
-"""What JSON text may be."""
+"""The types that are accepted as JSON text."""
 
 _MODELS: dict[Kind, tuple[str, str]] = {
     "request": ("request", "Request"),
@@ -32,7 +32,7 @@ _MODELS: dict[Kind, tuple[str, str]] = {
     "error": ("error", "Error"),
     "models": ("models", "ModelList"),
 }
-"""Kind of document to the module of ``wire`` and the model that describe it."""
+"""Kind of document to the module in ``wire`` and the name of its model."""
 
 KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
@@ -47,17 +47,17 @@ def wire_model(name: str, kind: Kind) -> type[BaseModel]:
 
 @cache
 def validator_of(name: str, kind: Kind) -> Callable[[Any], Any]:
-    """Return the function that validates one kind of document, built at its first use."""
+    """Return the function that validates one kind of document; it is compiled at first use."""
     from formatbridge.validation.validators import dict_validator
 
     return dict_validator(wire_model(name, kind))
 
 
 def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
-    """Turn an object or a typed model into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+    """Convert a dict or a typed model to a new JSON object; raise ``InvalidPayloadError`` for anything else.
 
-    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
-    ``mended`` takes what was half a character.
+    A typed model of a format other than ``source`` raises ``ConfigurationError``: reading it as ``source`` would lose fields.
+    ``mended`` receives the replacements of lone surrogates.
     """
     try:
         value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, mended)
@@ -67,7 +67,7 @@ def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> 
 
 
 def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
-    """Read text that the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON object."""
+    """Parse text that pydantic-core's parser rejected; raise ``InvalidPayloadError`` where it is no JSON object."""
     try:
         value = codec.reread(text, mended)
     except codec.NotJsonError as error:
@@ -84,7 +84,7 @@ def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
 
 
 def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
-    """Return the plain values of a typed model."""
+    """Return a typed model as plain JSON values."""
     found = model_of(body)
     if found and found[0] != source:
         raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
@@ -96,7 +96,7 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
 
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
-    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    """Validate a body by its wire model and return it with the documented keys."""
     try:
         return validator_of(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
@@ -104,18 +104,18 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
 
 
 def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
-    """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
+    """Read and validate the body that a caller passes; return its ledger and the validated body."""
     losses = _read_object(body, near, kind)
     return losses, _checked(losses, near, kind)
 
 
 def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
-    """Validate the body of a ledger and return it as ``check`` returns it."""
+    """Validate the body of a ledger as ``check`` does, and reject infinite numbers."""
     raw: JsonObject = losses.body
     try:
         checked = check(raw, near.NAME, kind)
     except InvalidPayloadError:
-        if losses.text is not None:  # an infinity is the more severe fault, and explains others
+        if losses.text is not None:  # report an infinity first: it may be the cause of the other problems
             _refuse_infinity(losses, near.NAME, kind)
         raise
     if losses.text is not None:
@@ -124,9 +124,9 @@ def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
 
 
 def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
-    """Read what a server sent as ``read_checked`` does, but without its malformed details, which the third value has.
+    """Read the body of a server as ``read_checked`` does, without its malformed fields; the third value holds these.
 
-    Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
+    Raises ``InvalidPayloadError`` where the body lacks essential fields, and for an error body in place of an answer.
     """
     losses = _read_object(body, near, kind)
     raw: JsonObject = losses.body
@@ -143,7 +143,7 @@ def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject
 
 
 def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
-    """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
+    """Return an answer without its malformed fields; None where it lacks essential fields, and for an error body in its place."""
     if kind == "response" and is_error_body(raw):
         return None
     model = cast("type[Wire]", wire_model(near.NAME, kind))
@@ -151,14 +151,14 @@ def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
 
 
 def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
-    """Report what was left out of an answer before it was decoded."""
+    """Report the malformed fields that were removed from an answer before it was decoded."""
     if repaired is not None:
         losses.repaired(repaired.body, repaired.original)
         losses.malformed(repaired.pointers)
 
 
 def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:
-    """Validate an answer as ``check`` does, and leave out its malformed details."""
+    """Validate an answer as ``check`` does, without its malformed fields."""
     try:
         return check(raw, near.NAME, kind)
     except InvalidPayloadError:
@@ -174,7 +174,7 @@ def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
         return _read_slowly(body, near, kind)
     if isinstance(body, bytearray):  # the caller may change it before the report is read
         body = bytes(body)
-    try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
+    try:  # the parser reads ``1e400`` as infinity without an error; ``_refuse_infinity`` checks for it later
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return _read_slowly(body, near, kind)
@@ -182,7 +182,7 @@ def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
 
 
 def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
-    """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
+    """Read a dict, a typed model, or text that pydantic-core's parser rejects; replace lone surrogates."""
     mended: list[codec.Mend] = []
     text = body if isinstance(body, TEXT) else None
     raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
@@ -193,7 +193,7 @@ def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
 
 
 def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
-    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold."""
+    """Raise ``InvalidPayloadError`` where a number in the text of a body is infinite, which JSON cannot represent."""
     text = losses.text
     assert text is not None
     if codec.has_no_exponent(text) or codec.is_finite(losses.body, len(text)):
@@ -205,7 +205,7 @@ def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
 
 
 def source_of(body: Any) -> str:
-    """Return the name of a typed model's format, for a source that is not given."""
+    """Return the name of a typed model's format, for calls without ``source``."""
     found = model_of(body)
     if found is not None:
         return found[0]
@@ -213,7 +213,7 @@ def source_of(body: Any) -> str:
 
 
 def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
-    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
+    """Return the format and kind of a typed model or an instance of its subclass; None for other classes."""
     for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
         for name in formats.FORMATS:
             if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
@@ -222,7 +222,7 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
 
 
 def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
-    """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
+    """Return an error body with bytes decoded. U+FFFD replaces bytes that are not UTF-8; ``mended`` receives the replacements."""
     if not isinstance(body, bytes | bytearray):
         return body
     raw = bytes(body)
@@ -233,8 +233,8 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
     found: list[codec.Mend] = []
     try:
         value = codec.loads(text, [])
-        codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
-    except codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
+        codec.loads(raw.decode(errors="surrogateescape"), found)  # each invalid byte becomes a lone surrogate, so it has a pointer
+    except codec.NotJsonError:  # not JSON, or an invalid byte is in a key: the pointer is that of the whole body
         mended.append(codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
         return text
     for pointer, before, _, code in found:
@@ -245,10 +245,10 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
 
 
 def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
-    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
+    """Read an error body of any shape: an object, a list of one object, or any other value, which becomes the message.
 
-    The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
-    that holds one. ``mended`` takes what was no valid Unicode.
+    The second value is the pointer of the object; None where there is none. The third is the JSON text of the body, if it was text that
+    contains an object. ``mended`` receives the replacements of invalid Unicode.
     """
     body = _decode_error_text(body, mended)
     text = body if isinstance(body, str) else None
@@ -271,7 +271,7 @@ def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> t
 
 
 def tells_error(body: Any, source: ir.Format) -> bool:
-    """Say whether what is no answer is an error that came in the place of one."""
+    """Return whether a body that is no valid answer is an error body."""
     try:
         raw, at, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
@@ -280,7 +280,11 @@ def tells_error(body: Any, source: ir.Format) -> bool:
 
 
 def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
-    """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
+    """Validate an error body; the second value is false if it fits no known shape.
+
+    In that case malformed members become JSON text: only ``message`` of ``error`` if that is enough, or the known members, or else the
+    whole body becomes the message.
+    """
     told = _in_words(raw, "error", "message", "detail")
     detail = raw.get("error")
     inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
@@ -293,6 +297,6 @@ def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
 
 
 def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
-    """Return an object with JSON text for whatever stands under some keys and is no text."""
+    """Return an object in which the values of some keys are JSON text, unless they are strings already."""
     texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
     return raw | {key: codec.dumps(value).decode() for key, value in texts.items()}

@@ -1,7 +1,7 @@
-"""What each format can hold of what the others say, found by asking the encoders themselves.
+"""The table of features that each format can represent, computed by the encoders.
 
-Every row is a small canonical request or answer with one thing in it; what an encoder notes about it is the cell. So the table cannot
-drift from the code.
+Each row is a small canonical request or answer with one feature. Each cell shows the losses that an encoder notes for it. So the table
+always agrees with the code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEGEND = "= held   (=) only labels or cost change   ~ changed or lost, the answ
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that a request or an answer may hold."""
+    """One feature of a request or an answer, with a node that has it."""
 
     topic: str
     name: str
@@ -36,7 +36,7 @@ def _user(*parts: ir.Part) -> ir.Request:
 
 
 def _history(*parts: ir.Part) -> ir.Request:
-    """Return a conversation in which the model said this; its calls were answered."""
+    """Return a request whose history has an assistant message with these parts, and results for its tool calls."""
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     results = [ir.Message("tool", [ir.ToolResult(call.id, [ir.Text("ok")], name=call.name, kind=call.kind)]) for call in calls]
     turns = [ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), *results]
@@ -199,7 +199,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 
 
 def cell(node: ir.Request | ir.Response, target: str) -> str:
-    """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
+    """Return the mark of the most severe loss in the conversion of a node to a format; ``=`` if there is none."""
     far, losses = formats.load(target), Ledger({}, Spelling())
     if isinstance(node, ir.Request):
         adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
@@ -211,12 +211,12 @@ def cell(node: ir.Request | ir.Response, target: str) -> str:
 
 
 def matrix_rows() -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return topic, thing, and a mark for each format in the order of ``FORMATS``."""
+    """Return rows of topic, feature, and a mark for each format in the order of ``FORMATS``."""
     return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in formats.FORMATS)) for probe in probes()]
 
 
 def matrix_table(source: str | None = None) -> str:
-    """Return the table as text; with ``source``, only what that format can say itself, and the other three."""
+    """Return the table as text; with ``source``, only features that this format has, and the columns of the others."""
     rows = matrix_rows()
     columns = [index for index, name in enumerate(formats.FORMATS) if name != source]
     if source is not None:

@@ -1,4 +1,4 @@
-"""The typed models of each format by name: what may be imported, and what each of them is."""
+"""Look up the typed models of each format by name, with their descriptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BODIES = ("Request", "Response", "StreamEvent", "Error", "ModelList")
 
 
 def model_named(format: ir.Format, name: str) -> Any:
-    """Return a typed model, or a union of some, by its name or its kind of document; raise ``ConfigurationError`` where there is none."""
+    """Return a typed model or union by its name or kind of document; raise ``ConfigurationError`` for an unknown name."""
     kind = next((kind for kind in KINDS.values() if kind == name), None)
     if kind:
         return wire_model(format, kind)
@@ -32,7 +32,7 @@ def model_named(format: ir.Format, name: str) -> Any:
 
 
 def models_of(format: ir.Format) -> dict[str, str]:
-    """Return the names of a format's typed models and of the unions of some, those of whole bodies first, each with what it is."""
+    """Return the names of a format's typed models and unions with their descriptions, those of whole bodies first."""
     wire = _wire(format)
     found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *wire.__all__))}
     return {name: about for name, about in found.items() if about}
@@ -43,7 +43,7 @@ def _wire(format: ir.Format) -> ModuleType:
 
 
 def _about(model: Any) -> str:
-    """Return the first sentence of a model's docstring; of a union, its members; nothing of what is neither."""
+    """Return the first sentence of a model's docstring, or the members of a union; empty for anything else."""
     if isinstance(model, type):
         return " ".join(inspect.cleandoc(model.__doc__ or "").partition("\n\n")[0].split())
     members = [member.__name__ for member in _members(model)]
@@ -51,7 +51,7 @@ def _about(model: Any) -> str:
 
 
 def _members(shape: Any) -> list[type[BaseModel]]:
-    """Return the models in a union, and in the unions in it."""
+    """Return the models of a union, including those of nested unions."""
     if isinstance(shape, type):
         return [shape] if issubclass(shape, BaseModel) else []
     return [member for part in get_args(shape) for member in _members(part)]

@@ -1,4 +1,4 @@
-"""From the events of a stream to the whole answer, as far as it has come."""
+"""Accumulate the canonical events of a stream to the answer so far."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _CHOICES: Mapping[ir.Format, str] = {
     "responses": "/output",
     "generate_content": "/candidates/{}",
 }
-"""Where a choice stands in the body of an answer, by its number; a message is one itself."""
+"""Format to the pointer of a choice in an answer, by its number; in messages the answer is the choice."""
 
 _MOST_WAITING = 100
-"""Events that wait at most to be folded."""
+"""The largest number of events that are queued before they are folded."""
 _NAMES = ("id", "name")
-"""What a call tells of itself when it opens, and may tell otherwise when it closes."""
+"""Fields of a tool call that its start has, and that its end may change."""
 
 
 @dataclass(slots=True)
 class Growing:
-    """A part as far as it has come; pieces are joined once, when somebody asks."""
+    """A part of the answer so far. Its text is a list of deltas, which ``whole`` joins."""
 
     part: ir.Part
     place: tuple[int, int] = (0, 0)
@@ -37,20 +37,20 @@ class Growing:
     signature: ir.Signature | None = None
     transcript: list[str] | None = None
     is_open: bool = True
-    retold: dict[str, str] | None = None  # what it told, by field, where its end told something else
+    retold: dict[str, str] | None = None  # earlier values, by field, that its end has changed
 
     def copy(self) -> Growing:
-        """Return one that grows apart from this one."""
+        """Return an independent copy."""
         citations, transcript = self.citations and [*self.citations], self.transcript and [*self.transcript]
         return replace(self, pieces=[*self.pieces], citations=citations, transcript=transcript)
 
     def add(self, extra: ir.JsonObject | None) -> None:
-        """Add fields that only its own format knows."""
+        """Add unmodelled fields."""
         if extra:
             self.part = replace(self.part, extra={**(self.part.extra or {}), **extra})
 
     def whole(self) -> ir.Part:
-        """Return the part with all that it was told."""
+        """Return the part with its text, citations, signature and transcript so far."""
         told: dict[str, Any] = {}
         grows = GROWS.get(type(self.part))
         if grows and self.pieces:
@@ -64,7 +64,7 @@ class Growing:
         return altered(self.part, **told) if told else self.part
 
     def as_told(self) -> str:
-        """Return the text of a part that has closed as its reader has it: its deltas, where its end said something else."""
+        """Return the text of a closed part as it was emitted: the deltas, even where its end has changed the text."""
         grows = GROWS[type(self.part)]
         told = (self.retold or {}).get(grows)
         return told if told is not None else getattr(self.whole(), grows)
@@ -80,7 +80,7 @@ class _Choice:
     extra: ir.JsonObject = field(default_factory=dict)
 
     def copy(self) -> _Choice:
-        """Return one that goes on apart from this one."""
+        """Return an independent copy."""
         return replace(
             self,
             parts={number: part.copy() for number, part in self.parts.items()},
@@ -91,7 +91,7 @@ class _Choice:
         )
 
     def tokens(self, part: ir.Part) -> list[ir.TokenLogprob]:
-        """Return the list that the log probabilities of a part go to."""
+        """Return the list for the log probabilities of a part."""
         if isinstance(part, ir.Refusal):
             self.refusal_logprobs = self.refusal_logprobs or []
             return self.refusal_logprobs
@@ -100,9 +100,9 @@ class _Choice:
 
 
 class Collector:
-    """Folds events to an answer; memory grows with the answer, time with its events.
+    """Accumulates events to an answer. Memory is linear in the size of the answer, time in the number of events.
 
-    The last few wait until somebody asks what they add up to: of a short answer nobody may.
+    The last events are queued and folded only when a method needs the answer, because a short stream may never need it.
     """
 
     def __init__(self, format: ir.Format) -> None:
@@ -155,12 +155,12 @@ class Collector:
 
     @property
     def latest(self) -> list[str]:
-        """The pieces of the part that grew last; they grow with it."""
+        """The deltas of the part that received the last one; later deltas are appended to the same list."""
         self._fold()
         return self._latest
 
     def response(self) -> ir.Response:
-        """Return the answer as far as it has come."""
+        """Return the answer so far."""
         self._fold()
         start = self._start
         return ir.Response(
@@ -183,13 +183,13 @@ class Collector:
         )
 
     def first_parts(self, *, is_over: bool) -> Mapping[int, Growing]:
-        """Return the parts of the first choice, by number. That is the one numbered 0, unless the answer is over without it."""
+        """Return the parts of the first choice, by number: choice 0, or the lowest number if the answer has ended without choice 0."""
         self._fold()
         first = min(self._choices, default=0) if is_over else 0
         return self._choices[first].parts if first in self._choices else {}
 
     def so_far(self) -> list[events.Event]:
-        """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
+        """Return events that accumulate to the answer so far, with one delta per part; open parts stay open."""
         self._fold()
         made: list[events.Event] = [self._start]
         for index, choice in self._choices.items():
@@ -199,7 +199,7 @@ class Collector:
         return made if self._usage is None else [*made, events.UsageTold(self._usage)]
 
     def unfinished(self) -> list[events.Event]:
-        """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
+        """Return the events that close an incomplete answer: ends of open parts, and the finish reason ``length`` for open choices."""
         self._fold()
         made: list[events.Event] = []
         for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
@@ -209,10 +209,10 @@ class Collector:
         return made
 
     def _place(self, at: int) -> str:
-        """Return the pointer of a choice in the body that the stream adds up to."""
+        """Return the pointer of a choice in the accumulated body."""
         return _CHOICES.get(self._format, "").format(at)
 
-    # What concerns one choice.
+    # Events of one choice.
 
     def _choice(self, index: int) -> _Choice:
         choice = self._choices.get(index)
@@ -261,7 +261,7 @@ class Collector:
     def _finish_choice(self, event: events.Finished) -> None:
         self._choice(event.choice).finish = event.finish
 
-    # What concerns the answer as a whole.
+    # Events of the whole answer.
 
     def _begin(self, event: events.Start) -> None:
         self._start, self._usage = event, event.usage
@@ -284,7 +284,7 @@ class Collector:
         self._error = event.error
 
     def _end(self, event: events.End) -> None:
-        """Take the end, which says nothing of the answer."""
+        """Ignore the end, which adds nothing to the answer."""
 
 
 _HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
@@ -305,7 +305,7 @@ _HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
 
 
 def _told_otherwise(part: Growing, whole: ir.Part) -> dict[str, str]:
-    """Return what a part told and does not say any more, now that it is whole, by field."""
+    """Return the earlier values, by field, that the end of a part has changed."""
     told = {GROWS.get(type(whole), ""): "".join(part.pieces)}
     if isinstance(whole, ir.ToolCall) and isinstance(part.part, ir.ToolCall):
         told |= {name: getattr(part.part, name) for name in _NAMES}
@@ -329,7 +329,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
 
 
 def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
-    """Hang each citation on the text in which its span begins; one that has no span, or begins behind all, on the last."""
+    """Add each citation to the text in which its span begins, or to the last text if it has no span or begins after all texts."""
     texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
     ends = list(accumulate(len(text.text) for _, text in texts))
     cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}
@@ -343,20 +343,19 @@ def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[
 
 
 class Listener:
-    """Tells the visible text of the first choice, each piece once.
+    """Returns the visible text of the first choice, each delta once.
 
-    Texts are told in their order: what comes of the next while one is open waits for the end of that one, so that the pieces add up to the
-    text of the answer.
+    Texts come in their order: while a text is open, deltas of later texts wait. So the returned pieces join to the text of the answer.
     """
 
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
-        self._at = 0  # the part that is listened to
-        self._pieces = 0  # how many of its pieces were told
-        self._size = 0  # and how many characters
+        self._at = 0  # number of the current part
+        self._pieces = 0  # deltas of it that were returned
+        self._size = 0  # characters of it that were returned
 
     def hear(self, *, is_over: bool) -> list[str]:
-        """Return what came since the last time. ``is_over``: the answer has ended, so that no choice before the first will come."""
+        """Return the text since the last call. ``is_over``: the answer has ended, so that choice 0 can no longer begin."""
         parts = self._collector.first_parts(is_over=is_over)
         made: list[str] = []
         while (held := parts.get(self._at)) is not None:
@@ -368,7 +367,7 @@ class Listener:
         return made
 
     def _told(self, held: Growing) -> list[str]:
-        """Return what is new of a text. Where its end said something else than its deltas, these are what a reader has."""
+        """Return the new pieces of a text. If its end has changed the text, the deltas count, because they were returned already."""
         fresh = held.pieces[self._pieces :] if held.pieces or held.is_open else [held.as_told()[self._size :]]
         self._pieces += len(fresh)
         self._size += sum(map(len, fresh))

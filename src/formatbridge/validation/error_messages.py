@@ -1,4 +1,4 @@
-"""What a validator says, in words that tell where the fault is, what was found there and what was expected."""
+"""Validation errors as messages: the place, the value that was found, and what was expected."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ _MOST = 20
 
 
 MISSING = object()
-"""Stands for the value of a key that is missing."""
+"""Represents the value of a missing key."""
 _LABEL = "\0"
-"""What the name of a union's member begins with in an error; no field's name does."""
+"""Prefix of the name of a union member in an error's location; no field name begins with it."""
 
 
 def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
-    """Return pairs of JSON pointer and message, one per pointer, at most twenty, of a body that the model ``shape`` refuses."""
+    """Return JSON pointers with messages, one per pointer and at most 20, for a body that is invalid for the model ``shape``."""
     return problems_with(_teller(shape).validate_python, body)
 
 
 def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
-    """Return what a validator of a ``labelled`` schema refuses in a body."""
+    """Return pointers with messages for what a validator of a ``labelled`` schema rejects in a body."""
     found = _faults(validate, body)
     told = {pointer: found[pointer] for pointer in _deepest(found)[:_MOST]}
     lacking = [pointer for pointer, (value, wanted) in told.items() if value is MISSING and not wanted]
     if lacking:
-        # What is missing has a type that the validator tells only of something that is there: so something is put there that has none.
+        # For a missing key the validator does not say which type it expects. A value of no JSON type in its place makes it say so.
         wrong = _faults(validate, reduce(_put, lacking, body))
         told |= {pointer: wrong[pointer] for pointer in lacking if pointer in wrong}
     return [(pointer, _told(*fault)) for pointer, fault in told.items()]
 
 
 def places_of(error: ValidationError, body: Any) -> dict[str, Any]:
-    """Return what a validator of a ``labelled`` schema refuses in a body, by its pointer; for a key that is missing, ``MISSING``."""
+    """Return the values that a validator of a ``labelled`` schema rejects in a body, by pointer; ``MISSING`` for a missing key."""
     errors = error.errors(include_url=False, include_input=False)
     found = dict(_place(item, body) for item in errors if item["loc"][-1:] != (_LABEL + WHOLE,))
     return {pointer: found[pointer] for pointer in _deepest(found)}
 
 
 def _deepest(pointers: Collection[str]) -> list[str]:
-    """Return the pointers that are above none of the others."""
+    """Return the pointers that are not above another one."""
     above = {pointer[:end] for pointer in pointers for end in range(len(pointer)) if pointer[end] == "/"}
     return [pointer for pointer in pointers if pointer not in above]
 
 
 def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
-    """Return what is refused by its pointer: what stands there, and what was expected as far as the validator says."""
+    """Return the rejected values by pointer, each with what the validator expected, where it says so."""
     found: dict[str, tuple[Any, list[str]]] = {}
     try:
         validate(body)
@@ -91,7 +91,7 @@ def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, l
 
 
 def _put(body: Any, pointer: str) -> Any:
-    """Return a body with something of no type where a key is missing; all that is not on the way there is shared."""
+    """Return a body with ``MISSING`` at a pointer; values that are not above the pointer are shared with the argument."""
     step, *others = pointer[1:].split("/", 1)
     made: Any = copy(body)
     key: Any = int(step) if isinstance(body, list) else unescape(step)
@@ -101,12 +101,12 @@ def _put(body: Any, pointer: str) -> Any:
 
 @cache
 def _teller(shape: Any) -> SchemaValidator:
-    """Compile a checker whose errors name members of unions as no key is named; so it is slower, and asked for refusals only."""
+    """Compile a validator with ``labelled`` unions. It is slower than the usual one, so it is used for invalid bodies only."""
     return SchemaValidator(labelled(dicts_of(shape)))
 
 
 def labelled(schema: Any) -> Any:
-    """Return a core schema whose unions have labels for names of their members."""
+    """Return a core schema in which each member of a union has a label, so that an error's location distinguishes it from a key."""
     if not isinstance(schema, dict):
         return type(schema)(map(labelled, schema)) if isinstance(schema, list | tuple) else schema
     made = {key: value if key == "metadata" else labelled(value) for key, value in schema.items()}
@@ -125,11 +125,11 @@ def labelled(schema: Any) -> Any:
 
 
 def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> Callable[[Any], str | None]:
-    """Return a discriminator that gives the labels of what another, or a key, tells."""
+    """Return a discriminator that returns the label of the member that ``tag`` (a function or a key) selects."""
 
     def label(value: Any) -> str | None:
         if not isinstance(value, dict):
-            return next(iter(labels.values()))  # any member says that this is no object
+            return next(iter(labels.values()))  # the error is the same for each member: the value is not an object
         found = value.get(tag, "?") if isinstance(tag, str) else tag(value)
         return labels.get(found, found) if isinstance(found, str) else None
 
@@ -143,7 +143,7 @@ def _told(value: Any, wanted: list[str]) -> str:
 
 
 def _place(item: Any, body: Any) -> tuple[str, Any]:
-    """Say where a fault is and what stands there: for a missing key and an unknown tag, the key itself."""
+    """Return the pointer and the value of an error: for a missing key and an unknown tag, those of the key."""
     location, key = item["loc"], None
     if item["type"] == "missing":
         location, key = location[:-1], location[-1]
@@ -171,7 +171,7 @@ def _expected(item: Any) -> str:
 
 
 def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:
-    """Follow a validator's location through the body, leaving out the steps that name a union member."""
+    """Return the pointer and the value at a validator's location, without the steps that name a union member."""
     pointer, value = "", body
     for step in location:
         if not str(step).startswith(_LABEL) and _has(value, step):

@@ -1,4 +1,4 @@
-"""What a typed model says, as plain values."""
+"""Convert a typed model to plain JSON values."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.validation.wire_base import Wire
 
 _OWN = "formatbridge."
-"""Where our own models stand."""
+"""Prefix of the modules that define the library's models."""
 
 _FLAT = frozenset({str, int, float, bool, type(None)})
 
 
 def written(model: BaseModel) -> JsonObject:
-    """Return what was set in a model, and in those that it holds, in the vendor's spelling.
+    """Return the fields that were set in a model and in the models that it contains, under their documented keys.
 
-    By the type of its place, pydantic writes no field that only a caller's subclass has. With ``serialize_as_any`` it would, but before
-    2.14 that fails for recursive models, and for those that were only read as a part of others. So what is of a subclass is written
-    once more, by itself.
+    pydantic serializes a nested model by the declared type of its field, without the fields of a caller's subclass. Its option
+    ``serialize_as_any`` includes them, but before 2.14 it fails for recursive models and for models that were only read as a part of
+    others. So each instance of a subclass is dumped separately.
     """
     made = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
     return _each_anew(model, made) if _has_derived(model) else made
 
 
 def _has_derived(model: BaseModel) -> bool:
-    """Say whether a model holds one of a caller's subclass."""
+    """Return whether a model contains an instance of a caller's subclass."""
     left: list[Any] = [model]
     for value in left:
         if type(value) is list:
@@ -39,23 +39,23 @@ def _has_derived(model: BaseModel) -> bool:
             held = _members(value).values()
         elif isinstance(value, Wire):
             return True
-        else:  # nothing of JSON, or to be refused
+        else:  # not JSON, or invalid
             continue
         left += [each for each in held if type(each) not in _FLAT]
     return False
 
 
 def _members(model: BaseModel) -> JsonObject:
-    """Return what a model holds, by the names in Python; of what no field is for, by those on the wire."""
+    """Return the values of a model by field name, and its unknown fields by their keys."""
     return {**model.__dict__, **(model.__pydantic_extra__ or {})}
 
 
 def _is_derived(value: Any) -> bool:
-    return not type(value).__module__.startswith(_OWN) and isinstance(value, Wire)  # the instance check is the dearer by far
+    return not type(value).__module__.startswith(_OWN) and isinstance(value, Wire)  # the instance check is the slower one
 
 
 def _anew(value: Any, made: Any) -> Any:
-    """Return what was made of a value, and of each model in it; what a serializer of the caller's made of one otherwise stays."""
+    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's own serializer stays unchanged."""
     if _is_derived(value) and isinstance(made, dict):
         again = written(value)
         return again if made.keys() <= again.keys() else made
