@@ -94,8 +94,8 @@ class Converted:
         return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
 
 
-def _counted(told: tuple[object, ...], one: str, several: str) -> str:
-    return f"{len(told)} {one if len(told) == 1 else several}"
+def _counted(entries: tuple[object, ...], one: str, several: str) -> str:
+    return f"{len(entries)} {one if len(entries) == 1 else several}"
 
 
 class ConvertedRequest(Converted):
@@ -159,8 +159,8 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in codec.repeated_keys(text)]
 
 
-def checked_request(request: ConvertedRequest | None, near: Format, far: Format) -> ConvertedRequest | None:
-    """Check the request that belongs to an answer from ``near`` to ``far``, and return it.
+def checked_request(request: ConvertedRequest | None, source_format: Format, target_format: Format) -> ConvertedRequest | None:
+    """Check the request that belongs to an answer from ``source_format`` to ``target_format``, and return it.
 
     Raises ``ConfigurationError`` for another type, and for a request that was converted between other formats.
     """
@@ -168,9 +168,9 @@ def checked_request(request: ConvertedRequest | None, near: Format, far: Format)
         return None
     if not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
-    if request.target != near.NAME or request.source != far.NAME:
-        went, comes = f"{request.source} to {request.target}", f"{near.NAME} to {far.NAME}"
-        raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")
+    if request.target != source_format.NAME or request.source != target_format.NAME:
+        actual, expected = f"{request.source} to {request.target}", f"{source_format.NAME} to {target_format.NAME}"
+        raise ConfigurationError(f"request went from {actual}, expected the way back of an answer from {expected}")
     return request
 
 
@@ -178,9 +178,9 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
     """Raise ``LossyConversionError`` if a loss has the severity of ``options.raise_on`` or a higher one."""
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
-        grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
-        if grave:
-            raise LossyConversionError(grave)
+        severe = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
+        if severe:
+            raise LossyConversionError(severe)
 
 
 def convert_request(
@@ -203,33 +203,37 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked = read_checked(body, near, "request")
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
-    if not model and far.IN_URL:
-        raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
+    if not model and target_format.IN_URL:
+        raise ConfigurationError(f"{target_format.NAME} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
-    if near is far:
+    if source_format is target_format:
         tools: dict[str, OwnTool] = {}
-        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses, options.token_key), near, model, stream)
+        result = _same_request(
+            without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key), source_format, model, stream
+        )
     else:
-        request = near.decode_request(checked, model=model or None, stream=stream)
+        request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # it may be as large as the body: free it before encoding
         request = check_request_tokens(request, options.token_key, losses)
         model = request.model or ""
-        made, tools = encode_request_for(request, far, losses, options)
+        result, tools = encode_request_for(request, target_format, losses, options)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return ConvertedRequest(made, losses, (near, far), model, stream, tools)
+    return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)
 
 
-def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
+def encode_request_for(
+    request: ir.Request, target_format: Format, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, OwnTool]]:
     """Encode a canonical request with its tools adapted to the target; also return the original tools, to restore their names later."""
     if options.strip_billing_header:
         request = without_billing_header(request, losses)
-    request, tools = adapt_tools(request, far.TOOL_RULES, losses)
-    return far.encode_request(request, losses, options), tools
+    request, tools = adapt_tools(request, target_format.TOOL_RULES, losses)
+    return target_format.encode_request(request, losses, options), tools
 
 
 def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
@@ -241,10 +245,10 @@ def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> 
     overrides = {"model": model, "stream": stream}
     if format.IN_URL:
         overrides = {key: value for key, value in overrides.items() if key in raw}
-    made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    body = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
     if raw.get("stream") and not stream:
-        made.pop("stream_options", None)
-    return made
+        body.pop("stream_options", None)
+    return body
 
 
 def convert_response(
@@ -263,47 +267,47 @@ def convert_response(
     only for a body that is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    request = checked_request(request, near, far)
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    request = checked_request(request, source_format, target_format)
     context = request.context if request else None
     try:
-        losses, checked, repaired = read_answer(body, near, "response")
+        losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
-        if not tells_error(body, near.NAME):
+        if not tells_error(body, source_format.NAME):
             raise
         lenient = replace(options, raise_on=None)
-        return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
-    if near is far:
+        return convert_error(body, source=source_format.NAME, target=target_format.NAME, status=200, options=lenient)
+    if source_format is target_format:
         refuse_losses(losses, options)
-        return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+        return Converted(losses.body, losses, source_format.NAME, target_format.NAME, "response")
     note_malformed(losses, repaired)
-    return encode_response_for(near.decode_response(checked), far, losses, options, context)
+    return encode_response_for(source_format.decode_response(checked), target_format, losses, options, context)
 
 
 def encode_response_for(
     response: ir.Response,
-    far: Format,
+    target_format: Format,
     losses: Ledger,
     options: Options,
     context: Context | None,
 ) -> Converted:
     """Encode a canonical answer in the target format, with the tools of the caller's request; a failed answer becomes an error."""
-    if options.token_key is not None and response.format != far.NAME:
+    if options.token_key is not None and response.format != target_format.NAME:
         response = check_response_tokens(response, options.token_key, losses)
     if context:
         response = bring_home(response, context, losses)
-    if response.error and not far.HOLDS_FAILURES:
-        status, made = _failed(response, far, losses)
+    if response.error and not target_format.HOLDS_FAILURES:
+        status, body = _failed(response, target_format, losses)
         refuse_losses(losses, options)
-        return ConvertedError(made, losses, response.format, far.NAME, status)
-    response = tell_apart(response, far.NAME, losses)
-    made = far.encode_response(response, losses, options, context)
+        return ConvertedError(body, losses, response.format, target_format.NAME, status)
+    response = tell_apart(response, target_format.NAME, losses)
+    body = target_format.encode_response(response, losses, options, context)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return Converted(made, losses, response.format, far.NAME, "response")
+    return Converted(body, losses, response.format, target_format.NAME, "response")
 
 
-def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
+def _failed(response: ir.Response, target_format: Format, losses: Ledger) -> tuple[int, JsonObject]:
     """Convert a failed answer to the target's error; the content before the failure is lost."""
     assert response.error is not None
     for name in ("id", "model", "created"):
@@ -320,7 +324,7 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
         losses.extras(response)
     if response.usage:
         losses.dropped(response.usage, code="accounting", severity="info")
-    return far.encode_error(response.error, losses)
+    return target_format.encode_error(response.error, losses)
 
 
 def convert_error(
@@ -332,24 +336,24 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
-    raw, at, text = read_error_body(body, near.NAME, mended)
-    checked, is_known = check_error(raw, near.NAME)
-    losses = Ledger([raw] if at else raw, near.SPELLING, text)
+    raw, at, text = read_error_body(body, source_format.NAME, mended)
+    checked, is_known = check_error(raw, source_format.NAME)
+    losses = Ledger([raw] if at else raw, source_format.SPELLING, text)
     losses.mended(mended)
-    made_status, made = status, raw
-    is_crossing = near is not far or at is None or not is_known
-    if is_crossing or status < 400:
-        error = near.decode_error(checked, status=status if status >= 400 else None)
+    target_status, result = status, raw
+    is_converted = source_format is not target_format or at is None or not is_known
+    if is_converted or status < 400:
+        error = source_format.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        told = losses if is_crossing else nowhere()
+        target_losses = losses if is_converted else nowhere()
         if at is not None and not error.message:  # the whole body becomes the message, so nothing is lost
-            error.message, told = codec.dumps(raw).decode(), nowhere()
-        made_status, written = far.encode_error(error, told)
-        made = written if is_crossing else raw
+            error.message, target_losses = codec.dumps(raw).decode(), nowhere()
+        target_status, encoded = target_format.encode_error(error, target_losses)
+        result = encoded if is_converted else raw
     refuse_losses(losses, options)
-    return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
+    return ConvertedError(result, losses, source_format.NAME, target_format.NAME, target_status)
 
 
 def convert_models(
@@ -357,13 +361,13 @@ def convert_models(
 ) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked, repaired = read_answer(body, near, "models")
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True
-    if near is far:
-        made = losses.body
+    if source_format is target_format:
+        result = losses.body
     else:
         note_malformed(losses, repaired)
-        made = far.encode_models(near.decode_models(checked), losses)
+        result = target_format.encode_models(source_format.decode_models(checked), losses)
     refuse_losses(losses, options)
-    return Converted(made, losses, near.NAME, far.NAME, "models")
+    return Converted(result, losses, source_format.NAME, target_format.NAME, "models")

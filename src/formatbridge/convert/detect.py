@@ -159,35 +159,35 @@ def detect_format(body: Any) -> Detection:
         return _detect_model(body)
     value = _read(body)
     scores: dict[tuple[ir.Format, Kind], int] = defaultdict(int)
-    found: dict[tuple[ir.Format, Kind], list[tuple[int, str]]] = defaultdict(list)
+    matched: dict[tuple[ir.Format, Kind], list[tuple[int, str]]] = defaultdict(list)
     for clue in _CLUES:
-        if any(_speaks(item, clue) for item in _values(value, clue.path.split("/"))):
+        if any(_matches(item, clue) for item in _values(value, clue.path.split("/"))):
             scores[clue.format, clue.kind] += clue.weight
-            told = f"{clue.path} is {' or '.join(map(str, clue.values))}" if clue.values else f"has {clue.path}"
-            found[clue.format, clue.kind].append((clue.weight, told))
+            reason = f"{clue.path} is {' or '.join(map(str, clue.values))}" if clue.values else f"has {clue.path}"
+            matched[clue.format, clue.kind].append((clue.weight, reason))
     if not scores:
         return Detection(None, None, 0.0, ())
     ranked = sorted(scores, key=lambda key: -scores[key])
     best = ranked[0]
     rival = max((scores[key] for key in ranked[1:]), default=0)
     confidence = round((scores[best] - rival) / scores[best] * min(1.0, scores[best] / 10), 3)
-    reasons = tuple(told for _, told in sorted(found[best], key=lambda item: -item[0]))
+    reasons = tuple(reason for _, reason in sorted(matched[best], key=lambda item: -item[0]))
     return Detection(*best, confidence, reasons)
 
 
-def _speaks(item: Any, clue: _Clue) -> bool:
+def _matches(item: Any, clue: _Clue) -> bool:
     return isinstance(item, clue.shape) and (not clue.values or item in clue.values)
 
 
 def _detect_model(body: BaseModel) -> Detection:
     from formatbridge.convert.input import model_of
 
-    found = model_of(body)
-    if found is None:
+    detected = model_of(body)
+    if detected is None:
         raise InvalidPayloadError(
             "unknown", "payload", [("", f"is a {type(body).__name__}, expected a model of one of the formats")]
         )
-    return Detection(*found, 1.0, (f"is a {type(body).__name__} model",))
+    return Detection(*detected, 1.0, (f"is a {type(body).__name__} model",))
 
 
 def _read(body: Any) -> dict[str, Any]:

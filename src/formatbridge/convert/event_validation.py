@@ -24,10 +24,10 @@ from formatbridge.validation.malformed_fields import faults, repair
 from formatbridge.validation.validators import dict_validator
 
 _SHOWN = 3
-_NOTHING: Mapping[Path, JsonValue] = {}
+_NO_FIELDS: Mapping[Path, JsonValue] = {}
 PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
 """Members of events that contain a part of the answer, which later events extend."""
-_ANYWHERE = PINGS | {"error"}
+_SHARED_TYPES = PINGS | {"error"}
 """Types of events that several formats have."""
 
 
@@ -53,32 +53,39 @@ def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     return value
 
 
-def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
+def read_event(event: ServerSentEvent, source_format: Format) -> tuple[ServerSentEvent, JsonObject]:
     """Return an event and its JSON object. If the object has no ``type``, it is the event's name, if the format has such a type."""
-    raw, name = object_of(event, near.NAME), event.event
-    if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
+    raw, name = object_of(event, source_format.NAME), event.event
+    if (
+        name
+        and source_format.NAMES_EVENTS
+        and raw.get("type") is None
+        and (name in _SHARED_TYPES or source_format.is_own_event({"type": name}))
+    ):
         raw = {**raw, "type": name}
         event = ServerSentEvent(name, codec.dumps(raw), event.offset)
     return event, raw
 
 
-def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
+def check_event(
+    raw: JsonObject, event: ServerSentEvent, source_format: Format
+) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
     """Validate an event by its wire model; an error is accepted in any shape.
 
     Malformed fields are left out of the event; the second value has them by path. The first value is None for an event of the format that
     cannot be read without them. Raises ``StreamDecodeError`` for an event that is not of the format.
     """
     try:
-        return event_reader(near.NAME)(raw), _NOTHING
+        return event_reader(source_format.NAME)(raw), _NO_FIELDS
     except ValidationError:
         if raw.get("error"):
-            return check_error({"error": raw["error"]}, near.NAME)[0], _NOTHING
-    repaired = repair(event_type(near.NAME), raw, parts=PARTS)
+            return check_error({"error": raw["error"]}, source_format.NAME)[0], _NO_FIELDS
+    repaired = repair(event_type(source_format.NAME), raw, parts=PARTS)
     if repaired is not None:
         return repaired.checked, repaired.removed
-    if not near.is_own_event(raw):
-        raise refusal(event, near.NAME, problems_of(event_type(near.NAME), raw))
-    return None, {**faults(event_type(near.NAME), raw), (): raw}
+    if not source_format.is_own_event(raw):
+        raise refusal(event, source_format.NAME, problems_of(event_type(source_format.NAME), raw))
+    return None, {**faults(event_type(source_format.NAME), raw), (): raw}
 
 
 class MalformedDetails:
@@ -90,21 +97,21 @@ class MalformedDetails:
         self._lost: dict[Path, JsonObject] = {}
         self._lengths: dict[Path, int] = {}
 
-    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
+    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], source_format: Format) -> None:
         """Add the values that were left out of an event, by their paths in it; the empty path means the whole event."""
-        places = {near.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
+        places = {source_format.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
         for path in removed:
             if not path:
-                self._lost[near.place_of(raw, path, self._lengths)] = raw
+                self._lost[source_format.place_of(raw, path, self._lengths)] = raw
             elif path[:-1] in PARTS and path[-1] == "type":
-                self._parts[near.place_of(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
+                self._parts[source_format.place_of(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
         self.put(places)
 
     def copy(self) -> MalformedDetails:
         """Return a copy of the state so far."""
-        made = MalformedDetails()
-        made._values, made._parts, made._lost = dict(self._values), dict(self._parts), dict(self._lost)
-        return made
+        result = MalformedDetails()
+        result._values, result._parts, result._lost = dict(self._values), dict(self._parts), dict(self._lost)
+        return result
 
     def put(self, places: Mapping[Path, JsonValue]) -> None:
         """Add malformed fields by their places in the whole answer."""
@@ -120,14 +127,14 @@ class MalformedDetails:
         details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
         return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
 
-    def report(self, losses: Ledger, body: JsonObject | None, near: Format) -> None:
+    def report(self, losses: Ledger, body: JsonObject | None, source_format: Format) -> None:
         """Insert the malformed fields into the whole answer, and report them by their places there; None: the answer was not accumulated.
 
         A field that cannot be inserted, because its place has another value, is reported as changed.
         """
         left = {} if body is None else self.put_into(body)
-        repaired = None if body is None else repair_answer(body, near, "response")
-        if repaired is not None and not near.NAMES_EVENTS:  # events with a name state the indexes of their content
+        repaired = None if body is None else repair_answer(body, source_format, "response")
+        if repaired is not None and not source_format.NAMES_EVENTS:  # events with a name state the indexes of their content
             losses.repaired(repaired.body, repaired.original)
         losses.malformed(self.pointers if repaired is None else repaired.pointers)
         losses.malformed(left, "changed")
@@ -139,7 +146,7 @@ class MalformedDetails:
             details = list(group)
             holder = value_at(body, above)
             if isinstance(holder, list) and isinstance(details[0][0][-1], int):
-                _insert(holder, details)
+                _insert_all(holder, details)
                 continue
             for place, value in details:
                 if place and isinstance(holder, dict) and isinstance(place[-1], str) and holder.get(place[-1]) is None:
@@ -153,19 +160,19 @@ def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
     return [(isinstance(step, int), step) for step in item[0]]
 
 
-def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
+def _insert_all(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
     """Insert values into a list at their indexes, which are in ascending order."""
-    made: list[JsonValue] = []
+    result: list[JsonValue] = []
     others = iter(items)
     for place, value in details:
         index = place[-1]
         assert isinstance(index, int)
-        made += islice(others, max(0, index - len(made)))
-        made.append(value)
-    items[:] = [*made, *others]
+        result += islice(others, max(0, index - len(result)))
+        result.append(value)
+    items[:] = [*result, *others]
 
 
 def refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:
     """Return the error for an event that is not valid in its format; its message lists pointers and problems."""
-    told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
-    return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)
+    details = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
+    return StreamDecodeError(f"is not of {format}: {details}", offset=event.offset, snippet=event.data)

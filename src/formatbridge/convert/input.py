@@ -85,14 +85,14 @@ def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
 
 def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
     """Return a typed model as plain JSON values."""
-    found = model_of(body)
-    if found and found[0] != source:
-        raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
-    if found and found[1] not in (kind, None):
-        raise codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-    from formatbridge.validation.model_dump import written
+    model = model_of(body)
+    if model and model[0] != source:
+        raise ConfigurationError(f"source is {source!r} and the body a {model[0]} model, expected one format")
+    if model and model[1] not in (kind, None):
+        raise codec.NotJsonError("", f"is a {model[1]} model, expected a {kind}")
+    from formatbridge.validation.model_dump import dump_model
 
-    return written(body)
+    return dump_model(body)
 
 
 def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
@@ -103,50 +103,50 @@ def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
         raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
 
 
-def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
+def read_checked(body: Any, source_format: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger and the validated body."""
-    losses = _read_object(body, near, kind)
-    return losses, _checked(losses, near, kind)
+    losses = _read_object(body, source_format, kind)
+    return losses, _checked(losses, source_format, kind)
 
 
-def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
+def _checked(losses: Ledger, source_format: Format, kind: Kind) -> JsonObject:
     """Validate the body of a ledger as ``check`` does, and reject infinite numbers."""
     raw: JsonObject = losses.body
     try:
-        checked = check(raw, near.NAME, kind)
+        checked = check(raw, source_format.NAME, kind)
     except InvalidPayloadError:
         if losses.text is not None:  # report an infinity first: it may be the cause of the other problems
-            _refuse_infinity(losses, near.NAME, kind)
+            _refuse_infinity(losses, source_format.NAME, kind)
         raise
     if losses.text is not None:
-        _refuse_infinity(losses, near.NAME, kind)
+        _refuse_infinity(losses, source_format.NAME, kind)
     return checked
 
 
-def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
+def read_answer(body: Any, source_format: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
     """Read the body of a server as ``read_checked`` does, without its malformed fields; the third value holds these.
 
     Raises ``InvalidPayloadError`` where the body lacks essential fields, and for an error body in place of an answer.
     """
-    losses = _read_object(body, near, kind)
+    losses = _read_object(body, source_format, kind)
     raw: JsonObject = losses.body
     try:
-        checked, repaired = _checked(losses, near, kind), None
+        checked, repaired = _checked(losses, source_format, kind), None
     except InvalidPayloadError:
         if losses.text is not None:
-            _refuse_infinity(losses, near.NAME, kind)
-        repaired = repair_answer(raw, near, kind)
+            _refuse_infinity(losses, source_format.NAME, kind)
+        repaired = repair_answer(raw, source_format, kind)
         if repaired is None:
             raise
         checked = repaired.checked
     return losses, checked, repaired
 
 
-def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
+def repair_answer(raw: JsonObject, source_format: Format, kind: Kind) -> Repair | None:
     """Return an answer without its malformed fields; None where it lacks essential fields, and for an error body in its place."""
     if kind == "response" and is_error_body(raw):
         return None
-    model = cast("type[Wire]", wire_model(near.NAME, kind))
+    model = cast("type[Wire]", wire_model(source_format.NAME, kind))
     return repair(model, raw, model.ESSENTIAL)
 
 
@@ -157,36 +157,36 @@ def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
         losses.malformed(repaired.pointers)
 
 
-def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:
+def check_answer(raw: JsonObject, source_format: Format, kind: Kind = "response") -> JsonObject:
     """Validate an answer as ``check`` does, without its malformed fields."""
     try:
-        return check(raw, near.NAME, kind)
+        return check(raw, source_format.NAME, kind)
     except InvalidPayloadError:
-        repaired = repair_answer(raw, near, kind)
+        repaired = repair_answer(raw, source_format, kind)
         if repaired is None:
             raise
         return repaired.checked
 
 
-def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
+def _read_object(body: Any, source_format: Format, kind: Kind) -> Ledger:
     """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
-        return _read_slowly(body, near, kind)
+        return _read_slowly(body, source_format, kind)
     if isinstance(body, bytearray):  # the caller may change it before the report is read
         body = bytes(body)
     try:  # the parser reads ``1e400`` as infinity without an error; ``_refuse_infinity`` checks for it later
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return _read_slowly(body, near, kind)
-    return Ledger(raw, near.SPELLING, body) if type(raw) is dict else _no_object(raw, near.NAME, kind)
+        return _read_slowly(body, source_format, kind)
+    return Ledger(raw, source_format.SPELLING, body) if type(raw) is dict else _no_object(raw, source_format.NAME, kind)
 
 
-def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
+def _read_slowly(body: Any, source_format: Format, kind: Kind) -> Ledger:
     """Read a dict, a typed model, or text that pydantic-core's parser rejects; replace lone surrogates."""
     mended: list[codec.Mend] = []
     text = body if isinstance(body, TEXT) else None
-    raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
-    losses = Ledger(raw, near.SPELLING, text)
+    raw = _object_of(body, source_format.NAME, kind, mended) if text is None else _reread(text, source_format.NAME, kind, mended)
+    losses = Ledger(raw, source_format.SPELLING, text)
     if mended:
         losses.mended(mended)
     return losses
@@ -206,9 +206,9 @@ def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
 
 def source_of(body: Any) -> str:
     """Return the name of a typed model's format, for calls without ``source``."""
-    found = model_of(body)
-    if found is not None:
-        return found[0]
+    model = model_of(body)
+    if model is not None:
+        return model[0]
     raise ConfigurationError("source is missing; it may be left out for a typed model only")
 
 
@@ -230,14 +230,16 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
         return raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-    found: list[codec.Mend] = []
+    in_text: list[codec.Mend] = []
     try:
         value = codec.loads(text, [])
-        codec.loads(raw.decode(errors="surrogateescape"), found)  # each invalid byte becomes a lone surrogate, so it has a pointer
+        codec.loads(
+            raw.decode(errors="surrogateescape"), in_text
+        )  # each invalid byte becomes a lone surrogate, so it has a pointer
     except codec.NotJsonError:  # not JSON, or an invalid byte is in a key: the pointer is that of the whole body
         mended.append(codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
         return text
-    for pointer, before, _, code in found:
+    for pointer, before, _, code in in_text:
         after = resolve(value, pointer)[1]
         is_byte = "\\udc" in before and isinstance(after, str)
         mended.append(codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
@@ -253,18 +255,18 @@ def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> t
     body = _decode_error_text(body, mended)
     text = body if isinstance(body, str) else None
     if isinstance(body, str):
-        found: list[codec.Mend] = []
+        in_text: list[codec.Mend] = []
         try:
-            body = codec.loads(body, found)
+            body = codec.loads(body, in_text)
         except codec.NotJsonError:
             return _object_of({"message": body}, source, "error", mended), None, None
-        mended += found
+        mended += in_text
     if isinstance(body, dict | BaseModel):
         return _object_of(body, source, "error", mended), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
         inner: list[codec.Mend] = []
         only = _object_of(body[0], source, "error", inner)
-        mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
+        mended += [replacement._replace(pointer=f"/0{replacement.pointer}") for replacement in inner]
         return only, "/0", text
     whole = _object_of({"message": body}, source, "error", mended)["message"]
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
@@ -285,10 +287,10 @@ def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
     In that case malformed members become JSON text: only ``message`` of ``error`` if that is enough, or the known members, or else the
     whole body becomes the message.
     """
-    told = _in_words(raw, "error", "message", "detail")
+    as_text = _as_text(raw, "error", "message", "detail")
     detail = raw.get("error")
-    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
-    for reading in (raw, inner, told):
+    inner = {**raw, "error": _as_text(detail, "message")} if isinstance(detail, dict) else raw
+    for reading in (raw, inner, as_text):
         try:
             return check(reading, source, "error"), reading is raw
         except InvalidPayloadError:
@@ -296,7 +298,7 @@ def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
     return {"message": codec.dumps(raw).decode()}, False
 
 
-def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
+def _as_text(raw: JsonObject, *keys: str) -> JsonObject:
     """Return an object in which the values of some keys are JSON text, unless they are strings already."""
     texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
     return raw | {key: codec.dumps(value).decode() for key, value in texts.items()}

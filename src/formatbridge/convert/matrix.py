@@ -76,8 +76,8 @@ def _usage(name: str) -> ir.Usage:
     return usage
 
 
-def _token(home: ir.Format, kind: ir.SignatureKind) -> ir.Signature:
-    return ir.Signature(home=home, kind=kind, token="c2ln")
+def _token(issuer: ir.Format, kind: ir.SignatureKind) -> ir.Signature:
+    return ir.Signature(home=issuer, kind=kind, token="c2ln")
 
 
 def probes() -> Iterator[Probe]:
@@ -200,12 +200,12 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 
 def cell(node: ir.Request | ir.Response, target: str) -> str:
     """Return the mark of the most severe loss in the conversion of a node to a format; ``=`` if there is none."""
-    far, losses = formats.load(target), Ledger({}, Spelling())
+    target_format, losses = formats.load(target), Ledger({}, Spelling())
     if isinstance(node, ir.Request):
-        adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
-        far.encode_request(adapted, losses, DEFAULT_OPTIONS)
+        adapted, _ = adapt_tools(node, target_format.TOOL_RULES, losses)
+        target_format.encode_request(adapted, losses, DEFAULT_OPTIONS)
     else:
-        far.encode_response(node, losses, DEFAULT_OPTIONS, None)
+        target_format.encode_response(node, losses, DEFAULT_OPTIONS, None)
     worst = max((SEVERITIES.index(loss.severity) for loss in losses.losses), default=-1)
     return _MARKS[SEVERITIES[worst]] if worst >= 0 else "="
 
@@ -220,8 +220,8 @@ def matrix_table(source: str | None = None) -> str:
     rows = matrix_rows()
     columns = [index for index, name in enumerate(formats.FORMATS) if name != source]
     if source is not None:
-        own = formats.FORMATS.index(formats.load(source).NAME)
-        rows = [row for row in rows if row[2][own] in ("=", "(=)")]
+        column = formats.FORMATS.index(formats.load(source).NAME)
+        rows = [row for row in rows if row[2][column] in ("=", "(=)")]
     width = max(len(name) for _, name, _ in rows) + 2
     lines = [_LEGEND, "", " " * width + "  ".join(formats.FORMATS[index] for index in columns)]
     topic = ""

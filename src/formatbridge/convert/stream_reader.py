@@ -15,7 +15,7 @@ from formatbridge.formats.shared.tool_call_ids import CallsApart
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.accumulate import Collector, Listener
+from formatbridge.streaming.accumulate import Collector, VisibleTextReader
 from formatbridge.streaming.delta_template import Refrain
 from formatbridge.streaming.event_log import Record
 from formatbridge.streaming.framing import LIMIT
@@ -60,7 +60,7 @@ class StreamSource:
         self._reader = StreamReader()
         self._decoder = near.StreamDecoder()
         self._collector = Collector(near.NAME)
-        self._listener = Listener(self._collector)
+        self._text_reader = VisibleTextReader(self._collector)
         self._calls = CallsApart()
         self._head = b""
         self._has_begun = False
@@ -216,7 +216,7 @@ class StreamSource:
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
-        return self._listener.hear(is_over=self.is_over)
+        return self._text_reader.read_new(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the answer so far; what is open stays open."""

@@ -270,7 +270,7 @@ def whole_of(
         losses = Ledger(body, near.SPELLING)
         losses.malformed(source.malformed.put_into(body), "changed")
         return Converted(body, losses, near.NAME, far.NAME, "response")
-    report = partial(source.malformed.copy().report, near=near) if source.malformed.pointers else None
+    report = partial(source.malformed.copy().report, source_format=near) if source.malformed.pointers else None
     losses = Ledger(Late(source.body if source.is_complete else source.part_of_body(), report), near.SPELLING)
     if has_left and near is not far:
         _note_late(answer, far, losses)

@@ -26,16 +26,16 @@ def model_named(format: ir.Format, name: str) -> Any:
     names = models_of(format)
     if name in names:
         return getattr(_wire(format), name)
-    near = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
-    guess = f"perhaps {' or '.join(near)}; " if near else ""
+    similar = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
+    guess = f"perhaps {' or '.join(similar)}; " if similar else ""
     raise ConfigurationError(f"{format} has no model {name!r}: {guess}`formatbridge schema {format}` names them all")
 
 
 def models_of(format: ir.Format) -> dict[str, str]:
     """Return the names of a format's typed models and unions with their descriptions, those of whole bodies first."""
     wire = _wire(format)
-    found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *wire.__all__))}
-    return {name: about for name, about in found.items() if about}
+    descriptions = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *wire.__all__))}
+    return {name: about for name, about in descriptions.items() if about}
 
 
 def _wire(format: ir.Format) -> ModuleType:

@@ -147,9 +147,9 @@ class _InOrder:
         return core_schema.no_info_wrap_validator_function(_in_order, handler(source))
 
 
-def _in_order(given: Any, validate: Callable[[Any], Any]) -> JsonObject:
-    made = validate(given)
-    return {name: made[name] for name in given if name in made}
+def _in_order(raw: Any, validate: Callable[[Any], Any]) -> JsonObject:
+    settings = validate(raw)
+    return {name: settings[name] for name in raw if name in settings}
 
 
 @dataclass(slots=True)

@@ -18,16 +18,14 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from formatbridge.jsontext import depth
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.long_strings import LONG, SPARSE, dumps_in_pieces, values_in
-from formatbridge.jsontext.pointers import Way, pointer_to
+from formatbridge.jsontext.pointers import Place, pointer_to
 from formatbridge.jsontext.types import JsonValue
 
-_MOST_DIGITS = 4300  # the default limit of ``sys.set_int_max_str_digits``
-_MOST_BITS = 14_000
+_MAX_DIGITS = 4300  # the default limit of ``sys.set_int_max_str_digits``
+_MAX_BITS = 14_000
 _BOM = codecs.BOM_UTF8.decode()
-_LONGEST = 64 * 1024 * 1024
-_LONGEST_POINTERS = (
-    16 * 1024 * 1024
-)  # bytes of all pointers to replaced texts: a long key above many of them is part of each pointer
+_MAX_DUMPED = 64 * 1024 * 1024
+_MAX_POINTER_BYTES = 16 * 1024 * 1024  # of all pointers to replaced texts; each repeats the keys above it
 
 _SHORTEST_INFINITY = 309  # digits of the smallest number that parses as infinity and is written without an exponent
 _EXPONENT = b"0e"  # the start of an exponent after ``_SAME_DIGITS`` has made all digits 0; a search from the end is the fastest
@@ -36,7 +34,7 @@ _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 _INFINITE_BYTE = 0xF0  # part of both infinities as doubles; a number, because ``in`` is slower with bytes of length one
 _LAST_BYTES = (0x7F, 0xFF)  # of plus and minus infinity; rare in text and in small numbers
 _INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # the last two bytes of an infinity; UTF-8 text never has them in this order
-_FEW = 1_000  # with more occurrences of the byte than this, two searches cost less than a visit to each
+_MAX_VISITS = 1_000  # with more occurrences of the byte than this, two searches cost less than a visit to each
 
 
 class NotJsonError(ValueError):
@@ -88,7 +86,7 @@ def is_finite(value: JsonValue, size: int) -> bool:
     """
     if size > LONG and _is_each_finite(value, size // SPARSE):
         return True
-    return size <= _LONGEST and not may_hold_infinity(value)
+    return size <= _MAX_DUMPED and not may_hold_infinity(value)
 
 
 def may_hold_infinity(value: JsonValue) -> bool:
@@ -97,15 +95,15 @@ def may_hold_infinity(value: JsonValue) -> bool:
     return _INFINITE_BYTE in dump and (_LAST_BYTES[0] in dump or _LAST_BYTES[1] in dump) and _holds_infinity(dump)
 
 
-def _is_each_finite(value: JsonValue, most: int) -> bool:
-    """Return whether each number is finite; false also where there are more than ``most`` values."""
-    values = values_in(value, most)
+def _is_each_finite(value: JsonValue, limit: int) -> bool:
+    """Return whether each number is finite; false also where there are more than ``limit`` values."""
+    values = values_in(value, limit)
     return values is not None and all(math.isfinite(node) for node in values if type(node) is float)
 
 
 def _holds_infinity(dump: bytes) -> bool:
     at = -1
-    for _ in range(_FEW):
+    for _ in range(_MAX_VISITS):
         at = dump.find(_INFINITE_BYTE, at + 1)
         if at < 0:
             return False
@@ -130,40 +128,40 @@ def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
     A value of a subclass of ``str``, ``int`` or ``float`` (a member of an enumeration, for example) becomes one of the base class.
     """
     copy, nested = _checked_leaf(value, (), mended)
-    pending: list[tuple[Any, Any, Way, int]] = [(value, copy, (), 0)] if nested else []
+    pending: list[tuple[Any, Any, Place, int]] = [(value, copy, (), 0)] if nested else []
     while pending:
-        node, made, way, depth = pending.pop()
+        node, node_copy, parent, depth = pending.pop()
         if depth > MAX_DEPTH:
-            raise NotJsonError(pointer_to(way)[:200], f"is nested more than {MAX_DEPTH} levels deep")
+            raise NotJsonError(pointer_to(parent)[:200], f"is nested more than {MAX_DEPTH} levels deep")
         is_object = isinstance(node, dict)
         for key, item in node.items() if is_object else enumerate(node):
             if is_object and not (isinstance(key, str) and (key.isascii() or not _has_surrogate(key))):
-                raise NotJsonError(pointer_to(way), f"has the key {key!r}, expected a string of valid Unicode")
+                raise NotJsonError(pointer_to(parent), f"has the key {key!r}, expected a string of valid Unicode")
             kind = type(item)
             if (kind is str and item.isascii()) or item is None or kind is bool:
                 leaf = item
             else:
-                place = (way, key)
+                place = (parent, key)
                 leaf, nested = _checked_leaf(item, place, mended)
                 if nested:
                     pending.append((item, leaf, place, depth + 1))
             if is_object:
-                made[key if type(key) is str else _as_json(key)] = leaf
+                node_copy[key if type(key) is str else _as_json(key)] = leaf
             else:
-                made.append(leaf)
+                node_copy.append(leaf)
     return copy
 
 
-def _checked_leaf(item: JsonValue, way: Way, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
+def _checked_leaf(item: JsonValue, place: Place, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
     """Copy one value without its members; also return whether it has members."""
     if isinstance(item, str):
-        return _checked_text(_as_json(item), way, mended), False
+        return _checked_text(_as_json(item), place, mended), False
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
         return [], True
     if (fault := _fault_of(item)) is not None:
-        raise NotJsonError(pointer_to(way), fault)
+        raise NotJsonError(pointer_to(place), fault)
     return _as_json(item), False
 
 
@@ -181,7 +179,7 @@ def _fault_of(item: object) -> str | None:
     """Return what is wrong with a value that is no string, object or array; None for a valid one."""
     if isinstance(item, float) and not math.isfinite(item):
         return f"is {item}, expected a finite number"
-    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+    if isinstance(item, int) and item.bit_length() > _MAX_BITS:
         return f"is {describe(item)}, expected fewer digits"
     if item is None or isinstance(item, bool | int | float):
         return None
@@ -190,18 +188,18 @@ def _fault_of(item: object) -> str | None:
     return f"is a {type(item).__name__}, expected a {'dict' if isinstance(item, Mapping) else 'JSON value'}"
 
 
-def _checked_text(text: str, way: Way, mended: list[Mend] | None) -> str:
+def _checked_text(text: str, place: Place, mended: list[Mend] | None) -> str:
     if not _has_surrogate(text):
         return text
     joined = join_surrogates(text)
     if not _has_surrogate(joined):
         return joined
-    pointer = pointer_to(way)
-    if mended is None or len(pointer) * len(mended) > _LONGEST_POINTERS:
+    pointer = pointer_to(place)
+    if mended is None or len(pointer) * len(mended) > _MAX_POINTER_BYTES:
         raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
-    whole = without_surrogates(joined)
-    mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), whole))
-    return whole
+    replacement = without_surrogates(joined)
+    mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), replacement))
+    return replacement
 
 
 def join_surrogates(text: str) -> str:
@@ -246,7 +244,7 @@ class _TooLong:
 
 
 def _parse_int(text: str) -> int | _TooLong:
-    return int(text) if len(text) <= _MOST_DIGITS else _TooLong(len(text))
+    return int(text) if len(text) <= _MAX_DIGITS else _TooLong(len(text))
 
 
 def describe(value: JsonValue) -> str:
@@ -259,7 +257,7 @@ def describe(value: JsonValue) -> str:
         return "an array"
     if isinstance(value, dict):
         return "an object"
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length()} bits"
     return json.dumps(value) if isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
@@ -283,27 +281,27 @@ def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
 
 def _repeated_keys(text: str) -> list[tuple[str, JsonValue]]:
     value = depth.read(text, json.JSONDecoder(object_pairs_hook=_Pairs))
-    found: list[tuple[str, JsonValue]] = []
-    pending: list[tuple[Way, JsonValue]] = [((), value)]
+    repeated: list[tuple[str, JsonValue]] = []
+    pending: list[tuple[Place, JsonValue]] = [((), value)]
     while pending:
-        way, node = pending.pop()
+        place, node = pending.pop()
         if isinstance(node, _Pairs):
             last = {key: index for index, (key, _) in enumerate(node)}
             for index, (key, item) in enumerate(node):
                 if last[key] != index:
-                    found.append((pointer_to((way, key)), _plain(item)))
+                    repeated.append((pointer_to((place, key)), _without_pairs(item)))
                 elif isinstance(item, list):
-                    pending.append(((way, key), item))
+                    pending.append(((place, key), item))
         else:
             items = enumerate(node) if isinstance(node, list) else ()
-            pending += [((way, index), item) for index, item in items if isinstance(item, list)]
-    return found
+            pending += [((place, index), item) for index, item in items if isinstance(item, list)]
+    return repeated
 
 
-def _plain(value: JsonValue) -> JsonValue:
+def _without_pairs(value: JsonValue) -> JsonValue:
     """Turn pairs back into the object that the parser would have returned."""
-    made: list[JsonValue] = [None]
-    pending: list[tuple[Any, Any, JsonValue]] = [(made, 0, value)]
+    result: list[JsonValue] = [None]
+    pending: list[tuple[Any, Any, JsonValue]] = [(result, 0, value)]
     while pending:
         holder, place, node = pending.pop()
         if isinstance(node, _Pairs):
@@ -315,4 +313,4 @@ def _plain(value: JsonValue) -> JsonValue:
             pending += [(items, index, item) for index, item in enumerate(node)]
         else:
             holder[place] = without_surrogates(node) if isinstance(node, str) else node
-    return made[0]
+    return result[0]

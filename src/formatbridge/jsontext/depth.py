@@ -78,10 +78,10 @@ def read_in_steps(text: str, decoder: json.JSONDecoder) -> Any:
                 at = _begin(text, at, decoder, opened)
                 continue
         while text.startswith(opened[-1][0], at):
-            value = _made(*opened.pop(), decoder)
+            value = _container(*opened.pop(), decoder)
             at = _skip(text, at + 1)
             if not opened:
-                return _whole(text, at, value)
+                return _at_end(text, at, value)
             opened[-1][1].append(value)
         if not text.startswith(",", at):
             raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
@@ -112,7 +112,7 @@ def _begin(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str
     return _skip(text, at + 1)
 
 
-def _made(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
+def _container(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
     if closing == "]":
         return members
     pairs = list(zip(members[::2], members[1::2], strict=True))
@@ -120,7 +120,7 @@ def _made(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
     return hook(pairs) if hook else dict(pairs)
 
 
-def _whole(text: str, at: int, value: Any) -> Any:
+def _at_end(text: str, at: int, value: Any) -> Any:
     if at < len(text):
         raise json.JSONDecodeError("Extra data", text, at)
     return value

@@ -21,18 +21,18 @@ _MARK = "\0"
 _MARKED = to_json(_MARK)
 _QUOTE, _ESCAPE = b'"\\'
 _HEAD = 128  # bytes in which a prefix may differ between formats, such as ``data:image/png;base64,``
-_DISTINCT = 256  # bytes that identify a long string
+_IDENTIFYING = 256  # bytes that identify a long string
 _WINDOW = 256 * 1024  # bytes of source, besides twice the string's length, in which the string is searched
 _BETWEEN_STRINGS = b"\t\n\r 0123456789+-.eE,:[]{}truefalsn"  # all that JSON text has between strings
 
 
-def values_in(value: JsonValue, most: int) -> list[JsonValue] | None:
-    """Return a value and all values in it; None if there are more than ``most``."""
+def values_in(value: JsonValue, limit: int) -> list[JsonValue] | None:
+    """Return a value and all values in it; None if there are more than ``limit``."""
     pending = [value]
     for node in pending:  # the loop appends to this list
         kind = type(node)
         if kind is dict or kind is list:
-            if len(pending) + len(node) > most:
+            if len(pending) + len(node) > limit:
                 return None
             pending += node.values() if kind is dict else node
     return pending
@@ -80,11 +80,11 @@ def _find(literal: bytes, source: bytes, after: int) -> tuple[int, int]:
 
     The search starts at ``after``, because a conversion mostly keeps the order of strings.
     """
-    inner = literal[_HEAD : _HEAD + _DISTINCT]
+    inner = literal[_HEAD : _HEAD + _IDENTIFYING]
     if _QUOTE in literal or _ESCAPE in literal or b"\n" in inner or not inner.translate(None, _BETWEEN_STRINGS):
         return -1, 0
     start = source.find(inner, after, after + _WINDOW + 2 * len(literal))
     if start >= _HEAD and source.startswith(literal, start - _HEAD):
         return start - _HEAD, 0
-    is_plain = literal[:_HEAD].isascii() and literal[:_HEAD].decode().isprintable()
-    return (start, _HEAD) if start >= 0 and is_plain and source.startswith(literal[_HEAD:], start) else (-1, 0)
+    is_printable = literal[:_HEAD].isascii() and literal[:_HEAD].decode().isprintable()
+    return (start, _HEAD) if start >= 0 and is_printable and source.startswith(literal[_HEAD:], start) else (-1, 0)

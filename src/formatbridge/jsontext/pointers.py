@@ -63,32 +63,32 @@ def to_snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-Way = tuple["Way", str | int] | tuple[()]
+Place = tuple["Place", str | int] | tuple[()]
 """A place in a body, as a pair of the parent's place and the last step; empty for the body itself.
 
 A walk through a body builds one pair per value. A pointer string per value would copy every key above it.
 """
 
 
-def pointer_to(way: Way) -> str:
+def pointer_to(place: Place) -> str:
     """Write the pointer of a place."""
     steps: list[str] = []
-    while way:
-        way, step = way
+    while place:
+        place, step = place
         steps.append(f"/{escape(step) if isinstance(step, str) else step}")
     return "".join(reversed(steps))
 
 
-def objects_in(body: Any) -> Iterator[tuple[Way, dict[str, Any]]]:
+def objects_in(body: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield the objects of a body, each with its place."""
-    pending: list[tuple[Way, Any]] = [((), body)]
+    pending: list[tuple[Place, Any]] = [((), body)]
     while pending:
-        way, node = pending.pop()
+        place, node = pending.pop()
         if isinstance(node, dict):
-            yield way, node
-            pending += [((way, key), item) for key, item in node.items()]
+            yield place, node
+            pending += [((place, key), item) for key, item in node.items()]
         elif isinstance(node, list):
-            pending += [((way, index), item) for index, item in enumerate(node)]
+            pending += [((place, index), item) for index, item in enumerate(node)]
 
 
 def is_below(path: str, rank: int, ranks: Mapping[str, int]) -> bool:

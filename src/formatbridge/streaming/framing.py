@@ -125,11 +125,11 @@ class ArrayReader(Reader):
             if self._in_string:
                 at = self._after_quote(chunk, at)
                 continue
-            found = (_STRUCTURE if self._depth else _LOOSE_END).search(chunk, at)
-            if found is None:
+            match = (_STRUCTURE if self._depth else _LOOSE_END).search(chunk, at)
+            if match is None:
                 return None
-            at = found.end()
-            token = found[0]
+            at = match.end()
+            token = match[0]
             if token == b"{":
                 self._depth += 1
             elif token == b"}":
@@ -139,7 +139,7 @@ class ArrayReader(Reader):
             elif token == b'"':
                 self._in_string = True
             elif not self._depth:
-                return found.start()
+                return match.start()
         return None
 
     def _after_quote(self, chunk: bytes, at: int) -> int:

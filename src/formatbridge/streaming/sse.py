@@ -50,8 +50,8 @@ def carries_json(event: ServerSentEvent) -> bool:
 
 def without_comments(body: bytes) -> bytes:
     """Return a body without the complete comment lines before it; some relays send comments until the body is ready."""
-    found = _COMMENTS.match(body)
-    return body[found.end() :] if found else body
+    match = _COMMENTS.match(body)
+    return body[match.end() :] if match else body
 
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:
@@ -192,9 +192,9 @@ class SseReader(Reader):
         if part[-1] in _LINE_ENDS:
             self._pending = bytearray()
             self._read_line(line, events)
-        elif line[0] in _BEFORE_JSON and self._turns_to_json(line):
+        elif line[0] in _BEFORE_JSON and self._begins_json(line):
             self._pending = bytearray()
-            self._hand_over(line, events)
+            self._switch_to_json(line, events)
         else:
             self._check(len(line))
 
@@ -203,8 +203,8 @@ class SseReader(Reader):
         first = line[0]
         if first in _LINE_ENDS:
             self._dispatch(events)
-        elif first in _BEFORE_JSON and self._turns_to_json(line):
-            self._hand_over(line, events)
+        elif first in _BEFORE_JSON and self._begins_json(line):
+            self._switch_to_json(line, events)
             return
         else:
             size = len(line) - (2 if line[-2:] == b"\r\n" else 1)
@@ -216,11 +216,11 @@ class SseReader(Reader):
                 self._event = line[start:size].decode("utf-8", "replace") if start else self._event
         self._position += len(line)
 
-    def _turns_to_json(self, line: bytes | bytearray) -> bool:
+    def _begins_json(self, line: bytes | bytearray) -> bool:
         del line  # this class does not read JSON
         return False
 
-    def _hand_over(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
+    def _switch_to_json(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
         self._json = ArrayReader(self._limit, offset=self._position)
         self._json._read(bytes(line), events)
 
@@ -289,7 +289,7 @@ class StreamReader(SseReader):
         """Whether the reader has found JSON, which continues to the end."""
         return self._json is not None
 
-    def _turns_to_json(self, line: bytes | bytearray) -> bool:
+    def _begins_json(self, line: bytes | bytearray) -> bool:
         return self._data is None and _JSON.match(line) is not None
 
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:

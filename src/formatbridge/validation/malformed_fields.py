@@ -69,10 +69,10 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
         try:
             checked = validate(body)
         except ValidationError as error:
-            found = places_of(error, body)
+            places = places_of(error, body)
         else:
             return Repair(body, checked, {path: value_at(raw, path) for path in _topmost(removed)}, kept)
-        for pointer, value in found.items():
+        for pointer, value in places.items():
             path = _removable(raw, _path_of(pointer, body, kept), is_missing=value is MISSING)
             if not path or any(_is_above(path, pattern) for pattern in patterns):
                 return None
@@ -120,16 +120,16 @@ def _without_required(schema: Any, essential: tuple[str, ...] | None) -> Any:
         return type(schema)(_without_required(item, None) for item in schema)
     if not isinstance(schema, dict):
         return schema
-    made = {key: value if key == "metadata" else _without_required(value, None) for key, value in schema.items()}
+    result = {key: value if key == "metadata" else _without_required(value, None) for key, value in schema.items()}
     if schema.get("type") == "typed-dict-field" and schema["schema"].get("type") == "literal":
-        made["required"] = False
+        result["required"] = False
     if essential is not None and schema.get("type") == "typed-dict":
-        made["fields"] = {
-            name: field if name in essential else field | {"required": False} for name, field in made["fields"].items()
+        result["fields"] = {
+            name: field if name in essential else field | {"required": False} for name, field in result["fields"].items()
         }
     elif essential is not None and isinstance(schema.get("schema"), dict):
-        made["schema"] = _without_required(schema["schema"], essential)
-    return made
+        result["schema"] = _without_required(schema["schema"], essential)
+    return result
 
 
 def _without(raw: JsonObject, removed: Iterable[Path]) -> tuple[JsonObject, dict[Path, list[int]]]:

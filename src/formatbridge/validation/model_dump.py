@@ -10,21 +10,21 @@ from pydantic import BaseModel
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.validation.wire_base import Wire
 
-_OWN = "formatbridge."
+_LIBRARY = "formatbridge."
 """Prefix of the modules that define the library's models."""
 
-_FLAT = frozenset({str, int, float, bool, type(None)})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def written(model: BaseModel) -> JsonObject:
+def dump_model(model: BaseModel) -> JsonObject:
     """Return the fields that were set in a model and in the models that it contains, under their documented keys.
 
     pydantic serializes a nested model by the declared type of its field, without the fields of a caller's subclass. Its option
     ``serialize_as_any`` includes them, but before 2.14 it fails for recursive models and for models that were only read as a part of
     others. So each instance of a subclass is dumped separately.
     """
-    made = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
-    return _each_anew(model, made) if _has_derived(model) else made
+    dumped = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
+    return _dump_nested_again(model, dumped) if _has_derived(model) else dumped
 
 
 def _has_derived(model: BaseModel) -> bool:
@@ -32,16 +32,16 @@ def _has_derived(model: BaseModel) -> bool:
     left: list[Any] = [model]
     for value in left:
         if type(value) is list:
-            held: Iterable[Any] = value
+            inner_values: Iterable[Any] = value
         elif type(value) is dict:
-            held = value.values()
-        elif value is model or type(value).__module__.startswith(_OWN):
-            held = _members(value).values()
+            inner_values = value.values()
+        elif value is model or type(value).__module__.startswith(_LIBRARY):
+            inner_values = _members(value).values()
         elif isinstance(value, Wire):
             return True
         else:  # not JSON, or invalid
             continue
-        left += [each for each in held if type(each) not in _FLAT]
+        left += [each for each in inner_values if type(each) not in _SCALARS]
     return False
 
 
@@ -51,26 +51,26 @@ def _members(model: BaseModel) -> JsonObject:
 
 
 def _is_derived(value: Any) -> bool:
-    return not type(value).__module__.startswith(_OWN) and isinstance(value, Wire)  # the instance check is the slower one
+    return not type(value).__module__.startswith(_LIBRARY) and isinstance(value, Wire)  # the instance check is the slower one
 
 
-def _anew(value: Any, made: Any) -> Any:
+def _dump_again(value: Any, dumped: Any) -> Any:
     """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's own serializer stays unchanged."""
-    if _is_derived(value) and isinstance(made, dict):
-        again = written(value)
-        return again if made.keys() <= again.keys() else made
-    return _each_anew(value, made)
+    if _is_derived(value) and isinstance(dumped, dict):
+        redumped = dump_model(value)
+        return redumped if dumped.keys() <= redumped.keys() else dumped
+    return _dump_nested_again(value, dumped)
 
 
-def _each_anew(value: Any, made: Any) -> Any:
-    match value, made:
+def _dump_nested_again(value: Any, dumped: Any) -> Any:
+    match value, dumped:
         case BaseModel(), dict():
             names = {name: field.serialization_alias or name for name, field in type(value).model_fields.items()}
-            spelling = {names.get(name, name): inner for name, inner in _members(value).items()}
-            return {key: _anew(spelling[key], inner) if key in spelling else inner for key, inner in made.items()}
-        case dict(), dict() if value.keys() == made.keys():
-            return {key: _anew(inner, made[key]) for key, inner in value.items()}
-        case list(), list() if len(value) == len(made):
-            return list(map(_anew, value, made))
+            values = {names.get(name, name): inner for name, inner in _members(value).items()}
+            return {key: _dump_again(values[key], inner) if key in values else inner for key, inner in dumped.items()}
+        case dict(), dict() if value.keys() == dumped.keys():
+            return {key: _dump_again(inner, dumped[key]) for key, inner in value.items()}
+        case list(), list() if len(value) == len(dumped):
+            return list(map(_dump_again, value, dumped))
         case _:
-            return made
+            return dumped

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from formatbridge.jsontext.types import JsonObject
 
-_Made = TypeVar("_Made", bound="Wire")
+_Model = TypeVar("_Model", bound="Wire")
 
 Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
 """A JSON integer that fits 64 bits, signed; every vendor's server can read it."""
@@ -29,27 +29,27 @@ Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
 Count = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A JSON integer of 0 or more that fits 64 bits."""
 
-WHOLE = "whole"
+INTEGER_LABEL = "whole"
 """Label of the integer arm of ``Number``. Its errors are left out, because the float arm reports the same value."""
 
 
 class Numeric:
-    """Annotates a float as a finite JSON number, from ``least`` to ``most`` where they are set. A 64-bit integer stays an integer.
+    """Annotates a float as a finite JSON number, from ``minimum`` to ``maximum`` where they are set. A 64-bit integer stays an integer.
 
     Parsers in other languages reject ``1767225600.0`` as an integer.
     """
 
-    def __init__(self, least: int | None = None, most: int | None = None) -> None:
-        self.least = least
-        self.most = most
+    def __init__(self, minimum: int | None = None, maximum: int | None = None) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        number = core_schema.float_schema(allow_inf_nan=False, ge=self.least, le=self.most)
-        least, most = -(2**63) if self.least is None else self.least, 2**63 - 1 if self.most is None else self.most
-        return core_schema.union_schema([number, (core_schema.int_schema(ge=least, le=most), WHOLE)])
+        number = core_schema.float_schema(allow_inf_nan=False, ge=self.minimum, le=self.maximum)
+        minimum, maximum = -(2**63) if self.minimum is None else self.minimum, 2**63 - 1 if self.maximum is None else self.maximum
+        return core_schema.union_schema([number, (core_schema.int_schema(ge=minimum, le=maximum), INTEGER_LABEL)])
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
-        return handler(core_schema.float_schema(ge=self.least, le=self.most))
+        return handler(core_schema.float_schema(ge=self.minimum, le=self.maximum))
 
 
 Number = Annotated[float, Numeric()]
@@ -81,27 +81,27 @@ class Wire(BaseModel):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Treat the defaults of a caller's subclass as set fields."""
         schema = handler(source)
-        told = _told(cls)
-        return core_schema.no_info_after_validator_function(partial(_count, told), schema) if told else schema
+        defaults = _fields_with_default(cls)
+        return core_schema.no_info_after_validator_function(partial(_mark_as_set, defaults), schema) if defaults else schema
 
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
         """Create a model of valid values, without validation."""
-        made = super().model_construct(_fields_set, **values)
-        return made if _fields_set else _count(_told(cls), made)
+        model = super().model_construct(_fields_set, **values)
+        return model if _fields_set else _mark_as_set(_fields_with_default(cls), model)
 
 
 AT_ONCE = ConfigDict(defer_build=False)
 """The configuration of whole bodies: built when their module loads, because web frameworks that use them as request bodies need that."""
 
 
-def _told(model: type[Wire]) -> list[str]:
+def _fields_with_default(model: type[Wire]) -> list[str]:
     """Return the fields with a default other than None. The library's models have only None, which means "not set"."""
     return [name for name, field in model.model_fields.items() if not field.is_required() and field.default is not None]
 
 
-def _count(told: list[str], model: _Made) -> _Made:
-    model.model_fields_set.update(told)
+def _mark_as_set(defaults: list[str], model: _Model) -> _Model:
+    model.model_fields_set.update(defaults)
     return model
 
 
@@ -169,18 +169,18 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
     key, otherwise, having, is_open = union.key, union.absent or "?", tuple(union.having.items()), "?" in choices
 
     def tag(value: Any) -> str | None:
-        found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
-        if type(found) is str and found in choices:  # the common case
-            return found
-        if found is None:
-            found = otherwise
+        selected = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+        if type(selected) is str and selected in choices:  # the common case
+            return selected
+        if selected is None:
+            selected = otherwise
             for other, name in having:
                 if (value.get(other) if isinstance(value, dict) else getattr(value, other, None)) is not None:
-                    found = name
+                    selected = name
                     break
-        if not isinstance(found, str):
+        if not isinstance(selected, str):
             return None
-        return found if found in choices or not is_open else "?"
+        return selected if selected in choices or not is_open else "?"
 
     tag.__name__ = key  # the validator's errors contain the name of the function: now it is the key
     return tag
@@ -196,10 +196,10 @@ def lazy_names(package: str, modules: Sequence[str]) -> Callable[[str], Any]:
     def getattr_(name: str) -> Any:
         if not name.startswith("_"):
             for module in modules:
-                found = getattr(import_module(f"{package}.{module}"), name, None)
-                if found is not None:
-                    setattr(sys.modules[package], name, found)
-                    return found
+                value = getattr(import_module(f"{package}.{module}"), name, None)
+                if value is not None:
+                    setattr(sys.modules[package], name, value)
+                    return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return getattr_

@@ -113,7 +113,7 @@ class Outcome(Wire):
     """The matched stop sequence, or the id of the stop token."""
 
 
-def _whole(value: Any) -> Any:
+def _reject_chunk(value: Any) -> Any:
     """Reject a stream chunk, which would be read as an empty answer; some servers send a ``delta`` together with a message."""
     if isinstance(value, dict) and value.get("message") is None and isinstance(value.get("delta"), dict):
         raise PydanticCustomError("piece", "one with a message, for a delta is a piece of a stream")
@@ -138,7 +138,7 @@ class Choice(Outcome):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return core_schema.no_info_before_validator_function(_whole, schema)
+        return core_schema.no_info_before_validator_function(_reject_chunk, schema)
 
     message: Answer | None = None
     """None where a content filter removed it."""

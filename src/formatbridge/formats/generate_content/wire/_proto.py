@@ -12,7 +12,7 @@ from formatbridge.validation.wire_base import Int, Number, Wire
 T = TypeVar("T")
 
 
-def _spellings(name: str) -> str | AliasChoices:
+def _key_names(name: str) -> str | AliasChoices:
     """Return the keys of a field: the documented one, and its snake_case form."""
     snake = to_snake(name)
     return name if snake == name else AliasChoices(name, snake)
@@ -42,7 +42,7 @@ class Proto(Wire):
     """
 
     # The aliases include the field's name, and a second lookup would cost time.
-    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings), populate_by_name=False)
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_key_names), populate_by_name=False)
 
 
 Word = str | int

@@ -185,16 +185,16 @@ class Piece(Proto):
     modelStatus: ModelStatus | None = None
 
 
-_TELLING = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
-_TOLD_BY = (*_TELLING, *map(to_snake, _TELLING))
+_RESPONSE_FIELDS = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
+_RESPONSE_KEYS = (*_RESPONSE_FIELDS, *map(to_snake, _RESPONSE_FIELDS))
 
 
-def _telling(value: Any) -> Any:
+def _check_response_keys(value: Any) -> Any:
     """Reject other objects: unknown fields are allowed and no known field is required, so one of five fields must be present."""
     if not isinstance(value, dict) or value.get("candidates") is not None:  # the common case
         return value
-    if all(value.get(name) is None for name in _TOLD_BY):
-        raise PydanticCustomError("no_answer", f"one that has {', '.join(_TELLING[:-1])} or {_TELLING[-1]}")
+    if all(value.get(name) is None for name in _RESPONSE_KEYS):
+        raise PydanticCustomError("no_answer", f"one that has {', '.join(_RESPONSE_FIELDS[:-1])} or {_RESPONSE_FIELDS[-1]}")
     return value
 
 
@@ -207,7 +207,9 @@ class Response(Piece):
     model_config = ConfigDict(
         defer_build=False,
         json_schema_extra={
-            "anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in dict.fromkeys(_TOLD_BY)]
+            "anyOf": [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in dict.fromkeys(_RESPONSE_KEYS)
+            ]
         },
     )
 
@@ -215,4 +217,4 @@ class Response(Piece):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_telling, handler(source))
+        return core_schema.no_info_before_validator_function(_check_response_keys, handler(source))

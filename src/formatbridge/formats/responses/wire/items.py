@@ -301,10 +301,10 @@ _Member = (
     | ProgramOutput
     | Unknown
 )
-_TOLD_BY = {"role": "message", "content": "message", "id": "item_reference"}
+_TYPE_BY_KEY = {"role": "message", "content": "message", "id": "item_reference"}
 
-Item = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
+Item = Annotated[_Member, Open("type", absent="message", having=_TYPE_BY_KEY)]
 """An entry of ``input``; ``output`` allows fewer types of items and has the same shapes."""
 
-OutputItem = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
+OutputItem = Annotated[_Member, Open("type", absent="message", having=_TYPE_BY_KEY)]
 """An entry of ``output``, where almost all items have a type."""
