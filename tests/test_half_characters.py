@@ -32,7 +32,7 @@ def shown(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def mended(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
+def replaced(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
     return [(each.path, each.kind, each.severity, each.before, each.after) for each in made.losses if each.code == "lone_surrogate"]
 
 
@@ -47,7 +47,7 @@ def test_half_a_character_is_replaced_and_reported(source: str, target: str, spe
         made = fb.convert_request(spelled(body), source=source, target=target, model="m")
 
         assert whole in made.json().decode()
-        assert mended(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
+        assert replaced(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
         assert value_at(body, PLACES[source]) == text
 
 
@@ -70,7 +70,7 @@ def test_two_halves_side_by_side_are_one_character(source: str, target: str) -> 
     made = fb.convert_request(body, source=source, target=target, model="m")
 
     assert "a😀b" in made.json().decode()
-    assert mended(made) == []
+    assert replaced(made) == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -101,7 +101,7 @@ def test_arguments_with_half_a_character_are_still_arguments(target: str) -> Non
     made = fb.convert_request({"model": "m", "messages": turns}, source="chat_completions", target=target)
 
     place = "/messages/1/tool_calls/0/function/arguments"
-    assert mended(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
+    assert replaced(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
     assert '{"path":"a","text":"x�"}' in made.json().decode()
 
 
@@ -116,9 +116,9 @@ def test_an_answer_is_mended_too(source: str, target: str) -> None:
         reply = fb.Client("https://relay.test", "sk", http_client=http).send(request, target, via=source)
 
     assert "Vinnufossen �" in made.json().decode()
-    assert mended(made) != []
+    assert replaced(made) != []
     assert "Vinnufossen �" in reply.json().decode()
-    assert mended(made)[0] in mended(reply)
+    assert replaced(made)[0] in replaced(reply)
 
 
 @pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
@@ -138,7 +138,7 @@ def test_an_error_is_told_with_what_is_left_of_it(source: str, target: str, body
     made = fb.convert_error(spelled(body), source=source, target=target, status=400)
 
     assert "no �" in made.json().decode()
-    assert [each[0] for each in mended(made)] == [path] if path else len(mended(made)) == 1
+    assert [each[0] for each in replaced(made)] == [path] if path else len(replaced(made)) == 1
 
 
 @pytest.mark.parametrize("value", ["NaN", f'"{LONE}"', f'{{"{LONE}": 1}}', "1e400"])
@@ -159,7 +159,7 @@ def test_an_error_that_is_no_json_tells_of_nothing_in_it(lone: str, target: str)
 
     made = fb.convert_error(body, source="chat_completions", target=target, status=400)
 
-    assert [each for each in mended(made) if each[0] != "/message"] == []
+    assert [each for each in replaced(made) if each[0] != "/message"] == []
     assert "".join(loss.path for loss in made.losses).encode() is not None
     assert made.json()
 
@@ -196,7 +196,7 @@ def test_a_character_that_two_events_share_is_put_together(source: str, target: 
         if line.startswith(b"data: {"):
             told = json.dumps(json.loads(line.removeprefix(b"data: ")), ensure_ascii=False)
             assert told.encode(errors="replace") == told.encode(errors="ignore")  # which half a character would make different
-    assert mended(converter.response()) == []
+    assert replaced(converter.response()) == []
     for whole in (fb.collect_stream([made], source=target), fb.collect_stream(chunks, source=source, target=target)):
         assert WHOLE in whole.json().decode()
     by_byte = fb.StreamConverter(source=source, target=target)
@@ -244,7 +244,7 @@ def test_an_error_behind_half_a_character_is_that_error(source: str, target: str
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
-    """A stream has no place for the report of what was mended in an answer that came whole."""
+    """A stream has no place for the report of what was replaced in an answer that came whole."""
     text = json.dumps(body_of("responses", via)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=text))
 
@@ -259,7 +259,7 @@ def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
 @pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_whose_half_stays_alone_is_no_success(source: str, target: str, pieces: tuple[str, ...]) -> None:
-    """What has left cannot be mended any more, so the reader is told by an error."""
+    """Bytes that were already sent cannot be replaced, so the stream ends with an error."""
     with pytest.raises(fb.StreamError) as caught:
         list(fb.convert_stream(_stream(source, *pieces), source=source, target=target))
 

@@ -53,23 +53,23 @@ def validator_of(name: str, kind: Kind) -> Callable[[Any], Any]:
     return dict_validator(wire_model(name, kind))
 
 
-def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+def _object_of(body: Any, source: str, kind: Kind, replaced: list[codec.Replacement]) -> JsonObject:
     """Convert a dict or a typed model to a new JSON object; raise ``InvalidPayloadError`` for anything else.
 
     A typed model of a format other than ``source`` raises ``ConfigurationError``: reading it as ``source`` would lose fields.
-    ``mended`` receives the replacements of lone surrogates.
+    ``replaced`` receives the replacements of lone surrogates.
     """
     try:
-        value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, mended)
+        value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, replaced)
     except codec.NotJsonError as error:
         raise _no_json(error, source, kind) from None
     return value if type(value) is dict else _no_object(value, source, kind)
 
 
-def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, replaced: list[codec.Replacement]) -> JsonObject:
     """Parse text that pydantic-core's parser rejected; raise ``InvalidPayloadError`` where it is no JSON object."""
     try:
-        value = codec.reread(text, mended)
+        value = codec.reread(text, replaced)
     except codec.NotJsonError as error:
         raise _no_json(error, source, kind) from None
     return value if type(value) is dict else _no_object(value, source, kind)
@@ -183,12 +183,14 @@ def _read_object(body: Any, source_format: Format, kind: Kind) -> Ledger:
 
 def _read_slowly(body: Any, source_format: Format, kind: Kind) -> Ledger:
     """Read a dict, a typed model, or text that pydantic-core's parser rejects; replace lone surrogates."""
-    mended: list[codec.Mend] = []
+    replaced: list[codec.Replacement] = []
     text = body if isinstance(body, TEXT) else None
-    raw = _object_of(body, source_format.NAME, kind, mended) if text is None else _reread(text, source_format.NAME, kind, mended)
+    raw = (
+        _object_of(body, source_format.NAME, kind, replaced) if text is None else _reread(text, source_format.NAME, kind, replaced)
+    )
     losses = Ledger(raw, source_format.SPELLING, text)
-    if mended:
-        losses.mended(mended)
+    if replaced:
+        losses.replaced(replaced)
     return losses
 
 
@@ -221,8 +223,8 @@ def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
     return None
 
 
-def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
-    """Return an error body with bytes decoded. U+FFFD replaces bytes that are not UTF-8; ``mended`` receives the replacements."""
+def _decode_error_text(body: Any, replaced: list[codec.Replacement]) -> Any:
+    """Return an error body with bytes decoded. U+FFFD replaces bytes that are not UTF-8; ``replaced`` receives the replacements."""
     if not isinstance(body, bytes | bytearray):
         return body
     raw = bytes(body)
@@ -230,45 +232,45 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
         return raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-    in_text: list[codec.Mend] = []
+    in_text: list[codec.Replacement] = []
     try:
         value = codec.loads(text, [])
         codec.loads(
             raw.decode(errors="surrogateescape"), in_text
         )  # each invalid byte becomes a lone surrogate, so it has a pointer
     except codec.NotJsonError:  # not JSON, or an invalid byte is in a key: the pointer is that of the whole body
-        mended.append(codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        replaced.append(codec.Replacement("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
         return text
     for pointer, before, _, code in in_text:
         after = resolve(value, pointer)[1]
         is_byte = "\\udc" in before and isinstance(after, str)
-        mended.append(codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+        replaced.append(codec.Replacement(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
     return text
 
 
-def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
+def read_error_body(body: Any, source: ir.Format, replaced: list[codec.Replacement]) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body of any shape: an object, a list of one object, or any other value, which becomes the message.
 
     The second value is the pointer of the object; None where there is none. The third is the JSON text of the body, if it was text that
-    contains an object. ``mended`` receives the replacements of invalid Unicode.
+    contains an object. ``replaced`` receives the replacements of invalid Unicode.
     """
-    body = _decode_error_text(body, mended)
+    body = _decode_error_text(body, replaced)
     text = body if isinstance(body, str) else None
     if isinstance(body, str):
-        in_text: list[codec.Mend] = []
+        in_text: list[codec.Replacement] = []
         try:
             body = codec.loads(body, in_text)
         except codec.NotJsonError:
-            return _object_of({"message": body}, source, "error", mended), None, None
-        mended += in_text
+            return _object_of({"message": body}, source, "error", replaced), None, None
+        replaced += in_text
     if isinstance(body, dict | BaseModel):
-        return _object_of(body, source, "error", mended), "", text
+        return _object_of(body, source, "error", replaced), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        inner: list[codec.Mend] = []
+        inner: list[codec.Replacement] = []
         only = _object_of(body[0], source, "error", inner)
-        mended += [replacement._replace(pointer=f"/0{replacement.pointer}") for replacement in inner]
+        replaced += [replacement._replace(pointer=f"/0{replacement.pointer}") for replacement in inner]
         return only, "/0", text
-    whole = _object_of({"message": body}, source, "error", mended)["message"]
+    whole = _object_of({"message": body}, source, "error", replaced)["message"]
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
 
 

@@ -46,7 +46,7 @@ class NotJsonError(ValueError):
         self.message = message
 
 
-class Mend(NamedTuple):
+class Replacement(NamedTuple):
     """A text with a lone surrogate (an escape) or a byte that is not UTF-8, and its replacement. ``code``: why it was replaced."""
 
     pointer: str
@@ -55,22 +55,22 @@ class Mend(NamedTuple):
     code: str = "lone_surrogate"
 
 
-def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+def loads(text: bytes | bytearray | str, replaced: list[Replacement] | None = None) -> JsonValue:
     """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode.
 
-    With ``mended``, a lone surrogate is no error: U+FFFD replaces it, and the list receives each replacement.
+    With ``replaced``, a lone surrogate is no error: U+FFFD replaces it, and the list receives each replacement.
     """
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return reread(text, mended)
+        return reread(text, replaced)
     size = len(text)
     return value if (size < _SHORTEST_INFINITY and has_no_exponent(text)) or is_finite(value, size) else checked(value)
 
 
-def reread(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+def reread(text: bytes | bytearray | str, replaced: list[Replacement] | None = None) -> JsonValue:
     """Parse text that pydantic-core's parser rejected, as ``loads`` does; raise ``NotJsonError`` with the place of the error."""
-    return checked(loads_loosely(text), mended)
+    return checked(loads_loosely(text), replaced)
 
 
 def has_no_exponent(text: bytes | bytearray | str) -> bool:
@@ -122,12 +122,13 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
         return depth.write(value).encode()
 
 
-def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
-    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot represent it. ``mended`` as in ``loads``.
+def checked(value: JsonValue, replaced: list[Replacement] | None = None) -> JsonValue:
+    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot represent it.
 
+    ``replaced``: as in ``loads``.
     A value of a subclass of ``str``, ``int`` or ``float`` (a member of an enumeration, for example) becomes one of the base class.
     """
-    copy, nested = _checked_leaf(value, (), mended)
+    copy, nested = _checked_leaf(value, (), replaced)
     pending: list[tuple[Any, Any, Place, int]] = [(value, copy, (), 0)] if nested else []
     while pending:
         node, node_copy, parent, depth = pending.pop()
@@ -142,7 +143,7 @@ def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
                 leaf = item
             else:
                 place = (parent, key)
-                leaf, nested = _checked_leaf(item, place, mended)
+                leaf, nested = _checked_leaf(item, place, replaced)
                 if nested:
                     pending.append((item, leaf, place, depth + 1))
             if is_object:
@@ -152,10 +153,10 @@ def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
     return copy
 
 
-def _checked_leaf(item: JsonValue, place: Place, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
+def _checked_leaf(item: JsonValue, place: Place, replaced: list[Replacement] | None) -> tuple[JsonValue, bool]:
     """Copy one value without its members; also return whether it has members."""
     if isinstance(item, str):
-        return _checked_text(_as_json(item), place, mended), False
+        return _checked_text(_as_json(item), place, replaced), False
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
@@ -188,17 +189,17 @@ def _fault_of(item: object) -> str | None:
     return f"is a {type(item).__name__}, expected a {'dict' if isinstance(item, Mapping) else 'JSON value'}"
 
 
-def _checked_text(text: str, place: Place, mended: list[Mend] | None) -> str:
+def _checked_text(text: str, place: Place, replaced: list[Replacement] | None) -> str:
     if not _has_surrogate(text):
         return text
     joined = join_surrogates(text)
     if not _has_surrogate(joined):
         return joined
     pointer = pointer_to(place)
-    if mended is None or len(pointer) * len(mended) > _MAX_POINTER_BYTES:
+    if replaced is None or len(pointer) * len(replaced) > _MAX_POINTER_BYTES:
         raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
     replacement = without_surrogates(joined)
-    mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), replacement))
+    replaced.append(Replacement(pointer, joined.encode(errors="backslashreplace").decode(), replacement))
     return replacement
 
 

@@ -52,7 +52,7 @@ class _Settled:
         if known is not None and known.code == _MALFORMED:
             return
         if known is not None and known.code in _MENDED and kind == "dropped":
-            known = None  # nothing is left of what was mended
+            known = None  # nothing is left of what was replaced
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
 
@@ -170,13 +170,13 @@ class Ledger:
         """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
         self._notes.append(("extras", node, "", None, "", "info"))
 
-    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
+    def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
         """Report texts that were no valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
 
         To lose such a text as a whole counts more.
         """
         settled = self._settled = self._settled or _Settled()
-        for path, before, after, code in mends:
+        for path, before, after, code in replacements:
             settled.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
 
     def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
@@ -277,9 +277,9 @@ class _Blank(Ledger):
         """Note nothing."""
         del node
 
-    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
+    def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
         """Note nothing."""
-        del mends
+        del replacements
 
 
 _NOWHERE = _Blank({}, Spelling())
