@@ -101,17 +101,17 @@ def _breaking(chunks: list[bytes]) -> Iterator[bytes]:
     raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
 
 
-def test_the_way_into_the_canonical_model_and_out_is_the_one_that_is_described() -> None:
-    """Who stores conversations, or looks into them, finds no other page."""
+def test_the_example_of_the_canonical_model_runs() -> None:
+    """The page shows how to decode, store and encode canonical objects."""
     (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "canonical-model.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
 
     exec(compile(example, "canonical-model.md", "exec"), names)
 
     assert names["request"].messages[1].parts == [ir.Text("Hi", src="/messages/1/content")]
-    assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["made"].items()
+    assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["encoded"].items()
     assert [loss.path for loss in names["losses"].losses] == ["/seed"]
-    assert (names["said"].kind, names["said"].body["error"]["message"]) == ("error", "boom")
+    assert (names["converted"].kind, names["converted"].body["error"]["message"]) == ("error", "boom")
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
