@@ -108,9 +108,9 @@ def _collected(stream: bytes, format: str) -> Any:
         error = raw.get("error") or error
         if raw.get("response", {}).get("status") not in (None, "in_progress", "queued"):
             return raw["response"]  # the last event of this format has the answer whole
-        for each in decoder.done() if event.data == DONE else decoder.feed(raw):
+        for each in decoder.finish("done") if event.data == DONE else decoder.feed(raw):
             collector.feed(each)
-    for each in decoder.finish():
+    for each in decoder.finish("end_of_bytes"):
         collector.feed(each)
     answer = collector.response()
     body = formats.load(format).encode_response(answer, Ledger({}, Spelling()), Options(), None)

@@ -104,8 +104,8 @@ CHAT_COMPLETIONS: Final = Grammar(
 
 _ARGUMENTS: Final[Moves] = {
     "before": {"content_block_start": "open"},
-    "open": {"input_json_delta": "grown"},
-    "grown": {"input_json_delta": "grown", "content_block_stop": "done"},
+    "open": {"input_json_delta": "filled"},
+    "filled": {"input_json_delta": "filled", "content_block_stop": "done"},
     "done": {},
 }
 
@@ -113,8 +113,8 @@ MESSAGES: Final = Grammar(
     format="messages",
     stream={
         "before": {"message_start": "open", "error": "failed"},
-        "open": {"block": "open", "ping": "open", "message_delta": "told", "error": "failed"},
-        "told": {"ping": "told", "message_stop": "done", "error": "failed"},
+        "open": {"block": "open", "ping": "open", "message_delta": "stopped", "error": "failed"},
+        "stopped": {"ping": "stopped", "message_stop": "done", "error": "failed"},
         "done": {},
         "failed": {},
     },
@@ -148,14 +148,14 @@ _ADDED: Final = {"output_item.added": "added"}
 _DONE: Final = {"output_item.done": "done"}
 
 
-def _grows(stem: str) -> Mapping[str, str]:
+def _filled_by(stem: str) -> Mapping[str, str]:
     """Return what may happen to a thing that grows by deltas, which its done event repeats."""
-    return {f"{stem}.delta": "open", f"{stem}.done": "grown"}
+    return {f"{stem}.delta": "open", f"{stem}.done": "filled"}
 
 
 def _call(stem: str) -> Moves:
     """Return the moves of a call of one of the caller's tools."""
-    return {"before": {"output_item.added": "open"}, "open": _grows(stem), "grown": _DONE, "done": {}}
+    return {"before": {"output_item.added": "open"}, "open": _filled_by(stem), "filled": _DONE, "done": {}}
 
 
 def _runs(kind: str, moves: Moves) -> Moves:
@@ -194,8 +194,8 @@ RESPONSES: Final = Grammar(
                 "reasoning": {
                     "before": _ADDED,
                     "added": {"reasoning_summary_part.added": "open", **_DONE},
-                    "open": _grows("reasoning_summary_text"),
-                    "grown": {"reasoning_summary_part.done": "added"},
+                    "open": _filled_by("reasoning_summary_text"),
+                    "filled": {"reasoning_summary_part.done": "added"},
                     "done": {},
                 },
                 "function_call": _call("function_call_arguments"),
@@ -203,15 +203,15 @@ RESPONSES: Final = Grammar(
                 "mcp_call": _runs(
                     "mcp_call",
                     {
-                        "open": _grows("mcp_call_arguments"),
-                        "grown": {"mcp_call.completed": "ended", "mcp_call.failed": "ended", **_DONE},
+                        "open": _filled_by("mcp_call_arguments"),
+                        "filled": {"mcp_call.completed": "ended", "mcp_call.failed": "ended", **_DONE},
                     },
                 ),
                 "code_interpreter_call": _runs(
                     "code_interpreter_call",
                     {
-                        "open": _grows("code_interpreter_call_code"),
-                        "grown": {"code_interpreter_call.interpreting": "working"},
+                        "open": _filled_by("code_interpreter_call_code"),
+                        "filled": {"code_interpreter_call.interpreting": "working"},
                         "working": {"code_interpreter_call.completed": "ended", **_DONE},
                     },
                 ),

@@ -54,7 +54,7 @@ def contradicts_itself(data: bytes) -> bool:
     """Return whether the text deltas of a part of responses differ from the text of its done event.
 
     A server never sends that; a recording that was shortened by hand may. Which of the two texts is the answer is then undefined. What the
-    library does with it is tested in test_stream_retold.py.
+    library does with it is tested in test_stream_nonconforming.py.
     """
     texts: dict[tuple[Any, Any], str] = {}
     for raw in map(_value_of, read(data)):

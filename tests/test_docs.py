@@ -89,7 +89,7 @@ def test_the_readme_shows_the_fields_of_the_converted_body() -> None:
 def test_the_stream_function_of_the_readme_ends_a_truncated_stream_with_an_error_event(is_broken: bool) -> None:
     """People copy it into services."""
     names: dict[str, Any] = {}
-    for block in _BLOCKS[:4]:
+    for block in _BLOCKS[:5]:
         exec(compile(block, "README.md", "exec"), names)
     chunks = list(fb.replay_response(names["answer"], source="messages"))[:3]
 
@@ -102,16 +102,16 @@ def _breaking(chunks: list[bytes]) -> Iterator[bytes]:
 
 
 def test_the_example_of_the_canonical_model_runs() -> None:
-    """The page shows how to decode, store and encode canonical objects."""
+    """Users who store conversations start from this example."""
     (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "canonical-model.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
 
     exec(compile(example, "canonical-model.md", "exec"), names)
 
     assert names["request"].messages[1].parts == [ir.Text("Hi", src="/messages/1/content")]
-    assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["encoded"].items()
+    assert {"model": "m", "max_tokens": 4096, "system": "Be brief."}.items() <= names["converted"].items()
     assert [loss.path for loss in names["losses"].losses] == ["/seed"]
-    assert (names["converted"].kind, names["converted"].body["error"]["message"]) == ("error", "boom")
+    assert (names["result"].kind, names["result"].body["error"]["message"]) == ("error", "boom")
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

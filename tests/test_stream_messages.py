@@ -47,7 +47,7 @@ def parsed(data: bytes) -> list[JsonObject]:
 
 def decoded(stream: Iterable[JsonObject]) -> list[events.Event]:
     decoder = messages.StreamDecoder()
-    return [event for raw in stream for event in decoder.feed(raw)] + decoder.finish()
+    return [event for raw in stream for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
 
 def collected(happened: Iterable[events.Event]) -> ir.Response:
@@ -205,7 +205,7 @@ def test_a_cut_before_the_end_is_no_end(entry: Entry) -> None:
     for cut in range(last + 1):
         decoder = messages.StreamDecoder()
 
-        happened = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish()
+        happened = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
         assert not decoder.is_complete
         assert not any(isinstance(event, events.End | events.Failed | events.Finished) for event in happened)
@@ -360,7 +360,7 @@ def test_no_end_comes_late() -> None:
 
     assert isinstance(happened[-1], events.End)
     assert decoder.is_complete
-    assert decoder.finish() == decoder.done() == []
+    assert decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
 def test_a_model_that_took_over_is_named() -> None:

@@ -53,8 +53,8 @@ def _events_of(stream: bytes) -> list[JsonObject | bytes]:
 
 def _decode(told: list[Any]) -> list[events.Event]:
     decoder = StreamDecoder()
-    made = [event for each in told for event in (decoder.done() if each == DONE else decoder.feed(each))]
-    made += decoder.finish()
+    made = [event for each in told for event in (decoder.finish("done") if each == DONE else decoder.feed(each))]
+    made += decoder.finish("end_of_bytes")
     assert decoder.is_complete == bool(made and isinstance(made[-1], events.End | events.Failed))
     return made
 

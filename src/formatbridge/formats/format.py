@@ -65,62 +65,48 @@ class Context:
     tools: Mapping[str, OwnTool] = field(default_factory=dict)
 
 
-class StreamDecoder(Protocol):
-    """Reads the parsed events of one stream, which the format's own wire model has accepted.
+EndReason = Literal["done", "end_of_bytes", "truncated"]
+"""Why a stream decoder is to emit what is pending: ``[DONE]`` came, no more bytes come, or the answer stops before its end."""
 
-    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over. ``start``: how the
-    answer begins, as far as it is known; None once that has been told.
-    """
+
+class StreamDecoder(Protocol):
+    """Decodes the parsed events of one stream, which the wire model of the format has validated."""
 
     END: ClassVar[str]
+    """What ends a stream of the format, for error messages."""
+    NEVER_REPEATED: ClassVar[frozenset[str]]
+    """Fields of events that must be fed one by one: what such an event means depends on those before it."""
     is_complete: bool
-    start: events.Start | None
+    """Whether the stream brought its end, or an error."""
+    has_unknown_fields: bool
+    """Whether the last event had unknown fields that accumulate: then it is not equivalent to join the texts of several such events.
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last event had fields that nobody knows and that go on, so that each event with them counts."""
+    The event log needs this, and the event alone does not show it: only the decoder knows which fields it does not model.
+    """
 
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event and return what it adds. ``count``: how many events in a row it stands for, with their texts joined."""
 
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of the text that it brought; what happened is known."""
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the events that are pending at the end of a stream.
 
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing but the counts of an event whose text has been taken."""
-
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts: the fields that only its format has, and what it costs.
-
-        This is what will not change, so a reader may have it. An end or an error tells it by itself; it may be told again, with what has
-        come since.
+        ``done`` and ``end_of_bytes`` emit the end of a complete answer. The latter emits the start of any other answer, if it is pending.
+        ``truncated`` emits the start, the fields and the usage of the answer, and what its open parts hold back; these stay open.
+        It changes nothing in the decoder, so it may be called in the middle of a stream.
         """
-
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open parts, and of fields of the answer that its last event replaces.
-
-        For an answer that has broken off; no reader of a running stream gets it. May be asked again: the decoder goes on as if nobody had
-        asked. Of an answer that is complete nothing is untold.
-        """
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``."""
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; nothing happens where the stream was cut."""
 
 
 class StreamEncoder(Protocol):
-    """Writes one stream as server-sent events."""
+    """Encodes one stream as server-sent events."""
 
     def feed(self, event: events.Event) -> bytes:
-        """Take what happened and return the bytes that it becomes."""
+        """Take one event and return the bytes for it."""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
+        """Write an error, after which nothing follows. ``behind``: how many events precede it, where others wrote them."""
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of texts and thoughts that came when these had left without them, and that no other place holds."""
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and reasoning that arrived after the stream had sent these without them."""
 
 
 class Format(Protocol):

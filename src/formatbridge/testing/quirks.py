@@ -32,7 +32,7 @@ Quirk = Literal[
 QUIRKS: Mapping[Quirk, str] = {
     "done_in_messages": "a messages stream ends in [DONE] as well",
     "empty_output_in_completed": "the last event of a responses stream has no output",
-    "eof_without_terminal": "a stream ends cleanly without its terminal event, as after the relay's own timeout",
+    "eof_without_terminal": "a stream ends cleanly without its terminal event, as after a timeout of the relay",
     "error_in_200": "a failure has status 200 and its error body",
     "float_created_at": "a responses body counts fractions of seconds in created_at",
     "html_502": "a failure is a page of HTML with status 502",

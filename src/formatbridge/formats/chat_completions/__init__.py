@@ -2,6 +2,8 @@
 
 Sources: the relay's specification, "POST /v1/chat/completions"; the official SDK's types of 2026-11; recorded traffic for what servers
 add. Reasoning text, reasoning details and images in answers are in no official type and are read and written all the same.
+
+``stream_reasoning`` is in this package alone: only here reasoning comes in three fields that repeat one another.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge.formats.chat_completions.reasoning import KINDS
-from formatbridge.formats.chat_completions.told_blocks import Step, ToldBlocks
+from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.jsontext.types import JsonObject
 
 _ALONE = ("reasoning_content", "reasoning")
@@ -52,7 +52,7 @@ class FoldedThoughts:
 
     def __init__(self) -> None:
         self.blocks: list[Detail] = []
-        self._told = ToldBlocks()
+        self._told = ThinkingBlocks()
         self._numbered: list[Detail] = []
         self._run: list[str] = []
         self._length = 0
@@ -67,12 +67,12 @@ class FoldedThoughts:
         if not raws and not self._run and self._comes_alone:
             self._told.close()
         steps = self._told.take(raws, text)
-        is_again = self._told.is_beside and steps[0].kind == "new" and self._is_known(text, raws)
+        is_again = self._told.repeats_text and steps[0].kind == "new" and self._is_known(text, raws)
         steps = self._told.end(steps) if is_again else steps
         if not self._keep(given, steps):
             return None
         texts = [raw.get("thinking") or "" for raw, step in zip(raws, steps, strict=True) if step.kind in ("new", "more")]
-        if self._told.is_beside and (is_again or len("".join(texts)) < sum(len(raw.get("thinking") or "") for raw in raws)):
+        if self._told.repeats_text and (is_again or len("".join(texts)) < sum(len(raw.get("thinking") or "") for raw in raws)):
             kept = "" if is_again else "".join(texts)
             delta = {key: kept if key in _ALONE and value == text else value for key, value in delta.items()}
             text = kept
@@ -86,7 +86,7 @@ class FoldedThoughts:
     def _is_run(self, text: str) -> bool:
         return len(text) == self._length and text == "".join(self._run)
 
-    def _keep(self, given: list[JsonObject], steps: list[Step]) -> bool:
+    def _keep(self, given: list[JsonObject], steps: list[BlockStep]) -> bool:
         """Keep entries with the blocks that they are of; false where that is not sure."""
         behind = iter(steps)
         for raw in given:
@@ -94,7 +94,7 @@ class FoldedThoughts:
                 self.blocks.append(Detail(raw))
                 continue
             step, is_signed = next(behind), bool(raw.get("signature") or raw.get("data"))
-            if step.kind == "over" or (step.ends and is_signed and not step.signs):
+            if step.kind == "unclear" or (step.ends and is_signed and not step.signs):
                 return False
             if step.kind == "new":
                 self._numbered.append(Detail(raw))
@@ -103,13 +103,13 @@ class FoldedThoughts:
                 return False
         return True
 
-    def _follow(self, steps: list[Step], text: str) -> None:
+    def _follow(self, steps: list[BlockStep], text: str) -> None:
         """Note how far the text of the open thought has come; a block that has all of it ends it."""
         self._comes_alone = self._comes_alone or bool(text and not steps)
         self._run += [text] if text else []
         self._length += len(text)
         ends = [step.number for step in steps if step.ends]
-        if ends and (self._told.is_beside or self._is_run(self._told.blocks[ends[-1]].text())):
+        if ends and (self._told.repeats_text or self._is_run(self._told.blocks[ends[-1]].text())):
             self._run, self._length = [], 0
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
-from formatbridge.formats.chat_completions.stream_calls import kind_of_call
+from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.shared.choices import in_order, told_apart
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, says_something

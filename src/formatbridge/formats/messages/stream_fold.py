@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.messages.stream_blocks import with_kind
 from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
+from formatbridge.formats.messages.stream_state import with_kind
 from formatbridge.formats.shared.tool_arguments import parse_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
 from formatbridge.jsontext.codec import dumps

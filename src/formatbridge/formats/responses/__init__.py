@@ -3,6 +3,8 @@
 Sources: the relay's specification, "POST /v1/responses"; the official SDK's types of 2026-11; recorded traffic for what servers add.
 Items are finer than turns: what the model says in a row is one turn of the canonical model. Only its own sealed reasoning goes into a
 request; an answer carries other formats' tokens in the same slot.
+
+``stream_items`` is in this package alone: only here a stream sends output items with events for each step.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.responses.conversation import kind_of
-from formatbridge.formats.responses.stream_decoder import unknown
-from formatbridge.formats.responses.stream_words import is_plain_error
+from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -43,7 +42,7 @@ def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
     fields = Pieces()
     for raw in told:
         kind = raw.get("type")
-        if not isinstance(kind, str) and is_plain_error(raw):
+        if not isinstance(kind, str) and is_untyped_error(raw):
             return None
         fields.take(unknown(raw))
         if kind in _ENDS:

@@ -58,27 +58,20 @@ class Pieces:
     What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
     """
 
-    __slots__ = ("_told", "latest")
+    __slots__ = ("_told",)
 
     def __init__(self) -> None:
-        #: The fields that came last; None where the last event had none.
-        self.latest: JsonObject | None = None
         self._told: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
 
-    def take(self, fields: JsonObject | None) -> None:
-        """Take the next piece of some fields."""
-        self.latest = fields
+    def take(self, fields: JsonObject | None, count: int = 1) -> None:
+        """Take the next piece of some fields, which came ``count`` times in a row."""
         for name, value in (fields or {}).items():
             told = self._told.setdefault(name, [])
             last, times = told[-1] if told else (None, 0)
             if times and _is_same(last, value):
-                told[-1] = (value, times + 1)
+                told[-1] = (value, times + count)
             else:
-                told.append((value, 1))
-
-    def again(self) -> None:
-        """Take the same piece once more."""
-        self.take(self.latest)
+                told.append((value, count))
 
     def whole(self) -> JsonObject:
         """Return the fields as they have come so far; objects lie as deep in each other as a body may be."""

@@ -1,4 +1,4 @@
-"""What is known by heart is read as what is parsed: the short way through a stream gives what the long way gives."""
+"""The delta template: events that match it give the same output and report as events that are parsed (law 17)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import formatbridge as fb
+from formatbridge.formats import load
 from formatbridge.ir import events
-from formatbridge.streaming.delta_template import Refrain, Template
+from formatbridge.streaming.delta_template import DeltaTemplate, EventPattern, path_of
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader
 from tests import corpus, fixtures
 
@@ -32,33 +33,33 @@ def _chunk(text: Any, *, ensure_ascii: bool = False, **more: Any) -> bytes:
 
 
 @given(TEXTS, TEXTS)
-def test_a_template_reads_the_text_of_every_event_like_it(first: str, second: str) -> None:
-    """Whatever the text holds, escaped or not, it is read as a parser reads it."""
-    template = Template.of(_chunk(first), first)
-    assert (template is None) == (first in ("id", "c", "delta", "text", "end"))
-    if template is None:
+def test_a_pattern_reads_the_text_as_a_parser_does(first: str, second: str) -> None:
+    """Escaped or not."""
+    pattern = EventPattern.of(_chunk(first), first)
+    assert (pattern is None) == (first in ("id", "c", "delta", "text", "end"))
+    if pattern is None:
         return
 
     for data in (_chunk(second), _chunk("GAP").replace(b'"GAP"', json.dumps(second).encode())):
-        assert template.text_of(data) == second
+        assert pattern.text_of(data) == second
 
 
-def test_servers_that_escape_whatever_is_not_ascii_are_known_by_heart() -> None:
+def test_events_of_servers_that_escape_non_ascii_text_match() -> None:
     """Many write JSON so; a stream of Chinese has an escape in every event then."""
-    template = Template.of(_chunk("你好", ensure_ascii=True), "你好")
-    assert template is not None
+    pattern = EventPattern.of(_chunk("你好", ensure_ascii=True), "你好")
+    assert pattern is not None
 
-    assert template.text_of(_chunk("世界", ensure_ascii=True)) == "世界"
-    assert template.text_of(_chunk("世界")) == "世界"
+    assert pattern.text_of(_chunk("世界", ensure_ascii=True)) == "世界"
+    assert pattern.text_of(_chunk("世界")) == "世界"
 
 
 @given(VALUES)
-def test_a_template_passes_over_what_is_not_text(value: Any) -> None:
-    """Null, a number or an object in the place of the text goes the long way, where it is refused or understood."""
-    template = Template.of(_chunk("word"), "word")
-    assert template is not None
+def test_a_pattern_does_not_match_other_values_than_text(value: Any) -> None:
+    """An event with null, a number or an object in the place of the text is parsed."""
+    pattern = EventPattern.of(_chunk("word"), "word")
+    assert pattern is not None
 
-    assert template.text_of(_chunk(value)) == (value if isinstance(value, str) else None)
+    assert pattern.text_of(_chunk(value)) == (value if isinstance(value, str) else None)
 
 
 @pytest.mark.parametrize(
@@ -75,51 +76,85 @@ def test_a_template_passes_over_what_is_not_text(value: Any) -> None:
         b'{"id":"c","delta":{"text":"x" },"end":null}',
     ],
 )
-def test_a_template_knows_no_other_event(data: bytes) -> None:
+def test_a_pattern_matches_no_other_event(data: bytes) -> None:
     """Another id, another member, text that is no JSON: nothing is guessed."""
-    template = Template.of(_chunk("word"), "word")
-    assert template is not None
+    pattern = EventPattern.of(_chunk("word"), "word")
+    assert pattern is not None
 
-    assert template.text_of(data) is None
+    assert pattern.text_of(data) is None
 
 
 @pytest.mark.parametrize("text", ["c", "text", "id", ":", ","])
-def test_text_that_stands_elsewhere_too_is_no_template(text: str) -> None:
-    """Where the bytes do not say which string is the text, none is taken for it."""
-    assert Template.of(_chunk(text, other=text), text) is None
+def test_text_that_occurs_twice_makes_no_pattern(text: str) -> None:
+    """The bytes do not show which of the two strings is the text."""
+    assert EventPattern.of(_chunk(text, other=text), text) is None
 
 
-def test_numbers_and_padding_that_nobody_reads_may_change() -> None:
-    """The vendor numbers its events and pads them against eavesdroppers; neither makes another event of one."""
+def test_numbers_and_padding_of_the_vendor_may_change() -> None:
+    """The vendor numbers its events and pads them; the decoder reads neither."""
     data = b'{"sequence_number":7,"delta":"word","obfuscation":"a1b2"}'
-    template = Template.of(data, "word")
-    assert template is not None
+    pattern = EventPattern.of(data, "word")
+    assert pattern is not None
 
-    assert template.text_of(b'{"sequence_number":12,"delta":"x\\n","obfuscation":""}') == "x\n"
-    assert template.text_of(b'{"sequence_number":-1,"delta":"x","obfuscation":""}') is None
-    assert template.text_of(b'{"sequence_number":07,"delta":"x","obfuscation":""}') is None
-    assert template.text_of(b'{"sequence_number":12,"delta":"x","obfuscation":"\\u00"}') is None
+    assert pattern.text_of(b'{"sequence_number":12,"delta":"x\\n","obfuscation":""}') == "x\n"
+    assert pattern.text_of(b'{"sequence_number":-1,"delta":"x","obfuscation":""}') is None
+    assert pattern.text_of(b'{"sequence_number":07,"delta":"x","obfuscation":""}') is None
+    assert pattern.text_of(b'{"sequence_number":12,"delta":"x","obfuscation":"\\u00"}') is None
 
 
 def test_a_key_that_only_ends_like_the_number_of_an_event_is_read() -> None:
     """An escaped quote begins no key."""
-    template = Template.of(b'{"x\\"sequence_number":7,"delta":"word"}', "word")
-    assert template is not None
+    pattern = EventPattern.of(b'{"x\\"sequence_number":7,"delta":"word"}', "word")
+    assert pattern is not None
 
-    assert template.text_of(b'{"x\\"sequence_number":8,"delta":"x"}') is None
+    assert pattern.text_of(b'{"x\\"sequence_number":8,"delta":"x"}') is None
 
 
-def test_an_event_is_known_by_heart_when_it_has_come_twice() -> None:
+def _raw(text: str, **more: Any) -> dict[str, Any]:
+    return dict(json.loads(_chunk(text, **more)))
+
+
+def test_an_event_matches_after_two_like_it() -> None:
     """The first of its kind may do more than add text; only a second one shows that there is nothing else to it."""
-    refrain, seen = Refrain(), events.Delta(0, 1, "one")
+    template = DeltaTemplate()
 
-    assert refrain.delta_of(_chunk("one")) is None
-    refrain.learn(_chunk("one"), [seen])
-    assert refrain.delta_of(_chunk("two")) is None
-    refrain.learn(_chunk("two"), [events.Delta(0, 1, "two")])
-    assert refrain.delta_of(_chunk("three")) == events.Delta(0, 1, "three")
-    refrain.learn(b"{}", [])
-    assert refrain.delta_of(_chunk("four")) is None
+    assert template.match(_sse("one")) is None
+    assert not template.learn(_chunk("one"), _raw("one"), [events.Delta(0, 1, "one")])
+    assert template.match(_sse("two")) is None
+    assert template.learn(_chunk("two"), _raw("two"), [events.Delta(0, 1, "two")])
+    assert template.match(_sse("three")) == events.Delta(0, 1, "three")
+    template.learn(b"{}", {}, [])
+    assert template.match(_sse("four")) is None
+
+
+def test_matched_events_are_taken_once_as_one_event() -> None:
+    """The decoder gets them before the next event that it decodes itself, and whenever it is asked for pending events."""
+    template, texts = DeltaTemplate(), ["one", "two"]
+    for text in texts:
+        template.learn(_chunk(text), _raw(text), [events.Delta(0, 1, text)])
+    template.continue_part(texts)
+
+    for text in ("three", "four"):
+        template.match(_sse(text))
+    repeated = template.take_repeated()
+
+    assert repeated is not None
+    assert (repeated.number, repeated.last) == (2, None)
+    assert template.filled(repeated.text) == _raw("threefour")
+    assert template.take_repeated() is None
+    assert texts == ["one", "two", "three", "four"]
+
+
+def test_an_event_with_an_excluded_member_never_matches() -> None:
+    """What it means depends on the events before it, so it is decoded by itself."""
+    template = DeltaTemplate(frozenset({"name"}))
+
+    for text in ("one", "two"):
+        assert not template.learn(_chunk(text, name="f"), _raw(text, name="f"), [events.Delta(0, 1, text)])
+
+
+def _sse(text: str) -> ServerSentEvent:
+    return ServerSentEvent("", _chunk(text), 0)
 
 
 def _streams(format: str) -> list[bytes]:
@@ -140,23 +175,45 @@ def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("is_own", [False, True], ids=["converted", "passed on"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_what_is_known_by_heart_changes_no_stream(source: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every stream, recorded or made, is the same bytes, answer and report with the short ways as without."""
+def test_the_template_changes_no_stream(source: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Law 17: every stream, recorded or synthetic, has the same bytes, answer and report with the template and without it."""
     target = source if is_own else "messages" if source != "messages" else "responses"
     streams = _streams(source)
     by_events = [_outcome(_events_of(stream), source, target) for stream in streams]
-    short = [_outcome([stream], source, target) for stream in streams]
+    matched = [_outcome([stream], source, target) for stream in streams]
 
-    monkeypatch.setattr(Refrain, "delta_of", lambda *_, **__: None)
-    long = [_outcome([stream], source, target) for stream in streams]
+    monkeypatch.setattr(EventPattern, "text_of", lambda *_: None)
+    parsed = [_outcome([stream], source, target) for stream in streams]
 
-    assert short == long
-    assert by_events == long
+    assert matched == parsed
+    assert by_events == parsed
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_most_events_are_heard_with_their_frame(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One event per read is what a live stream is made of; its lines are looked at twice, then no more."""
+def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their deltas have been emitted, so what the decoder emits for the joined event is not used: it must be the same text."""
+    decoder, emitted = load(source).StreamDecoder, []
+    feed = decoder.feed  # type: ignore[attr-defined]
+
+    def recorded(self: Any, raw: dict[str, Any], count: int = 0) -> Any:
+        happened = feed(self, raw, count or 1)
+        emitted.extend([(raw, happened)] if count else [])
+        return happened
+
+    monkeypatch.setattr(decoder, "feed", recorded)
+    for stream in _streams(source):
+        _outcome([stream], source, source)
+
+    assert emitted
+    for raw, happened in emitted:
+        (delta,) = happened
+        assert type(delta) is events.Delta
+        assert path_of(raw, delta.text)
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_most_events_match_with_their_frame(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live stream brings one event per read; only the first of them are framed and parsed."""
     events = _events_of(_long_stream(source))
     read: list[bytes] = []
     feed = StreamReader.feed
@@ -175,7 +232,7 @@ def test_most_events_are_heard_with_their_frame(source: str, monkeypatch: pytest
 
 @given(st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_what_looks_like_an_event_and_its_frame_is_one(source: str, data: st.DataObject) -> None:
+def test_a_chunk_matches_only_as_one_whole_event(source: str, data: st.DataObject) -> None:
     """Two events in one read, halves of them, comments and empty lines between: the frame must be all that there is."""
     events = _events_of(_long_stream(source))
     target = "messages" if source != "messages" else "responses"
@@ -208,8 +265,8 @@ def _long_stream(source: str) -> bytes:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_what_comes_behind_the_end_is_not_known_by_heart(target: str) -> None:
-    """Some servers go on behind ``[DONE]``; the parts that grew are closed by then."""
+def test_nothing_matches_after_the_end(target: str) -> None:
+    """Some servers send more after ``[DONE]``; the parts are closed then."""
     stream = _events_of(_long_stream("chat_completions"))
     given = [*stream[:5], stream[-1], *stream[5:]]
 
@@ -218,15 +275,15 @@ def test_what_comes_behind_the_end_is_not_known_by_heart(target: str) -> None:
 
 def test_spaces_before_the_last_brace_are_padding() -> None:
     """The vendor of messages pads its events with them; in a text they count."""
-    template = Template.of(b'{"delta":{"text":"word"}     }', "word")
-    assert template is not None
+    pattern = EventPattern.of(b'{"delta":{"text":"word"}     }', "word")
+    assert pattern is not None
 
-    assert template.text_of(b'{"delta":{"text":"two } "}  }') == "two } "
-    assert template.text_of(b'{"delta":{"text":"three"}}') == "three"
+    assert pattern.text_of(b'{"delta":{"text":"two } "}  }') == "two } "
+    assert pattern.text_of(b'{"delta":{"text":"three"}}') == "three"
 
 
-def test_counts_of_events_known_by_heart_are_read_when_they_matter() -> None:
-    """generate_content counts up in every event; whoever asks in between, or when the stream is cut, gets the latest count."""
+def test_counts_of_matched_events_are_read_on_request() -> None:
+    """In generate_content every event has counts; a report in the middle of a stream has the latest ones."""
 
     def event(number: int, **more: Any) -> bytes:
         usage = {"promptTokenCount": 7, "candidatesTokenCount": number, "totalTokenCount": 7 + number}

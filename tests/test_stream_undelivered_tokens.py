@@ -1,4 +1,4 @@
-"""In a stream thoughts open side by side and learn their tokens late: each token stays with the text that it signs, or is reported."""
+"""Reasoning parts that are open at once, with tokens that come after their text: each token stays with its text, or is reported."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_token_comes_home_with_the_text_that_it_signs_or_is_reported(target: s
 
         data = b"".join([encoder.feed(event) for event in told])
 
-        late = {token.token for token in encoder.late() if isinstance(token, ir.Signature)}
+        late = {token.token for token in encoder.undelivered_tokens() if isinstance(token, ir.Signature)}
         expected = {token.token: texts[number] for number, token in signed.items() if token.token not in late}
         bodies = [fb.collect_stream([data], source=target).body, *([_kept(data)] if target == "generate_content" else [])]
         for body in bodies:
