@@ -30,7 +30,7 @@ from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.codec import Mend
+from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.ledger import Ledger, null_ledger
@@ -356,7 +356,7 @@ def convert_error(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
     source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
-    mended: list[Mend] = []
+    mended: list[Replacement] = []
     raw, at, text = read_error_body(body, source_format.name, mended)
     checked, is_known = check_error(raw, source_format)
     losses = Ledger([raw] if at else raw, source_format.field_paths, text)

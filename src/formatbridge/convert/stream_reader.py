@@ -22,7 +22,7 @@ from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.accumulate import Collector, Listener
+from formatbridge.streaming.accumulate import Collector, VisibleTextReader
 from formatbridge.streaming.delta_template import DeltaTemplate
 from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
@@ -67,7 +67,7 @@ class StreamSource:
         self._reader = StreamReader()
         self._decoder = near.stream_decoder()
         self._collector = Collector(near.name, near.choice_path)
-        self._listener = Listener(self._collector)
+        self._text_reader = VisibleTextReader(self._collector)
         self._calls = UniqueCallIds()
         self._head = b""
         self._has_begun = False
@@ -208,7 +208,7 @@ class StreamSource:
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice since the last call; reasoning and refusals are not included."""
-        return self._listener.hear(is_over=self.is_over)
+        return self._text_reader.read_new(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the partial answer; open parts stay open."""
