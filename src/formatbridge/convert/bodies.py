@@ -12,12 +12,12 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
 from formatbridge.convert.input import (
     check_error,
+    is_error_response,
     note_malformed,
     read_answer,
     read_checked,
     read_error_body,
     source_of,
-    tells_error,
     wire_model,
 )
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
@@ -291,7 +291,7 @@ def convert_response(
     try:
         losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
-        if not tells_error(body, source_format.name):
+        if not is_error_response(body, source_format.name):
             raise
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=source_format, target=target_format, status=200, options=lenient)

@@ -275,7 +275,7 @@ def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Replace
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
 
 
-def tells_error(body: Any, source: ir.FormatName) -> bool:
+def is_error_response(body: Any, source: ir.FormatName) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
         raw, at, _ = read_error_body(body, source, [])

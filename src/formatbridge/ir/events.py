@@ -111,7 +111,7 @@ class Finished:
 
 
 @dataclass(slots=True)
-class UsageTold:
+class UsageUpdate:
     """The usage so far: it replaces all earlier usage."""
 
     usage: Usage
@@ -137,7 +137,7 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageTold | Meta | Failed | End
+Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageUpdate | Meta | Failed | End
 """Every event of a stream."""
 
 PartEvent = PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished

@@ -29,21 +29,21 @@ SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
 class Signature:
     """A reasoning token (signature): an opaque value that proves or contains reasoning. Only the format that issued it can use it.
 
-    ``home``: the format that issued it. ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` contain hidden
+    ``issuer``: the format that issued it. ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` contain hidden
     reasoning, ``thought`` is on any part of generate_content, ``call`` belongs to the next tool call or text.
     ``item``: the id of the item or call that the token is bound to; the server rejects the token without it.
-    ``found``: another format that carried the token in a field that names the issuer; it may return to that field.
-    ``carried``: the tagged text from which it was read; None: it had no tag.
+    ``received_in``: another format that carried the token in a field that names the issuer; it may return to that field.
+    ``tagged_text``: the tagged text from which it was read; None: it had no tag.
     ``seal_key``: the key that authenticates its tag when it is written; None: the tag is not authenticated.
     """
 
-    home: FormatName
+    issuer: FormatName
     kind: SignatureKind
     token: str
     src: str = ""
     item: str | None = None
-    found: FormatName | None = None
-    carried: str | None = field(default=None, compare=False, repr=False)
+    received_in: FormatName | None = None
+    tagged_text: str | None = field(default=None, compare=False, repr=False)
     seal_key: bytes | None = field(default=None, compare=False, repr=False)
 
 
@@ -64,8 +64,8 @@ class Citation:
     """The source of a span of an answer's text.
 
     ``start`` and ``end`` are offsets in Unicode code points over the visible text of the whole choice, end exclusive; None: unknown.
-    ``aside`` is the pointer of the span, where the format stores spans and sources separately. If such a span has several sources,
-    ``share`` is the pointer of the index that names this one, and ``shares`` is their number.
+    ``second_src`` is the pointer of the span, where the format stores spans and sources separately. If such a span has several sources,
+    ``index_src`` is the pointer of the index that names this one, and ``index_count`` is their number.
     """
 
     kind: Literal["web", "document", "file", "map", "search"]
@@ -76,9 +76,9 @@ class Citation:
     start: int | None = None
     end: int | None = None
     src: str = ""
-    aside: str = ""
-    share: str = ""
-    shares: int = 1
+    second_src: str = ""
+    index_src: str = ""
+    index_count: int = 1
     extra: JsonObject | None = None
 
 
@@ -99,7 +99,7 @@ class Text:
 class Media:
     """An image, audio, a video or a document; exactly one of ``data``, ``url`` and ``file_id`` is set.
 
-    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is valid only for ``home``, the format whose servers issued it.
+    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is valid only for ``issuer``, the format whose servers issued it.
     ``detail``: ``auto``, ``low``, ``medium``, ``high``, ``original``.
     """
 
@@ -108,7 +108,7 @@ class Media:
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
-    home: FormatName | None = None
+    issuer: FormatName | None = None
     filename: str | None = None
     detail: str | None = None
     transcript: str | None = None
@@ -150,7 +150,7 @@ class ToolCall:
 
     ``arguments`` keep the form of the source: text or an object. ``kind`` ``custom``: free text; ``tool_search``: a search for tools that
     the caller runs, which is a function in formats without such a call.
-    ``id`` is always set; ``id_made``: the source had none, so the decoder generated it. ``item_id`` is the id of its item, if it has one.
+    ``id`` is always set; ``has_generated_id``: the source had none, so the decoder generated it. ``item_id`` is the id of its item, if any.
     """
 
     id: str
@@ -159,7 +159,7 @@ class ToolCall:
     src: str = ""
     kind: Literal["function", "custom", "tool_search"] = "function"
     namespace: str | None = None
-    id_made: bool = False
+    has_generated_id: bool = False
     item_id: str | None = None
     cache: CacheMark | None = None
     signature: Signature | None = None
@@ -171,7 +171,7 @@ class ToolResult:
     """The result of a tool call; ``content`` is text and media.
 
     ``name`` is the tool's name, where the source has it, and ``namespace`` is then that of the call.
-    ``id_made``: the source names no call, and the decoder found none to match.
+    ``has_generated_id``: the source names no call, and the decoder found none to match.
     """
 
     call_id: str
@@ -183,7 +183,7 @@ class ToolResult:
     cache: CacheMark | None = None
     signature: Signature | None = None
     extra: JsonObject | None = None
-    id_made: bool = False
+    has_generated_id: bool = False
     namespace: str | None = None
 
 
@@ -216,13 +216,13 @@ class Hosted:
 class Opaque:
     """A part that only one format has, kept unchanged in ``raw``.
 
-    ``what`` is its type in the report. ``text`` is the text that another format may write in its place, ``cache`` the mark of that text.
+    ``label`` is its type in the report. ``text`` is the text that another format may write in its place, ``cache`` the mark of that text.
     ``severity`` and ``code`` are those of its loss.
     """
 
     format: FormatName
     raw: JsonValue
-    what: str = ""
+    label: str = ""
     text: str | None = None
     severity: Literal["info", "lossy", "impossible"] = "lossy"
     code: str = "no_counterpart"

@@ -122,7 +122,7 @@ class Settings(TypedDict, total=False):
     parallel_tool_calls: bool
     modalities: list[str]
     tier: str
-    tier_beside: str
+    additional_tier: str
     user: str
     safety_identifier: str
     metadata: dict[str, str]

@@ -51,12 +51,12 @@ class Finish:
     """Why an answer ended.
 
     ``raw``: the source's finish reason; None: it has none. ``message``: its explanation, ``category``: its class of refusal.
-    ``finer``: ``raw`` is more specific than ``reason``, so a format without that value loses information.
+    ``is_specific``: ``raw`` is more specific than ``reason``, so a format without that value loses information.
     """
 
     reason: FinishReason
     raw: str | int | None = None
-    finer: bool = False
+    is_specific: bool = False
     src: str = ""
     extra: JsonObject | None = None
     message: str | None = None
@@ -68,8 +68,8 @@ class Finish:
 class TokenLogprob:
     """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the most likely alternatives.
 
-    ``logprob`` None: the source does not have one. ``aside`` is the pointer of the alternatives, where the format stores them separately
-    from their token.
+    ``logprob`` None: the source does not have one. ``second_src`` is the pointer of the alternatives, where the format stores them
+    separately from their token.
     """
 
     token: str
@@ -77,7 +77,7 @@ class TokenLogprob:
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""
-    aside: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 
@@ -119,8 +119,9 @@ class Error:
 class Response:
     """A whole answer. ``created`` is in seconds since the epoch. With ``error``, generation failed, and ``choices`` is what came before.
 
-    ``late``: names of fields that a stream sent after its start. ``retold``: parts whose closing event differs from their earlier events,
-    each with the field and its earlier value. ``cited``: citations that came after the texts of their choice had closed.
+    ``fields_after_start``: names of fields that a stream sent after its start. ``revised``: parts whose closing event differs from
+    their earlier events, each with the field and its earlier value. ``cited``: citations that came after the texts of their choice had
+    closed.
     """
 
     format: FormatName
@@ -132,8 +133,8 @@ class Response:
     extra: JsonObject | None = None
     error: Error | None = None
     src: str = ""
-    late: tuple[str, ...] = ()
-    retold: tuple[tuple[Part, str, str], ...] = ()
+    fields_after_start: tuple[str, ...] = ()
+    revised: tuple[tuple[Part, str, str], ...] = ()
     cited: tuple[Citation, ...] = ()
 
 

@@ -81,7 +81,7 @@ class McpServer:
     """A remote MCP server. ``approval``: ``never``, ``always``, or an object of the source format; None: not set.
 
     ``allowed``: the only tools that may be used; None: all tools except those in ``denied``.
-    ``aside`` is the pointer of the second object of the server, where the format stores the list of tools separately.
+    ``second_src`` is the pointer of the second object of the server, where the format stores the list of tools separately.
     """
 
     label: str
@@ -95,7 +95,7 @@ class McpServer:
     defer_loading: bool | None = None
     cache: CacheMark | None = None
     src: str = ""
-    aside: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 

@@ -49,13 +49,13 @@ def continued(place: Path, lengths: Mapping[Path, int]) -> Path:
     return place
 
 
-KNOWN = 64
+PRECOMPUTED = 64
 """List items whose pointers are precomputed, because building them takes a measurable share of the time of a small request."""
 
 
-def known_places(above: str, below: str) -> tuple[tuple[str, str], ...]:
+def precomputed_pointers(above: str, below: str) -> tuple[tuple[str, str], ...]:
     """Return the pointers of the first items of a list, each with the pointer of a member of it."""
-    return tuple((f"{above}/{index}", f"{above}/{index}/{below}") for index in range(KNOWN))
+    return tuple((f"{above}/{index}", f"{above}/{index}/{below}") for index in range(PRECOMPUTED))
 
 
 def to_snake(key: str) -> str:

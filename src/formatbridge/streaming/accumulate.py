@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.ir import events
-from formatbridge.streaming.replay import GROWS, altered, unfold
+from formatbridge.streaming.replay import DELTA_FIELDS, altered, unfold
 
 _MAX_QUEUED = 100
 """The largest number of events that are queued before they are folded."""
@@ -30,7 +30,7 @@ class PartState:
     signature: ir.Signature | None = None
     transcript: list[str] | None = None
     is_open: bool = True
-    retold: dict[str, str] | None = None  # earlier values, by field, that its end has changed
+    revised: dict[str, str] | None = None  # earlier values, by field, that its end has changed
 
     def copy(self) -> PartState:
         """Return an independent copy."""
@@ -45,7 +45,7 @@ class PartState:
     def whole(self) -> ir.Part:
         """Return the part with its text, citations, signature and transcript so far."""
         values: dict[str, Any] = {}
-        delta_field = GROWS.get(type(self.part))
+        delta_field = DELTA_FIELDS.get(type(self.part))
         if delta_field and self.pieces:
             values[delta_field] = "".join(self.pieces)
         if self.citations:
@@ -58,8 +58,8 @@ class PartState:
 
     def emitted_text(self) -> str:
         """Return the text of a closed part as it was emitted: the deltas, even where its end has changed the text."""
-        delta_field = GROWS[type(self.part)]
-        emitted = (self.retold or {}).get(delta_field)
+        delta_field = DELTA_FIELDS[type(self.part)]
+        emitted = (self.revised or {}).get(delta_field)
         return emitted if emitted is not None else getattr(self.whole(), delta_field)
 
 
@@ -167,12 +167,12 @@ class Collector:
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
-            late=self._late_fields,
-            retold=tuple(
+            fields_after_start=self._late_fields,
+            revised=tuple(
                 (part.whole(), name, earlier)
                 for choice in self._choices.values()
                 for part in choice.parts.values()
-                for name, earlier in (part.retold or {}).items()
+                for name, earlier in (part.revised or {}).items()
             ),
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
         )
@@ -191,7 +191,7 @@ class Collector:
             for number, part in sorted(choice.parts.items()):
                 part_events = unfold(index, number, part.whole())
                 result += part_events[:-1] if part.is_open else part_events
-        return result if self._usage is None else [*result, events.UsageTold(self._usage)]
+        return result if self._usage is None else [*result, events.UsageUpdate(self._usage)]
 
     def unfinished(self) -> list[events.Event]:
         """Return the events that close an incomplete answer: ends of open parts, and the finish reason ``length`` for open choices."""
@@ -248,7 +248,7 @@ class Collector:
         part = self._choices[event.choice].parts[event.index]
         part.is_open = False
         if event.part is not None:
-            part.retold = _changed_fields(part, event.part)
+            part.revised = _changed_fields(part, event.part)
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         part.add(event.extra)
@@ -266,7 +266,7 @@ class Collector:
         self._start = replace(self._start, **names)
         self._late_fields = (*self._late_fields, *names)
 
-    def _count(self, event: events.UsageTold) -> None:
+    def _count(self, event: events.UsageUpdate) -> None:
         self._usage = event.usage
 
     def _add(self, event: events.Meta) -> None:
@@ -292,7 +292,7 @@ _HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
     events.Signed: Collector._sign,
     events.PartEnd: Collector._close,
     events.Finished: Collector._finish_choice,
-    events.UsageTold: Collector._count,
+    events.UsageUpdate: Collector._count,
     events.Meta: Collector._add,
     events.Failed: Collector._fail,
     events.End: Collector._end,
@@ -301,7 +301,7 @@ _HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
 
 def _changed_fields(part: PartState, whole: ir.Part) -> dict[str, str]:
     """Return the earlier values, by field, that the end of a part has changed."""
-    earlier = {GROWS.get(type(whole), ""): "".join(part.pieces)}
+    earlier = {DELTA_FIELDS.get(type(whole), ""): "".join(part.pieces)}
     if isinstance(whole, ir.ToolCall) and isinstance(part.part, ir.ToolCall):
         earlier |= {name: getattr(part.part, name) for name in _NAMES}
     now = {name: getattr(whole, name, None) for name in earlier}

@@ -11,7 +11,7 @@ from formatbridge import ir
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 
-GROWS = {
+DELTA_FIELDS = {
     ir.Text: "text",
     ir.Reasoning: "text",
     ir.Refusal: "text",
@@ -51,7 +51,7 @@ def replay(response: ir.Response) -> list[events.Event]:
         if choice.finish or not response.error:  # an answer with an error has no other end
             result.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
     if response.usage:
-        result.append(events.UsageTold(response.usage))
+        result.append(events.UsageUpdate(response.usage))
     result.append(events.Failed(response.error) if response.error else events.End())
     return result
 
@@ -79,7 +79,7 @@ def unfold(
     kind = type(part)
     if kind is ir.ToolCall:
         return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # the test says so
-    delta_field, names_after_text = GROWS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
+    delta_field, names_after_text = DELTA_FIELDS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
     text = getattr(part, delta_field) if delta_field else None
     values = {name: value for name in names_after_text if (value := getattr(part, name))} if names_after_text else {}
     if (text or values) and not is_ours:

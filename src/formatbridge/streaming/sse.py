@@ -19,10 +19,10 @@ __all__ = [
     "ServerSentEvent",
     "SseReader",
     "StreamReader",
-    "carries_json",
     "encode_crlf_event",
     "encode_event",
     "escape_separators",
+    "is_json_event",
     "without_comments",
 ]
 
@@ -43,7 +43,7 @@ _SEPARATORS = tuple((character.encode(), b"\\u%04x" % ord(character)) for charac
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
-def carries_json(event: ServerSentEvent) -> bool:
+def is_json_event(event: ServerSentEvent) -> bool:
     """Return whether the data of an event is JSON of its format, and not empty or ``[DONE]``."""
     return event.data.strip() not in (DONE, b"")
 
