@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_part
-from formatbridge.formats.chat_completions.conversation import BESIDE
-from formatbridge.formats.chat_completions.errors import decode_error, told_failure
+from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
 from formatbridge.formats.chat_completions.reasoning import (
-    REASONING,
-    decode_message_token,
-    decode_outer_token,
+    REASONING_FIELDS,
+    SIGNATURE_FIELDS,
+    decode_extra_content,
+    decode_message_signature,
     decode_reasoning,
-    index_of,
+    detail_index,
 )
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_answer, decode_finish
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
@@ -35,9 +35,9 @@ from formatbridge.jsontext.types import JsonObject
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
-_DELTA = REASONING | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
+_DELTA = REASONING_FIELDS | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
 _TEXT_ONLY = frozenset({"role", "content"})
-_BEFORE_REFUSAL = REASONING | BESIDE | _TEXT_ONLY
+_BEFORE_REFUSAL = REASONING_FIELDS | SIGNATURE_FIELDS | _TEXT_ONLY
 _AUDIO = frozenset({"id", "data", "transcript"})
 
 
@@ -86,7 +86,7 @@ class StreamDecoder:
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
         """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
-        failure, at = told_failure(raw)
+        failure, at = decode_failure(raw)
         if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure
@@ -191,9 +191,9 @@ class StreamDecoder:
 
     def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
         """Keep the unmodelled fields of a choice and its delta, and what a signature's place has that is none."""
-        outer = None if BESIDE.isdisjoint(delta) else decode_message_token(delta, [], "")
+        outer = None if SIGNATURE_FIELDS.isdisjoint(delta) else decode_message_signature(delta, [], "")
         outer = outer and {f"message/{name}": value for name, value in outer.items()}
-        fields = joined(rest(delta, _DELTA | BESIDE, "message/"), outer, rest(raw, _CHOICE | {place}))
+        fields = joined(rest(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, rest(raw, _CHOICE | {place}))
         choice.unknown.take(fields, count)
         self.has_unknown_fields = self.has_unknown_fields or bool(fields)
 
@@ -206,7 +206,7 @@ class StreamDecoder:
             return False
         if "extra_content" in delta:
             self._feed_token(choice, delta, out)
-        if not REASONING.isdisjoint(delta):
+        if not REASONING_FIELDS.isdisjoint(delta):
             self._feed_reasoning(choice, delta, out)
         if content:
             self._feed_content(choice, content, out)
@@ -217,7 +217,7 @@ class StreamDecoder:
 
     def _feed_token(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
-        signature, _ = decode_outer_token(delta, f"/choices/{choice.index}/message")
+        signature, _ = decode_extra_content(delta, f"/choices/{choice.index}/message")
         if signature is None or signature.token == choice.token:
             return
         choice.token = signature.token
@@ -307,7 +307,7 @@ class StreamDecoder:
             blocks, parts, more = decoder.take(delta, parts, src, choice.reasoning, choice.open_reasoning)
             extra = joined(extra, more)
         details = delta.get("reasoning_details") or ()
-        indexes = {f"{src}/reasoning_details/{index}": index for index in map(index_of, details)}
+        indexes = {f"{src}/reasoning_details/{index}": index for index in map(detail_index, details)}
         if extra:
             choice.extra = gathered(choice.extra, {f"message/{name}": value for name, value in extra.items()})
         for part in parts:
@@ -351,8 +351,8 @@ class StreamDecoder:
             out.append(events.PartMeta(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
-            is_same = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-            choice.end_part(None if is_same else replace(part, text=texts.text(), src=opened.src), out)
+            is_join_of = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+            choice.end_part(None if is_join_of else replace(part, text=texts.text(), src=opened.src), out)
 
     def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """Take an entry of ``thinking_blocks``."""
@@ -409,7 +409,7 @@ class StreamDecoder:
         if text := arguments_of(raw):
             calls.begun[slot].pieces.append(text)
             out.append(events.Delta(choice.index, number, text))
-        signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
+        signature, _ = decode_extra_content(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
         if signature is not None:
             out.append(events.PartMeta(choice.index, number, signature=signature))
 

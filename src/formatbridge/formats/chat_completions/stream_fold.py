@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.chat_completions.reasoning import KINDS
+from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.shared.choices import in_order, unique_numbers
@@ -148,7 +148,7 @@ class _Reasoning:
     def take(self, delta: JsonObject) -> JsonObject:
         """Add the blocks of a delta and return its other fields, without text that an earlier block or text had."""
         entries = delta.get("thinking_blocks") or []
-        blocks = [entry for entry in entries if entry.get("type") in KINDS]
+        blocks = [entry for entry in entries if entry.get("type") in BLOCK_TYPES]
         text = "" if delta.get("reasoning_details") else next((delta[name] for name in _REASONING if delta.get(name)), "")
         if not blocks and not self._text and self._has_text_alone:
             self._known.close()
@@ -181,7 +181,7 @@ class _Reasoning:
         """Add entries to their blocks; raise ``ConflictError`` where it is not certain which block that is."""
         remaining = iter(steps)
         for entry in entries:
-            if entry.get("type") not in KINDS:
+            if entry.get("type") not in BLOCK_TYPES:
                 self._blocks.append(Fold(_DETAIL, entry))
                 continue
             step = next(remaining)

@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.reasoning import KINDS, decode_block, decode_blocks, is_same, is_told_in, texts_of
+from formatbridge.formats.chat_completions.reasoning import (
+    BLOCK_TYPES,
+    decode_thinking_block,
+    decode_thinking_blocks,
+    details_repeat_blocks,
+    is_join_of,
+    texts_in,
+)
 from formatbridge.jsontext.types import JsonObject
 
 _DETAILS = "/reasoning_details/"
@@ -83,7 +90,7 @@ class ThinkingBlocks:
         Several entries are whole blocks, if one has both a text and a signature, or the text has separators between theirs.
         """
         texts = [entry["thinking"] for entry in raw if entry.get("thinking")]
-        self.repeats_text = bool(text and texts) and is_same(text, texts)
+        self.repeats_text = bool(text and texts) and is_join_of(text, texts)
         are_separated = self.repeats_text and text != "".join(texts)
         are_whole = are_separated or any(entry.get("thinking") and entry.get("signature") for entry in raw)
         return [self._take(entry, is_whole=are_whole and len(texts) > 1) for entry in raw]
@@ -321,17 +328,19 @@ class BlockDecoder:
         ``others``: the other reasoning in the delta; ``opened``: the number of the open reasoning part.
         """
         entries = delta.get("thinking_blocks") or []
-        raws = [raw for raw in entries if raw.get("type") in KINDS]
+        raws = [raw for raw in entries if raw.get("type") in BLOCK_TYPES]
         first = len(self._blocks.blocks)
-        extra = {f"thinking_blocks/{number}": raw for number, raw in enumerate(entries, first) if raw.get("type") not in KINDS}
+        extra = {
+            f"thinking_blocks/{number}": raw for number, raw in enumerate(entries, first) if raw.get("type") not in BLOCK_TYPES
+        }
         details = [part for part in others if part.src.startswith(f"{src}/reasoning_details/")]
-        if details and not is_told_in(details, decode_blocks(raws, src)[0]):
+        if details and not details_repeat_blocks(details, decode_thinking_blocks(raws, src)[0]):
             extra |= {"reasoning_details": delta["reasoning_details"]} if self._make_parts else {}
         elif details and not self._make_parts:
             raws = []
         if opened != self._opened or (opened is None and not raws):
             self._blocks.close()
-        text = "" if details else "".join(texts_of(others))
+        text = "" if details else "".join(texts_in(others))
         steps = self._blocks.take(raws, text)
         repeats_text = self._blocks.repeats_text
         self._choose(raws, text, is_first=not (texts.all or details))
@@ -357,7 +366,7 @@ class BlockDecoder:
 
     def _decode(self, raw: JsonObject, step: BlockStep, src: str, *, is_again: bool) -> DecodedBlock:
         """Decode an entry. Its text is new where blocks make the parts, or where it came with text that is new."""
-        part = decode_block(raw, f"{src}/thinking_blocks/{step.number}")
+        part = decode_thinking_block(raw, f"{src}/thinking_blocks/{step.number}")
         has_text = bool(part.text) and step.kind in ("new", "more")
         is_new = not is_again if self._blocks.repeats_text else self._make_parts and not self._repeated_text
         if has_text and not is_new:
@@ -384,4 +393,4 @@ class BlockDecoder:
         blocks = [{**raw, "thinking": each.text()} for each, raw in repeated if each.token is None and each.text() not in known]
         blocks += self._unclear
         out: JsonObject = {"message/thinking_blocks": blocks} if blocks else {}
-        return out | ({"message/reasoning_content": alone} if alone and not is_same(alone, parts) else {})
+        return out | ({"message/reasoning_content": alone} if alone and not is_join_of(alone, parts) else {})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from formatbridge import ir
 from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
-from formatbridge.formats.chat_completions.tool_calls import call_stem
+from formatbridge.formats.chat_completions.tool_calls import generated_id_prefix
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
 from formatbridge.ir import events
@@ -78,7 +78,7 @@ class CallState:
         """Return the call as it opens, without arguments. ``number``: its place in the choice; ``slot``: makes an id if it has none."""
         src = f"/choices/{choice}/message"
         body = {"name": self.name or "", "input" if self.kind == "custom" else "arguments": ""}
-        raw: JsonObject = {"id": self.id or f"{call_stem(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
+        raw: JsonObject = {"id": self.id or f"{generated_id_prefix(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
         raw |= {"extra_content": self.extra} if self.extra else {}
         parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
         call = parts[0]
