@@ -1,9 +1,9 @@
 """OpenAI Chat Completions: a list of messages with roles, which most compatible servers accept.
 
-Sources: the relay's specification, "POST /v1/chat/completions"; the types of the official SDK of 2026-11; recorded traffic, for what
-compatible servers add. Reasoning and images in responses are in no official type, but are decoded and encoded.
+Sources: the relay's specification, "POST /v1/chat/completions"; the official SDK's types of 2026-11; recorded traffic of compatible
+servers. Reasoning and images in responses are in no official type, but they are decoded and encoded.
 
-Only this package has ``stream_reasoning``, because only here reasoning comes in three fields that repeat one another.
+Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 def _wire_kind(part: ir.Media) -> str:
     """Return the kind of media in this format. PDF data is a document, although some callers send it as an image.
 
-    A PDF with a URL stays an image, because documents of this format have no URL.
+    A PDF with a URL keeps its kind, because documents of this format have no URL.
     """
     return "document" if part.data is not None and known_mime(part) == PDF else part.kind
 

@@ -41,10 +41,10 @@ from formatbridge.report.ledger import Ledger
 MESSAGE = REASONING_FIELDS | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
 _UNTYPED_IMAGE = frozenset({"image_url", "extra_content"})
-_HISTORY = MESSAGE | SIGNATURE_FIELDS | {"images"}
+_ASSISTANT = MESSAGE | SIGNATURE_FIELDS | {"images"}
 _RESULT = frozenset({"role", "content", "tool_call_id"})
 _CONTENT = frozenset({"role", "content"})
-_HISTORY_AND_AUDIO = _HISTORY | {"audio"}
+_ASSISTANT_AND_AUDIO = _ASSISTANT | {"audio"}
 _COMMON = frozenset({"role", "content", "refusal", "tool_calls"})
 """Keys of most assistant messages, which have nothing else."""
 
@@ -62,7 +62,7 @@ def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir
     if role == "assistant":
         parts, unread = decode_assistant_parts(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _HISTORY if has_values(raw.get("audio") or {}) else _HISTORY_AND_AUDIO)  # empty audio is no loss
+        extra = rest(raw, _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO)  # empty audio is no loss
         return ir.Message("assistant", parts, src, joined(extra, unread) if unread else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # only a text and the id
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
@@ -80,7 +80,7 @@ def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir
 
 
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
-    """Move the cache mark of a message to its last part, where it has the same effect. A mark that the part has stays."""
+    """Move the cache mark of a message to its last part, where it has the same effect. A part with a mark keeps that."""
     last = message.parts[-1] if message.parts else None
     mark = raw["cache_control"]
     if not isinstance(mark, dict) or not all(isinstance(mark.get(key), str | None) for key in ("type", "ttl")):
@@ -139,7 +139,7 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
 def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Decode an assistant message: reasoning, content, refusal and tool calls, in this order. Also return unread reasoning fields.
 
-    Generated ids of calls contain the index of the message and ``answer_id``, the id of the response; in a request it is None.
+    ``answer_id``: the id of the response, for generated ids of calls; None in a request.
     """
     parts: list[ir.Part] = []
     unread: JsonObject | None = None
@@ -199,9 +199,9 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: 
 
 
 def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
-    """Note text after a tool call, and reasoning after a call or visible content: a message of this format has no order of parts.
+    """Note text after a tool call, and reasoning after a call or visible content.
 
-    ``carry``: tokens of other formats are kept.
+    A message of this format does not keep the order of its parts. ``carry``: tokens of other formats are carried.
     """
     seen_call = seen_visible = False
     for part in parts:

@@ -22,7 +22,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 def decode_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     """Return the error in a response or a chunk, and the pointer of the object that has it.
 
-    Some servers put the error next to the choices, some into the only choice, and some send only the finish reason ``error``.
+    Some servers put the error next to the choices, and some into the only choice. Some send only the finish reason ``error``.
     """
     error, choices = body.get("error"), body.get("choices")
     if error and isinstance(error, dict | str):

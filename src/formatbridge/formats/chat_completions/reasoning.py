@@ -97,7 +97,8 @@ def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tu
 def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
     """Return the reasoning of a message that has thinking blocks, and the unread blocks.
 
-    Details precede blocks, and blocks precede a text, because a text has no signature. Blocks with other reasoning are unread.
+    If details have the same reasoning as the blocks, they are decoded. If only a text has it, the blocks are decoded, because a text has
+    no tokens. Blocks with other reasoning are unread.
     """
     blocks, unread = decode_thinking_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
     text = next((raw[name] for name in _TEXT_FIELDS if raw.get(name)), None)
@@ -110,7 +111,7 @@ def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src:
 
 
 def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
-    """Encode the reasoning of a message in a request: the text, and details for tokens that were issued or received in this format."""
+    """Encode the reasoning of a message in a request: its text, and a detail for each token of this format."""
     texts: list[str] = []
     details: list[JsonObject] = []
     for part in parts:
@@ -126,17 +127,16 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
             issuer = part.signature.issuer
-            details += _encode_details(
-                part, token, _DETAIL_FORMATS.get(issuer, issuer) if part.signature.received_in else None, len(details)
-            )
+            format = _DETAIL_FORMATS.get(issuer, issuer) if part.signature.received_in else None
+            details += _encode_details(part, token, format, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
 
 
 def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> JsonObject:
-    """Encode the reasoning of a response: the text, and details with every token and its issuer.
+    """Encode the reasoning of a response: its text, and details with every token and its issuer.
 
-    If there are any details, they have all reasoning, so that the next request can restore each token with its text and id.
+    If any detail is needed, there are details for all reasoning. So the next request can restore each token with its text and id.
     """
     texts: list[str] = []
     details: list[JsonObject] = []
@@ -214,7 +214,7 @@ def _merge_detail(part: ir.Reasoning, detail: ir.Reasoning) -> None:
 
 
 def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
-    """Decode one detail. The wire types do not check details of unknown types, so a text may be any value; then it is unread."""
+    """Decode one detail. The wire types do not check details of unknown types, so values that are no strings are unread."""
     unread = {
         key: value for key, value in detail.items() if key in _DETAIL_STRINGS and value is not None and not isinstance(value, str)
     }
@@ -356,7 +356,7 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
 
 
 def has_message_signature(part: ir.Part) -> bool:
-    """Return whether a text, or reasoning without text, has a token that a message of this format had as its signature."""
+    """Return whether a part has the signature of a message of this format: a text, or reasoning without text."""
     if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
         return False
     token = part.signature

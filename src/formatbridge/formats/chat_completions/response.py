@@ -163,8 +163,8 @@ def decode_answer(
 ) -> tuple[list[ir.Part], JsonObject | None]:
     """Decode the message of a choice. Also return its unmodelled fields, by pointer relative to the message.
 
-    Calls without an id get one from the id of the response, so that ids of two responses in one conversation differ. If that is missing
-    too, their id depends on name and arguments. ``before``: the lengths of the lists in earlier deltas, if this is a delta.
+    Ids of calls without one are generated from the id of the response. So ids of two responses in one conversation differ. If that is
+    missing too, they are generated from name and arguments. ``before``: the lengths of the lists in earlier deltas, if this is a delta.
     """
     parts, unread = decode_assistant_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
@@ -180,6 +180,7 @@ def decode_answer(
 
 
 def _generate_ids(parts: list[ir.Part], position: int) -> None:
+    """Generate the missing ids of calls from their names and arguments."""
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
         if call.has_generated_id:

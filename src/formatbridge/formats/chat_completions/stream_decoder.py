@@ -1,7 +1,7 @@
 """Decoder for Chat Completions stream chunks: several choices interleaved, usage at the end, ``[DONE]`` last.
 
-A delta names no part: text follows text until another kind comes, and calls differ by their index. Servers break every rule of this:
-usage comes anywhere, the role in every delta or never, indexes are missing or used again, the end comes twice or not at all.
+A delta names no part. A text continues until another kind of content comes, and calls differ by their index. Servers break all of these
+rules: usage comes anywhere, and the role in every delta or never. Indexes are missing or used again, and the end comes twice or not at all.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 class StreamDecoder:
     """Decodes the chunks of one stream. ``is_complete``: the stream brought its end, or an error."""
 
-    END = "finish_reason, or [DONE] behind a whole answer"
+    END = "finish_reason, or [DONE] after a whole response"
     NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class StreamDecoder:
     # The end.
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return the pending events. ``[DONE]`` also ends an answer without a finish reason, if no call in it is incomplete."""
+        """Return the pending events. ``[DONE]`` also ends a response without a finish reason, if no call in it is incomplete."""
         out: list[events.Event] = []
         if reason == "truncated":
             out += [] if self._pending_start is None else [self._pending_start]
@@ -137,7 +137,7 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer that are known."""
+        """Return the unmodelled fields and the usage of the response that have come."""
         fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
         out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return out + self._usage
@@ -166,7 +166,7 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(self._numbers.next(index))
-        place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
+        place = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
         delta = raw.get(place) or {}
         logprobs = raw.get("logprobs")
         if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
@@ -190,7 +190,7 @@ class StreamDecoder:
             self._close_text(choice, out)
 
     def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
-        """Keep the unmodelled fields of a choice and its delta, and what a signature's place has that is none."""
+        """Keep the unmodelled fields of a choice and its delta, including those next to a signature."""
         outer = None if SIGNATURE_FIELDS.isdisjoint(delta) else decode_message_signature(delta, [], "")
         outer = outer and {f"message/{name}": value for name, value in outer.items()}
         fields = joined(rest(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, rest(raw, _CHOICE | {place}))

@@ -72,7 +72,7 @@ class _Choice:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated response, not by this class."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -108,7 +108,7 @@ class StreamEncoder:
         """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
         return [token for choice in self._choices.values() for token in choice.unsigned]
 
-    # The answer as a whole.
+    # The response as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
         head = encode_head(event, null_ledger(), self._options)
@@ -176,12 +176,12 @@ class StreamEncoder:
         return out
 
     def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
-        place = choice.calls[number] = len(choice.calls)
+        call_index = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
-        choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _AFTER_ARGUMENTS
+        choice.envelopes[number] = _ARGUMENTS % (self._before, index, call_index, slot, text), _AFTER_ARGUMENTS
         token = encode_answer_signature(call.signature, null_ledger(), self._options) if call.signature else None
         more = b"," + dumps(token)[1:-1] if token else b""
-        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, more)
+        return _CALL % (self._before, index, call_index, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
@@ -299,7 +299,7 @@ class StreamEncoder:
         return self._chunk(index, {"reasoning_details": details})
 
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
-        """Encode a part that comes in one piece, as in a whole answer. A message has one audio."""
+        """Encode a part that comes in one piece, as in a whole response. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, received_in=None))
         message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)

@@ -53,8 +53,8 @@ class PiecedText:
 class BlockStep(NamedTuple):
     """What an entry of ``thinking_blocks`` does to the block of a number.
 
-    ``kind``: it begins the block, adds more to it, brings what it has ``again``, or is ``unclear``: it may be part of the block or not.
-    ``signs``: its signature is that of the block; ``ends``: the block is complete.
+    ``kind``: it begins the block, adds more to it, or repeats its text. ``unclear``: it may be part of the block or not.
+    ``signs``: its signature is that of the block. ``ends``: the block is complete.
     """
 
     kind: Literal["new", "more", "again", "unclear"]
@@ -87,7 +87,7 @@ class ThinkingBlocks:
     def take(self, raw: list[JsonObject], text: str) -> list[BlockStep]:
         """Take the entries of a delta, all of known types. ``text``: the reasoning text in the other fields of the delta.
 
-        Several entries are whole blocks, if one has both a text and a signature, or the text has separators between theirs.
+        Several entries are whole blocks if one has both a text and a signature, or if ``text`` separates their texts.
         """
         texts = [entry["thinking"] for entry in raw if entry.get("thinking")]
         self.repeats_text = bool(text and texts) and is_join_of(text, texts)
@@ -141,10 +141,9 @@ class ThinkingBlocks:
         return self._end("more", last, token)
 
     def _number_of(self, text: str, token: str | None) -> int | None:
-        """Return the number of the block without a signature that has all of a text; None where the text is new.
+        """Return the number of the block without a signature that has the same text, or None if the text is new.
 
-        An entry without a signature repeats only a block whose pieces came with text, and only if it comes without text or after several
-        pieces.
+        An entry without a signature repeats only a block whose pieces came with text. It must come without text or after several pieces.
         """
         number = len(self.blocks) - 1
         is_last = self._is_open and self.blocks[number].is_text(text)

@@ -39,37 +39,6 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 
-def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
-    """Decode a function. ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool."""
-    extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
-    return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
-
-
-def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
-    format = raw.get("format") or {}
-    kind = format.get("type", "text")
-    grammar = format["grammar"] if kind == "grammar" else {}
-    known = {"type", kind} if grammar else {"type"}
-    return ir.CustomTool(
-        name=raw["name"],
-        description=raw.get("description"),
-        syntax=grammar.get("syntax"),
-        definition=grammar.get("definition"),
-        src=src,
-        extra=joined(
-            outer,
-            rest(raw, _CUSTOM, "custom/"),
-            rest(format, known, "custom/format/") if kind in ("text", "grammar") else {"custom/format": format},
-            rest(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
-        ),
-    )
-
-
-def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
-    """Decode an entry of the deprecated field ``functions``."""
-    return decode_function(raw, src, "", None)
-
-
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Encode the tools of a request as ``tools`` and ``web_search_options``, without empty ones."""
     encoded, search = [], JsonObject()
@@ -96,6 +65,17 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"tools": encoded} if encoded else {}) | search
 
 
+def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
+    """Decode a function. ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool."""
+    extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
+    return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
+
+
+def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Decode an entry of the deprecated field ``functions``."""
+    return decode_function(raw, src, "", None)
+
+
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Encode a function tool."""
     drop_unheld(tool, losses)
@@ -107,6 +87,26 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     if tool.strict:
         function["strict"] = True
     return {"type": "function", "function": function}
+
+
+def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
+    format = raw.get("format") or {}
+    kind = format.get("type", "text")
+    grammar = format["grammar"] if kind == "grammar" else {}
+    known = {"type", kind} if grammar else {"type"}
+    return ir.CustomTool(
+        name=raw["name"],
+        description=raw.get("description"),
+        syntax=grammar.get("syntax"),
+        definition=grammar.get("definition"),
+        src=src,
+        extra=joined(
+            outer,
+            rest(raw, _CUSTOM, "custom/"),
+            rest(format, known, "custom/format/") if kind in ("text", "grammar") else {"custom/format": format},
+            rest(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
+        ),
+    )
 
 
 def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
@@ -138,15 +138,15 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
     """Decode a set of allowed tools. The wire types do not check its tools."""
     allowed = raw["allowed_tools"]
     names, hosted, unread = [], [], []
-    for at, tool in enumerate(allowed["tools"]):
-        kind, place = tool.get("type"), f"allowed_tools/tools/{at}"
-        name, extra = _decode_chosen(tool, f"{place}/")
+    for index, tool in enumerate(allowed["tools"]):
+        kind, pointer = tool.get("type"), f"allowed_tools/tools/{index}"
+        name, extra = _decode_chosen(tool, f"{pointer}/")
         if name:
             names.append(name)
         elif isinstance(kind, str) and kind not in ("function", "custom"):
             hosted.append(kind)
         else:
-            extra = {place: tool}
+            extra = {pointer: tool}
         unread.append(extra)
     known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
     extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *unread)
@@ -175,7 +175,7 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
-    """Encode a tool choice. Return None if this format cannot express it."""
+    """Encode a tool choice. Return None if the format cannot express it."""
     drop_unheld(choice, losses)
     match choice.mode:
         case "auto" | "none" | "required":
