@@ -41,7 +41,7 @@ from formatbridge.report.losses import Severity
 
 _index = attrgetter("index")
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
-_PLACES = precomputed_pointers("/choices", "message")
+_POINTERS = precomputed_pointers("/choices", "message")
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
 """Keys of a choice's log probabilities that the decoder reads."""
@@ -108,8 +108,8 @@ def _encode_created(response: ir.Response | events.Start, losses: Ledger, option
 
 
 def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) -> ir.Choice:
-    src, place = _PLACES[position] if position < PRECOMPUTED else (f"/choices/{position}", f"/choices/{position}/message")
-    parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
+    src, message_src = _POINTERS[position] if position < PRECOMPUTED else (f"/choices/{position}", f"/choices/{position}/message")
+    parts, unread = decode_answer(raw.get("message") or {}, message_src, answer_id, position)
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
