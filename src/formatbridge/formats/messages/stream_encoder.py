@@ -14,9 +14,9 @@ from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
-from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
-from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_beginning, encode_finish
-from formatbridge.formats.messages.tool_calls import encode_opening
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carried_token
+from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_finish, encode_head
+from formatbridge.formats.messages.tool_calls import encode_call_start
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
 from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carried
@@ -169,7 +169,7 @@ class StreamEncoder:
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
         answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        return write_event("message_start", {"type": "message_start", "message": encode_beginning(answer, null_ledger())})
+        return write_event("message_start", {"type": "message_start", "message": encode_head(answer, null_ledger())})
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -213,9 +213,9 @@ class StreamEncoder:
 
     def _sign(self, event: events.Signed) -> bytes:
         """Give a token to its reasoning, if that still waits."""
-        waiting = self._held.get(event.index)
-        if waiting is not None:
-            waiting.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
+        pending = self._held.get(event.index)
+        if pending is not None:
+            pending.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
         elif is_carried(event.signature, "messages", self._options):
             self._unsigned.append(event.signature)
         return b""
@@ -224,7 +224,7 @@ class StreamEncoder:
         """Encode the parts that waited, up to the first one that is still open."""
         out: list[bytes] = []
         while self._open is None:
-            index = next((index for index, waiting in self._held.items() if _may_begin(waiting)), None)
+            index = next((index for index, pending in self._held.items() if _may_begin(pending)), None)
             if index is None:
                 break
             out += map(self._write, self._held.pop(index))
@@ -269,13 +269,13 @@ class StreamEncoder:
                 return out
 
     def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        out = self._blocks.start(encode_opening(call))
+        out = self._blocks.start(encode_call_start(call, null_ledger()))
         held.head = self._blocks.head("input")
         return out + self._add_text(held, encode_arguments_text(call))
 
     def _carry(self, token: ir.Signature | None) -> bytes:
         """Encode the token of a part that has no field for it as a block before that part."""
-        block = encode_carrier(token, null_ledger(), self._options)
+        block = encode_carried_token(token, null_ledger(), self._options)
         return self._blocks.whole(block) if block else b""
 
     def _add_text(self, held: _Open, text: str) -> bytes:
@@ -360,11 +360,11 @@ class StreamEncoder:
         return out + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
 
 
-def _may_begin(waiting: list[_PartEvent]) -> bool:
+def _may_begin(pending: list[_PartEvent]) -> bool:
     """Return whether a part may be encoded now. Audio has no block that streams, so it waits for its end."""
-    begins = waiting[0]
+    begins = pending[0]
     is_media = isinstance(begins, events.PartStart) and isinstance(begins.part, ir.Media)
-    return not is_media or isinstance(waiting[-1], events.PartEnd)
+    return not is_media or isinstance(pending[-1], events.PartEnd)
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

@@ -289,14 +289,14 @@ class Blocks:
     def pending(self) -> list[events.Event]:
         """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
         out: list[events.Event] = []
-        waiting = [self._next_token] if self._next_token is not None else []
+        pending = [self._next_token] if self._next_token is not None else []
         for block in self._open.values():
             if block.number is not None:
                 out += self._pending_of(block)
             elif isinstance(block.part, ir.Reasoning):
                 extra = joined(block.part.extra, block.unknown.whole())
-                waiting.append(replace(block.part, signature=block.token, extra=extra))
-        parts = [part for part in waiting if part.signature or part.extra]
+                pending.append(replace(block.part, signature=block.token, extra=extra))
+        parts = [part for part in pending if part.signature or part.extra]
         for number, part in enumerate(parts, self._part_count):
             out += unfold(0, number, part)[:-1]
         return out
