@@ -148,9 +148,9 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, objects: Object
     for part in join_blank_texts(parts):
         kind = type(part)
         if kind is ir.ToolCall:
-            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
+            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # kind is its type
         else:
-            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # the test says so
+            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # kind is its type
         if block is not None:
             blocks.append(block)
     return blocks
