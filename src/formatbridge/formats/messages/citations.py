@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[_Kind, frozenset[str]]] = {
 """Types of citations to the canonical kind, and the keys that the decoder reads."""
 _WEB = frozenset({"web", "map"})
 _MAX_REPEATS = 50
-"""How often each citation of a text may be repeated on average, because its span overlaps others. This bounds the output."""
+"""How often each citation of a text may be repeated on average, if spans overlap. This bounds the size of the output."""
 
 _Span = tuple[int, int, ir.Citation]
 
@@ -130,7 +130,7 @@ def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) ->
 
 
 def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
-    """Return whether a source can be cited. The other types have indexes into documents that only an Anthropic request contains."""
+    """Return whether this format can cite the source, which must be a web page. Citations of documents need indexes in the request."""
     if citation.kind in _WEB and citation.url is not None:
         return True
     losses.dropped(citation)

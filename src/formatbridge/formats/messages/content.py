@@ -29,7 +29,7 @@ _SOURCES = {
 _MARK = frozenset({"type", "ttl"})
 
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
-"""Media types to those that the server accepts."""
+"""Media types of images to those that the server accepts."""
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 """Cache durations of all formats to those of this format. Any other becomes ``1h``."""
 
@@ -43,6 +43,7 @@ _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
 SYSTEM_BLOCK_KINDS = frozenset({"text"})
 """The types of blocks that a system prompt and a system message accept."""
 _INNER_KINDS = frozenset({"image"})
+"""The types of blocks in a document that become separate parts."""
 
 
 def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Container[str] | None = None) -> list[ir.Part]:

@@ -144,13 +144,8 @@ def encode_system_blocks(parts: list[ir.Part], losses: Ledger) -> list[JsonObjec
 def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
     """Encode the parts of an assistant turn as content blocks. ``objects``: the arguments of tool calls that are already parsed."""
     blocks: list[JsonObject] = []
-    block: JsonObject | None
     for part in join_blank_texts(parts):
-        kind = type(part)
-        if kind is ir.ToolCall:
-            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # kind is its type
-        else:
-            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # kind is its type
+        block = encode_call(part, losses, objects) if type(part) is ir.ToolCall else _ENCODE_BLOCK[type(part)](part, losses)
         if block is not None:
             blocks.append(block)
     return blocks
@@ -207,6 +202,7 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "web_fetch_tool_result": decode_web_result,
     "code_execution_tool_result": decode_code_result,
 }
+"""Types of blocks to their decoders."""
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
     ir.Reasoning: encode_reasoning,
@@ -216,8 +212,7 @@ _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Hosted: _encode_foreign,
     ir.ToolResult: _drop_part,
 }
-
-
+"""Types of parts of an assistant turn to their encoders, except tool calls."""
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 """Types of blocks to their field with the id of a tool call."""
 
@@ -254,9 +249,7 @@ class TurnEncoder:
         self._server_tools = server_tools
         self._objects = NOT_READ
         self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
-        self._unanswered: dict[
-            str, list[tuple[int, ir.ToolCall]]
-        ] = {}  # calls without a result by id, with the index of their turn
+        self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
         self._generated_ids: set[str] = set()
         self._pending: list[_SystemMessage] = []
         self._moved_count = 0  # so many of the first pending messages lost their position to a later turn
@@ -490,9 +483,9 @@ def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
 
 
 def lacks_thinking(turns: list[JsonObject]) -> bool:
-    """Return whether the open assistant turn does not begin with thinking, which the server demands when there is a thinking budget.
+    """Return whether the current reply lacks the thinking at its start that the server demands with a thinking budget.
 
-    The open turn is the model's reply to the last user text. It includes its tool calls and their results.
+    The current reply is that to the last user text. It includes tool calls and their results.
     """
     has_reply = False
     for turn in reversed(turns):

@@ -24,7 +24,7 @@ FAMILIES: tuple[tuple[str, _Family], ...] = (
     ("code_execution_", "code"),
     ("tool_search_tool_", "tool_search"),
 )
-"""Prefixes of tool types, which end with a version, to the families that other formats also have."""
+"""Prefixes of tool types to families. The types end with a version."""
 
 HOSTED: dict[str, tuple[str, str]] = {
     "web_search": ("web_search_20260318", "web_search"),
@@ -32,10 +32,10 @@ HOSTED: dict[str, tuple[str, str]] = {
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
-"""Families that this format has to the latest type and the name of the tool."""
+"""Families of server tools to their latest type and their name."""
 
 SERVER_NAMES = {family: name for family, (_, name) in HOSTED.items()}
-"""Families to the names of the tools, which are unique among all tools of a request."""
+"""Families of server tools to their names, which must be unique among all tools of a request."""
 
 _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
 """Names of server tools in a tool choice of another format to the families."""
@@ -43,7 +43,7 @@ _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "cod
 _TOOL = frozenset({"type", "name", "cache_control"})
 _WEB_OPTIONS: dict[str, type] = {"allowed_domains": list, "blocked_domains": list, "max_uses": int}
 _OPTIONS: dict[str, dict[str, type]] = {"web_search": _WEB_OPTIONS | {"user_location": dict}, "web_fetch": _WEB_OPTIONS}
-"""Families to the options of their tools with the expected types. Unknown versions are not validated, so types may differ."""
+"""Families to the options of their tools and the types of the values. Tools of an unknown version may have other types."""
 
 _SERVER = frozenset({"type", "name", "url", "authorization_token", "tool_configuration"})
 _TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_config", "configs"})
@@ -74,7 +74,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
 
 
 def _is_valid(raw: JsonObject) -> bool:
-    """Return whether the fields that all versions have are of the right types. Unknown versions are not validated."""
+    """Return whether the fields of all versions have the right types. Tools of an unknown version are not validated before."""
     mark = raw.get("cache_control") or {}
     return isinstance(raw.get("name"), str | None) and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None)
 
@@ -143,7 +143,7 @@ def decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
 
 
 def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
-    """Decode an entry of ``mcp_servers`` with its toolset. An entry of the older version has ``tool_configuration`` and no toolset."""
+    """Decode an entry of ``mcp_servers`` with its toolset. The older API has ``tool_configuration`` instead."""
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
@@ -183,7 +183,7 @@ def _allowed_by_both(allowed: list[str] | None, enabled: list[str] | None, denie
 def _decode_switches(
     defaults: JsonObject, configs: JsonObject, path: str, unread: JsonObject
 ) -> tuple[list[str] | None, list[str]]:
-    """Return the tools that are enabled while all others are not, else None, and those that are disabled while all others are enabled.
+    """Return the list of the only enabled tools, None if there is none, and the list of disabled tools.
 
     Any other use of the switches is unread.
     """

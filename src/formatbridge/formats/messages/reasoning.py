@@ -27,6 +27,7 @@ _CONFIGS = {
 """Modes to the keys of ``thinking`` that the decoder reads."""
 _MODES = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "between_tools"}
 _SHOWN = {"summarized": "auto", "omitted": "hide"}
+"""Values of ``thinking.display`` to canonical values of ``show``."""
 
 
 def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
@@ -45,7 +46,7 @@ def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
 
 
 def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
-    """Return the parts with each carried token of a tool call or a text moved to that part, which follows it."""
+    """Move each carried token of a tool call or a text to that part, which follows the token. Returns the parts."""
     bound: list[ir.Part] = []
     for part in parts:
         last = bound[-1] if bound else None
@@ -57,7 +58,7 @@ def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
-    """Encode reasoning of a request as a block; None if Anthropic is not its issuer, because the server rejects it then."""
+    """Encode reasoning of a request as a block; None if its issuer is not Anthropic, because the server rejects it."""
     token = part.signature
     if token is None or token.issuer != "messages":
         drop_unsigned(part, losses)
@@ -81,14 +82,14 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
 
 
 def _encode_block(part: ir.Reasoning, token: str) -> JsonObject:
-    signed = part.signature is not None and part.signature.issuer == "messages" and part.signature.kind == "thinking"
-    if part.text or signed:
+    is_signed = part.signature is not None and part.signature.issuer == "messages" and part.signature.kind == "thinking"
+    if part.text or is_signed:
         return {"type": "thinking", "thinking": part.text, "signature": token}
     return {"type": "redacted_thinking", "data": token}
 
 
 def encode_carried_token(token: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject | None:
-    """Encode the token of a tool call or a text as a block to emit before its block, which has no field for the token."""
+    """Encode the token of a tool call or a text as a separate block. The caller emits it before the block of the part."""
     if token is None:
         return None
     if not options.carry_reasoning:
@@ -117,7 +118,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
         mode=mode,  # type: ignore[arg-type]  # the values of the table
         effort=known,
         budget=thinking.get("budget_tokens") if "budget_tokens" in fields else None,
-        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # likewise
+        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # the values of the table
         extra=rest(thinking, fields, "thinking/"),
     )
     return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)

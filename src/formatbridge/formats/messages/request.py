@@ -43,7 +43,8 @@ from formatbridge.report.ledger import Ledger, null_ledger
 _MAX_CACHE_MARKS = 4
 """The number of cache marks in a request that the server accepts."""
 
-_FLAT = frozenset({"model", "messages", "stream", "system"})
+_COMMON = frozenset({"model", "messages", "stream", "system"})
+"""Keys of most requests besides the flat settings."""
 _KNOWN = SETTINGS.canonical.keys() | {
     "model", "messages", "stream", "system", "tools", "tool_choice", "mcp_servers", "thinking", "output_config", "output_format",
     "metadata", "service_tier", "speed", "context_management",
@@ -57,7 +58,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     messages = _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
-    if not decode_flat_settings(body, SETTINGS, request, _FLAT):
+    if not decode_flat_settings(body, SETTINGS, request, _COMMON):
         _decode_shaped_options(body, request)
     settings = request.settings
     if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value

@@ -31,11 +31,11 @@ NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_inp
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode the body of a response. After a fallback, its model is the one that generated the last blocks."""
-    usage, requested_model = body.get("usage"), body.get("model")
+    usage, body_model = body.get("usage"), body.get("model")
     extra = rest(body, RESPONSE_FIELDS)
-    parts, model, fallbacks = _take_fallbacks(decode_answer(body["content"], "/content"), requested_model)
+    parts, model, fallbacks = _take_fallbacks(decode_answer(body["content"], "/content"), body_model)
     if fallbacks:
-        extra = joined(extra, fallbacks, {"model": requested_model} if requested_model not in (None, model) else None)
+        extra = joined(extra, fallbacks, {"model": body_model} if body_model not in (None, model) else None)
     choice = ir.Choice(parts, decode_finish(body))
     counts = decode_usage(usage, "/usage") if usage is not None else None
     return ir.Response("messages", body.get("id") or None, model, [choice], None, counts, extra)

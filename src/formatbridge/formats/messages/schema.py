@@ -30,8 +30,8 @@ _TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("in
 _OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), frozenset({"items", "prefixItems"})
 """Keywords that imply a type. ``required`` does not: with it alone, the closed object would have required keys but no properties."""
 _Work = list[tuple[Any, str, str, Any, Any, bool]]
-"""Subschemas to encode: the subschema, its path in the source, its pointer in the target, the container of the result and the key in it,
-and whether it is a fragment."""
+"""Subschemas to encode. The other fields are the path in the source and the pointer in the target, then the container of the result and
+the key in it. The last one is ``is_fragment``."""
 
 
 def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
@@ -207,7 +207,7 @@ def _severity(name: str) -> Any:
 
 
 def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:
-    """Return the variants of a union, with its type for those without one, and whether all of them imply the type."""
+    """Add the type of a union to its variants without one. Returns the variants, and whether all of them imply the type."""
     kinds = kind if isinstance(kind, list) else [kind]
     typed = [item | {"type": kind} if isinstance(item, dict) and _VALUE_KEYWORDS.isdisjoint(item) else item for item in variants]
     return typed, all(isinstance(item, dict) and "type" in item and _within(item["type"], kinds) for item in typed)
@@ -254,7 +254,7 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
 def encode_json_mode(
     format: ir.OutputFormat, system: str | list[JsonObject], losses: Ledger, options: Options
 ) -> str | list[JsonObject]:
-    """Return the system prompt, with an instruction to write JSON if the request has a JSON mode, which this format lacks.
+    """Return the system prompt. If the request has a JSON mode, which this format lacks, an instruction to write JSON is added.
 
     Without the instruction the model writes prose, which the caller cannot parse.
     """
