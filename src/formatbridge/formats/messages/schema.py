@@ -80,7 +80,7 @@ class _Subschema:
             self._copy("format")
         if "array" in kinds:
             self._encode_array(work)
-        self._describe_rest()
+        self._describe_unread()
         return self.encoded
 
     def _copy(self, *names: str) -> None:
@@ -104,7 +104,7 @@ class _Subschema:
         """
         kind = self.unread.pop("type", None)
         if kind is None:
-            kind = self._guess_type()
+            kind = self._implied_type()
         kinds = kind if isinstance(kind, list) else [kind]
         literals = self._encode_literals()
         union = next((name for name in _UNIONS if isinstance(self.unread.get(name), list)), None)
@@ -113,21 +113,21 @@ class _Subschema:
                 self.encoded["type"] = kind
             return kinds
         variants = self.unread.pop(union) if union else []
-        is_whole = "properties" not in self.unread  # then the variants define the object
+        lacks_properties = "properties" not in self.unread  # then only the variants define an object
         if kind is not None:
             if literals:
-                is_implied = all(_is_of(value, kinds) for value in literals)
+                is_implied = all(_has_type(value, kinds) for value in literals)
             else:
-                variants, is_implied = _with_type(variants, kind) if is_whole else (variants, False)
+                variants, is_implied = _with_type(variants, kind) if lacks_properties else (variants, False)
             if not is_implied:
                 self.unread["type"] = kind
         if union:
-            self._encode_union(union, variants, is_whole, work)
-            if is_whole and self.unread.get("additionalProperties") is False:
+            self._encode_union(union, variants, lacks_properties, work)
+            if lacks_properties and self.unread.get("additionalProperties") is False:
                 del self.unread["additionalProperties"]  # the encoded variants are closed too
-        return [] if literals or is_whole else kinds
+        return [] if literals or lacks_properties else kinds
 
-    def _guess_type(self) -> str | list[str] | None:
+    def _implied_type(self) -> str | list[str] | None:
         """Return the type that the keywords imply, because the server requires a type; None if another keyword defines the values."""
         if self.is_fragment or not _VALUE_KEYWORDS.isdisjoint(self.unread):
             return None
@@ -136,9 +136,9 @@ class _Subschema:
         ]
         if not kinds:
             return None
-        guessed: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
-        self.losses.added(f"{self.at}/type", guessed)
-        return guessed
+        implied: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
+        self.losses.added(f"{self.at}/type", implied)
+        return implied
 
     def _encode_literals(self) -> list[Any]:
         """Encode ``enum`` and ``const``, and return their values."""
@@ -152,8 +152,8 @@ class _Subschema:
             self._copy("const")
         return literals
 
-    def _encode_union(self, name: str, variants: list[Any], is_whole: bool, work: _Work) -> None:
-        is_fragment = self.is_fragment or name == "allOf" or not is_whole
+    def _encode_union(self, name: str, variants: list[Any], lacks_properties: bool, work: _Work) -> None:
+        is_fragment = self.is_fragment or name == "allOf" or not lacks_properties
         wire = "anyOf" if name == "oneOf" else name
         container = self.encoded[wire] = [None] * len(variants)
         if wire != name:
@@ -184,7 +184,7 @@ class _Subschema:
         if self.unread.get("minItems") in (0, 1):
             self._copy("minItems")
 
-    def _describe_rest(self) -> None:
+    def _describe_unread(self) -> None:
         """Add the unread keywords to the description."""
         lines = []
         for name, value in self.unread.items():
@@ -210,14 +210,14 @@ def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:
     """Add the type of a union to its variants without one. Returns the variants, and whether all of them imply the type."""
     kinds = kind if isinstance(kind, list) else [kind]
     typed = [item | {"type": kind} if isinstance(item, dict) and _VALUE_KEYWORDS.isdisjoint(item) else item for item in variants]
-    return typed, all(isinstance(item, dict) and "type" in item and _within(item["type"], kinds) for item in typed)
+    return typed, all(isinstance(item, dict) and "type" in item and _is_within(item["type"], kinds) for item in typed)
 
 
-def _within(kind: Any, kinds: list[Any]) -> bool:
+def _is_within(kind: Any, kinds: list[Any]) -> bool:
     return all(each in kinds for each in kind) if isinstance(kind, list) else kind in kinds
 
 
-def _is_of(value: Any, kinds: list[Any]) -> bool:
+def _has_type(value: Any, kinds: list[Any]) -> bool:
     """Return whether a literal has one of the types."""
     if type(value) is float and value.is_integer():  # in JSON Schema 1.0 is an integer
         return "integer" in kinds or "number" in kinds

@@ -39,6 +39,7 @@ EMPTY: dict[str, JsonObject] = {
     "text": {"type": "text", "text": ""},
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
 }
+"""Kinds of blocks to the block in their start."""
 _DELTA_FIELDS = {"text": ("text", "text"), "thinking": ("thinking", "thinking"), "input": ("input_json", "partial_json")}
 """Kinds of blocks to the prefix of the type of their deltas and to the field with the text."""
 
@@ -55,7 +56,7 @@ class BlockEncoder:
         return _TEXT_DELTA % (self._index, name.encode(), member.encode())
 
     def start(self, block: JsonObject) -> bytes:
-        """Open a block."""
+        """Encode the start of a block, which is open then."""
         return _BLOCK_START % (self._index, dumps(block))
 
     def delta(self, delta: JsonObject) -> bytes:
@@ -63,7 +64,7 @@ class BlockEncoder:
         return _BLOCK_DELTA % (self._index, dumps(delta))
 
     def stop(self) -> bytes:
-        """Close the open block."""
+        """Encode the stop of the open block."""
         self._index += 1
         return _BLOCK_STOP % (self._index - 1)
 
@@ -86,7 +87,7 @@ class BlockEncoder:
         return out + self.stop()
 
 
-def write_event(name: str, body: JsonObject) -> bytes:
+def _encode_event(name: str, body: JsonObject) -> bytes:
     """Encode an event. Its type is both the name of the SSE event and a field of the data."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(body))
 
@@ -157,7 +158,7 @@ class StreamEncoder:
         if self._is_over:
             return b""
         self._is_over = True
-        return write_event("error", encode_error(error, null_ledger())[1])
+        return _encode_event("error", encode_error(error, null_ledger())[1])
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that arrived after their reasoning was sent. This format has no logprobs."""
@@ -170,7 +171,7 @@ class StreamEncoder:
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
         response = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        return write_event("message_start", {"type": "message_start", "message": encode_head(response, null_ledger())})
+        return _encode_event("message_start", {"type": "message_start", "message": encode_head(response, null_ledger())})
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -193,8 +194,8 @@ class StreamEncoder:
         if self._counts_reasoning:  # otherwise clients keep the count of message_start
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())
-        out += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
-        return out + write_event("message_stop", {"type": "message_stop"})
+        out += _encode_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
+        return out + _encode_event("message_stop", {"type": "message_stop"})
 
     # The open block and the pending parts.
 
