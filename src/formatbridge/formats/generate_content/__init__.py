@@ -11,12 +11,12 @@ import re
 from formatbridge import ir
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
-from formatbridge.formats.generate_content.field_paths import SPELLING
+from formatbridge.formats.generate_content.field_paths import FIELD_PATHS
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import MODEL_LIST_KEYS, decode_models, encode_models
 from formatbridge.formats.generate_content.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.generate_content.request import decode_request, encode_request
-from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, unfinished
+from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
@@ -42,7 +42,7 @@ def frame_event(data: bytes, name: str | None) -> bytes:
 GENERATE_CONTENT = FormatSpec(
     name="generate_content",
     wire_module="formatbridge.formats.generate_content.wire",
-    field_paths=SPELLING,
+    field_paths=FIELD_PATHS,
     endpoint=Endpoint(
         path="/v1beta/models/{model}:generateContent",
         stream_path="/v1beta/models/{model}:streamGenerateContent?alt=sse",
@@ -70,7 +70,7 @@ GENERATE_CONTENT = FormatSpec(
     id_field="responseId",
     choice_path="/candidates/{}",
     failure_of=failure_of,
-    mark_unfinished=unfinished,
+    mark_unfinished=mark_unfinished,
     stream_decoder=StreamDecoder,
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,

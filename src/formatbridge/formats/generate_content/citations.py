@@ -20,7 +20,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-_READ = "retrievedContext"
+_DOCUMENT = "retrievedContext"
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}
 _CHUNK: dict[str, frozenset[str]] = {
     "web": frozenset({"uri", "title"}),
@@ -30,8 +30,8 @@ _CHUNK: dict[str, frozenset[str]] = {
 }
 _GROUNDING = frozenset({"groundingChunks", "groundingSupports"})
 _SUPPORT = frozenset({"segment", "groundingChunkIndices"})
-_QUOTE = frozenset({"startIndex", "endIndex", "uri", "title"})
-_INSIDE = bytes(range(0x80, 0xC0))
+_CITATION_SOURCE = frozenset({"startIndex", "endIndex", "uri", "title"})
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """Bytes of UTF-8 that begin no code point."""
 
 
@@ -48,14 +48,14 @@ def decode_citations(candidate: JsonObject, parts: list[ir.Part], src: str) -> J
     citations: list[ir.Citation] = []
     visible = "".join(part.text for part in texts)
     if quoted:
-        citations += _decode_quotes(quoted, f"{src}/citationMetadata", visible, unread)
+        citations += _decode_citation_sources(quoted, f"{src}/citationMetadata", visible, unread)
     if grounding:
         citations += _decode_grounding(grounding, f"{src}/groundingMetadata", visible, unread)
-    _hang(citations, texts)
+    _attach(citations, texts)
     return unread or None
 
 
-def _hang(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
+def _attach(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
     """Give each citation to the text in which its span begins; one without a span to the last."""
     ends = list(accumulate(len(text.text) for text in texts))
     for citation in citations:
@@ -65,10 +65,10 @@ def _hang(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
         home.citations.append(citation)
 
 
-def _decode_quotes(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
+def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
     unread |= rest(raw, frozenset({"citations", "citationSources"}), "citationMetadata/") or {}
     items = [(name, index, item) for name in ("citations", "citationSources") for index, item in enumerate(raw.get(name) or ())]
-    places = _code_points(visible, (item.get(key) or 0 for _, _, item in items for key in ("startIndex", "endIndex")))
+    places = _code_point_offsets(visible, (item.get(key) or 0 for _, _, item in items for key in ("startIndex", "endIndex")))
     for name, index, item in items:
         end = item.get("endIndex")
         yield ir.Citation(
@@ -78,7 +78,7 @@ def _decode_quotes(raw: JsonObject, src: str, visible: str, unread: JsonObject) 
             start=places[item.get("startIndex") or 0] if end is not None or item.get("startIndex") is not None else None,
             end=places[end] if end is not None else None,
             src=f"{src}/{name}/{index}",
-            extra=rest(item, _QUOTE),
+            extra=rest(item, _CITATION_SOURCE),
         )
 
 
@@ -87,7 +87,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
     unread |= rest(raw, _GROUNDING, "groundingMetadata/") or {}
     chunks, supports = raw.get("groundingChunks") or [], raw.get("groundingSupports") or []
     segments = [support.get("segment") or {} for support in supports]
-    places = _code_points(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
+    places = _code_point_offsets(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
     cited: set[int] = set()
     for index, (support, segment) in enumerate(zip(supports, segments, strict=True)):
         at = f"groundingMetadata/groundingSupports/{index}"
@@ -98,7 +98,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
             unread[at] = support
             continue
         unread |= joined(rest(support, _SUPPORT, f"{at}/"), _unread_segment(segment, visible[start:end], at)) or {}
-        unread |= _stray_indices(support, len(chunks), at)
+        unread |= _unread_indices(support, len(chunks), at)
         for place, number in known:
             cited.add(number)
             citation = _decode_chunk(chunks[number], f"{src}/groundingChunks/{number}")
@@ -119,7 +119,7 @@ def _unread_segment(segment: JsonObject, words: str, at: str) -> JsonObject | No
     return rest(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{at}/segment/")
 
 
-def _stray_indices(support: JsonObject, count: int, at: str) -> JsonObject:
+def _unread_indices(support: JsonObject, count: int, at: str) -> JsonObject:
     return {
         f"{at}/groundingChunkIndices/{place}": number
         for place, number in enumerate(support["groundingChunkIndices"])
@@ -140,7 +140,7 @@ def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
     )
 
 
-def _code_points(text: str, offsets: Iterable[int]) -> dict[int, int]:
+def _code_point_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
     """Count the code points before each byte of a text's UTF-8; bytes beyond its end count as one each."""
     if text.isascii():
         return {offset: offset for offset in offsets}
@@ -148,7 +148,7 @@ def _code_points(text: str, offsets: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     place = count = 0
     for offset in sorted(set(offsets)):
-        count += len(data[place:offset].translate(None, _INSIDE)) if offset > 0 else 0
+        count += len(data[place:offset].translate(None, _CONTINUATION_BYTES)) if offset > 0 else 0
         place = max(offset, 0)
         found[offset] = count + max(0, offset - len(data))
     return found
@@ -160,8 +160,8 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     found = [citation for citation in given if _can_cite(citation, losses)]
     if not found:
         return None
-    visible, leads = _visible(parts)
-    places = _bytes(visible, {place for citation in found for place in (citation.start, citation.end) if place is not None})
+    visible, shifts = _visible_text(parts)
+    places = _byte_offsets(visible, {place for citation in found for place in (citation.start, citation.end) if place is not None})
     chunks: dict[bytes, tuple[int, JsonObject]] = {}
     spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
     for citation in found:
@@ -171,48 +171,48 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
             spans.setdefault((citation.start, citation.end), {})[number] = None
     tells = may_repeat((end - (start or 0) for start, end in spans if end is not None), len(visible))
     supports = [
-        {"segment": _encode_segment(start, end, places, leads, visible if tells else None), "groundingChunkIndices": list(numbers)}
+        {"segment": _encode_segment(start, end, places, shifts, visible if tells else None), "groundingChunkIndices": list(numbers)}
         for (start, end), numbers in spans.items()
     ]
     return {"groundingChunks": [chunk for _, chunk in chunks.values()]} | ({"groundingSupports": supports} if supports else {})
 
 
 def _encode_segment(
-    start: int | None, end: int | None, places: dict[int, int], leads: list[tuple[int, int]], visible: str | None
+    start: int | None, end: int | None, places: dict[int, int], shifts: list[tuple[int, int]], visible: str | None
 ) -> JsonObject:
     """Write a span, with its text unless that is not to be said again."""
     made: JsonObject = {}
     if start is not None:
-        made["startIndex"] = places[start] + _lead(leads, start)
+        made["startIndex"] = places[start] + _shift_at(shifts, start)
     if end is not None:
-        made["endIndex"] = places[end] + _lead(leads, max(end - 1, 0))
+        made["endIndex"] = places[end] + _shift_at(shifts, max(end - 1, 0))
         if visible is not None:
             made["text"] = visible[start or 0 : end]
     return made
 
 
-def _visible(parts: list[ir.Part]) -> tuple[str, list[tuple[int, int]]]:
+def _visible_text(parts: list[ir.Part]) -> tuple[str, list[tuple[int, int]]]:
     """Join the text of an answer; the list says from which code point on how many bytes of other words stand before it."""
     texts: list[str] = []
-    leads: list[tuple[int, int]] = []
+    shifts: list[tuple[int, int]] = []
     place = lead = 0
     for part in parts:
         if type(part) is ir.Text:
-            leads.append((place, lead))
+            shifts.append((place, lead))
             texts.append(part.text)
             place += len(part.text)
         elif type(part) is ir.Refusal:
             lead += len(part.text.encode())
         elif type(part) is ir.Media and part.transcript:
             lead += len(part.transcript.encode())
-    return "".join(texts), leads
+    return "".join(texts), shifts
 
 
-def _lead(leads: list[tuple[int, int]], place: int) -> int:
-    return leads[bisect_right(leads, place, key=itemgetter(0)) - 1][1]
+def _shift_at(shifts: list[tuple[int, int]], place: int) -> int:
+    return shifts[bisect_right(shifts, place, key=itemgetter(0)) - 1][1]
 
 
-def _bytes(text: str, places: set[int]) -> dict[int, int]:
+def _byte_offsets(text: str, places: set[int]) -> dict[int, int]:
     """Count the bytes of UTF-8 before each code point of a text."""
     found: dict[int, int] = {}
     before = count = 0
@@ -225,21 +225,25 @@ def _bytes(text: str, places: set[int]) -> dict[int, int]:
 
 def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
     """Say whether a source has anything to be known by here."""
-    if citation.url is not None or citation.title is not None or (citation.cited_text is not None and _member(citation) == _READ):
+    if (
+        citation.url is not None
+        or citation.title is not None
+        or (citation.cited_text is not None and _chunk_type(citation) == _DOCUMENT)
+    ):
         return True
     losses.dropped(citation)
     return False
 
 
-def _member(citation: ir.Citation) -> str:
-    return "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else _READ
+def _chunk_type(citation: ir.Citation) -> str:
+    return "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else _DOCUMENT
 
 
 def _encode_chunk(citation: ir.Citation, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(citation, losses)
     source = {"uri": citation.url, "title": citation.title}
-    member = _member(citation)
-    if member == _READ:
+    member = _chunk_type(citation)
+    if member == _DOCUMENT:
         source["text"] = citation.cited_text
     else:
         drop_field(citation, "cited_text", losses)

@@ -11,7 +11,13 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import decode_server_tool, encode_code
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late, word_of
+from formatbridge.formats.generate_content.reasoning import (
+    decode_signature,
+    encode_reasoning,
+    encode_signature,
+    enum_name,
+    signs_earlier_reasoning,
+)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque
@@ -51,7 +57,9 @@ def decode_text(raw: JsonObject, src: str) -> ir.Part:
         made = ir.Text(raw["text"], src, rest(raw, _TEXT))
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
-        if type(made) is ir.Text and not made.text and not made.extra and is_late(made.signature):  # as ``set_apart`` writes it
+        if (
+            type(made) is ir.Text and not made.text and not made.extra and signs_earlier_reasoning(made.signature)
+        ):  # as ``separate_token`` writes it
             return ir.Reasoning("", src, made.signature)
     return made
 
@@ -64,7 +72,7 @@ def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | N
     return {"text": part.text} | token if part.text or token else None
 
 
-def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
+def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
     """Read a part without data: a token alone, or qualities of nothing; nothing at all is no part."""
     if raw.get("thoughtSignature"):
         return decode_text(raw | {"text": ""}, src)
@@ -86,10 +94,10 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
             src=src,
             severity="lossy",
         )
-    return _decode_shown(raw, src)
+    return _decode_media_fields(raw, src)
 
 
-def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
+def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
     """Read a part of what a function returned: media, or a text, which some callers put there. Nothing holds other members to a type."""
     if isinstance(raw.get("text"), str):
         return ir.Text(raw["text"], src, rest(raw, frozenset({"text"})))
@@ -97,12 +105,12 @@ def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
     if told.get("inlineData") is None and told.get("fileData") is None:
         kinds = [key for key, value in raw.items() if value is not None]
         return ir.Opaque(format="generate_content", raw=raw, label=kinds[0], src=src) if kinds else None
-    media = _decode_shown(told, src)
+    media = _decode_media_fields(told, src)
     media.extra = joined(rest(raw, _RETURNED), media.extra)
     return media
 
 
-def _decode_shown(raw: JsonObject, src: str) -> ir.Media:
+def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
     source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
@@ -171,21 +179,21 @@ def _standard_base64(data: str) -> str:
 
 
 def _decode_detail(level: str | int | None) -> str | None:
-    word = word_of(level, _RESOLUTIONS)
+    word = enum_name(level, _RESOLUTIONS)
     return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
 
 
-def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Write media; what an answer says in them is also text that it shows."""
-    made = _encode_shown(part, at, losses, carry=around.carries)
+    made = _encode_media_part(part, at, losses, carry=context.carries)
     if made is None or not part.transcript:
         return [made] if made else []
-    if around.is_answer:
+    if context.is_answer:
         return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [made | {"audioTranscription": {"text": part.transcript}}]
 
 
-def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
     if part.file_id is not None and part.issuer != "generate_content":
         losses.dropped(part, code="foreign_id", severity="impossible")
@@ -227,22 +235,22 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
 # Any part.
 
 
-def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
     made: JsonObject | None = None
     match part:
         case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=around.carries)
+            made = encode_reasoning(part, losses, carry=context.carries)
         case ir.Text():
-            drop = drop_unheld_in_answer if around.is_answer else drop_unheld
+            drop = drop_unheld_in_answer if context.is_answer else drop_unheld
             drop(part, losses)
-            made = encode_text(part, losses, carry=around.carries)
+            made = encode_text(part, losses, carry=context.carries)
         case ir.Media():
-            return _encode_media(part, at, around, losses)
+            return _encode_media(part, at, context, losses)
         case ir.Refusal():
-            made = _encode_refusal(part, around, losses)
+            made = _encode_refusal(part, context, losses)
         case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, around, losses)
+            return _encode_foreign(part, context, losses)
         case ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
         case _:
@@ -250,18 +258,18 @@ def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) ->
     return [made] if made else []
 
 
-def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
+def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) -> JsonObject | None:
     """Write a refusal as text."""
     drop_unheld(part, losses)
-    losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
+    losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
     return {"text": part.text} if part.text else None
 
 
-def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in around.runs:
-        return encode_code(part, losses, carry=around.carries)
+def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
+        return encode_code(part, losses, carry=context.carries)
     text = encode_opaque(part, losses)
-    return encode_part(text, "", around, losses) if text else []
+    return encode_part(text, "", context, losses) if text else []
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -273,15 +281,15 @@ DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 """Data members whose parts need nothing but themselves to be read."""
 
 
-class Surroundings:
+class EncodeContext:
     """What is known of the request or answer that parts are written for, and of its calls.
 
     ``is_answer``: it is an answer. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
-    format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
-    been read. ``refusal_cost``: what it costs that a refusal is text here.
+    format has too. ``generated_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
+    been read. ``refusal_severity``: what it costs that a refusal is text here.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "refusal_cost", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "objects", "refusal_severity", "runs")
 
     def __init__(
         self,
@@ -291,17 +299,17 @@ class Surroundings:
         is_answer: bool = False,
         carries: bool = False,
         objects: Objects = NOT_READ,
-        refusal_cost: Severity = "lossy",
+        refusal_severity: Severity = "lossy",
     ) -> None:
         self._messages = messages
         self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
         self._paired: dict[int, str] | None = None  # where ids repeat
-        self.made_ids: set[str] = set()
+        self.generated_ids: set[str] = set()
         self.runs = runs
         self.is_answer = is_answer
         self.carries = carries
         self.objects = objects
-        self.refusal_cost = refusal_cost
+        self.refusal_severity = refusal_severity
 
     def name_of(self, result: ir.ToolResult) -> str | None:
         """Return the name of the tool whose call a result of the conversation answers."""

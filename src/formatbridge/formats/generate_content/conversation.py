@@ -10,10 +10,22 @@ from dataclasses import replace
 from itertools import takewhile
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import DECODE_PART, Surroundings, decode_bare, decode_text, encode_part
+from formatbridge.formats.generate_content.content import (
+    DECODE_PART,
+    EncodeContext,
+    decode_part_without_data,
+    decode_text,
+    encode_part,
+)
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_code, decode_code_result
-from formatbridge.formats.generate_content.reasoning import decode_carried, encode_signature, is_late, set_apart, sign_thoughts
+from formatbridge.formats.generate_content.reasoning import (
+    decode_carried,
+    encode_signature,
+    separate_token,
+    sign_reasoning,
+    signs_earlier_reasoning,
+)
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
@@ -24,7 +36,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 CONTENT = frozenset({"role", "parts"})
-_ASKS_NOTHING = frozenset({
+_NO_CONTENT = frozenset({
     "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
 })  # fmt: skip
 """Qualities of a part that has no data, and what the vendor's own tools did."""
@@ -35,16 +47,16 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
     """Read one turn of the contents; without a role it is the user's. ``last``: the turn of the model's that it may go on with."""
     role = _ROLES.get(raw.get("role"), "user")
     if last is not None and role == "assistant":
-        _go_on(last, raw, src, calls)
+        _continue_turn(last, raw, src, calls)
         return last
     parts = decode_parts(raw.get("parts"), src, calls)
     extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         return ir.Message("tool", parts, src, extra)
-    return ir.Message(role, set_unknown_severity(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
+    return ir.Message(role, set_unknown_severity(parts, _NO_CONTENT) if role == "user" else parts, src, extra)
 
 
-def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
+def _continue_turn(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     """Add a content to the turn of the model's before it; text goes on with text."""
     parts, at = turn.parts, len(turn.parts)
     decode_parts(raw.get("parts"), src, calls, parts)
@@ -55,7 +67,7 @@ def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
 
 
-def encode_message(message: ir.Message, contents: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
+def encode_message(message: ir.Message, contents: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
     """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
 
     The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
@@ -65,7 +77,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
     if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
         results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
         for run in (results, given[len(results) :]):
-            encode_message(replace(message, parts=run), contents, around, losses)
+            encode_message(replace(message, parts=run), contents, context, losses)
         return
     first, last = given[0] if given else None, contents[-1] if contents else None
     if last is None:
@@ -79,14 +91,14 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
         return
     parts: list[JsonObject] = last["parts"] if joins and last else []
     before = len(parts)
-    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", around, losses)
+    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", context, losses)
     if len(parts) == before:
         note_empty(message, losses)
     elif not joins:
         contents.append({"role": role, "parts": parts})
 
 
-def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
+def encode_instruction(message: ir.Message, instructions: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
     """Add the texts of an instruction; it takes nothing else."""
     for part in message.parts:
         if type(part) is ir.Text and is_only_text(part):
@@ -97,9 +109,9 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], arou
             continue
         at = f"/systemInstruction/parts/{len(instructions)}"
         if isinstance(part, ir.ToolCall | ir.ToolResult):
-            instructions += _encode_exchange(part, at, around, losses)
+            instructions += _encode_call_or_result(part, at, context, losses)
         else:
-            instructions += encode_part(part, at, around, losses)
+            instructions += encode_part(part, at, context, losses)
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
@@ -123,8 +135,10 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
             made = decode_text(item, at)
             if made.signature is not None:  # type: ignore[union-attr]  # text or a thought
                 decode_carried(parts, made)
-            is_late_token = type(made) is ir.Reasoning and item.get("thought") and not text and is_late(made.signature)
-            if made.extra or not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
+            is_late_token = (
+                type(made) is ir.Reasoning and item.get("thought") and not text and signs_earlier_reasoning(made.signature)
+            )
+            if made.extra or not (is_late_token and sign_reasoning(parts, made)):  # type: ignore[arg-type]  # the test before says so
                 parts.append(made)
         elif item.get("functionCall") is not None:
             call = decode_call(item, at, calls)
@@ -134,13 +148,13 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
         else:
-            part = decode_rarer_part(item, at, calls)
+            part = decode_other_part(item, at, calls)
             if part is not None:
                 parts.append(part)
     return parts
 
 
-def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
+def decode_other_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
     """Read a part that is neither text, nor a call, nor a result of one."""
     if raw.get("executableCode") is not None:
         return decode_code(raw, src, calls.code_id(src))
@@ -149,10 +163,10 @@ def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None
     for member, decode in DECODE_PART.items():
         if raw.get(member) is not None:
             return decode(raw, src)
-    return decode_bare(raw, src)
+    return decode_part_without_data(raw, src)
 
 
-def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: Surroundings, losses: Ledger) -> None:
+def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, context: EncodeContext, losses: Ledger) -> None:
     """Add the parts of a turn or an answer to a list; ``at`` is the list's pointer in the target.
 
     A token that another format kept in a block of its own goes to the part that follows, where it came from, or to the call that it names.
@@ -166,15 +180,15 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
                 made.append({"text": part.text})
             continue
         if type(part) is ir.ToolCall and not waiting and not part.has_generated_id:
-            made.append(encode_call(part, around, losses))
+            made.append(encode_call(part, context, losses))
             continue
         if type(part) is ir.ToolResult and not waiting:
-            made.append(encode_result(part, f"{at}/{len(made)}", around, losses))
+            made.append(encode_result(part, f"{at}/{len(made)}", context, losses))
             continue
         if type(part) is ir.Reasoning and belongs_to_next(part):
-            waiting += _encode_lone_token(part, around, losses)
-        elif type(part) is not ir.Reasoning or not _bind(part, parts, bound, around, losses):
-            made += _encode_rarer_part(part, made, f"{at}/{len(made)}", waiting, around, losses)
+            waiting += _encode_token_for_next(part, context, losses)
+        elif type(part) is not ir.Reasoning or not _reserve_for_call(part, parts, bound, context, losses):
+            made += _encode_other_part(part, made, f"{at}/{len(made)}", waiting, context, losses)
             waiting.clear()
     if waiting:
         made += [{"text": ""} | token for token in waiting]
@@ -182,16 +196,16 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
         _sign_calls(made[start:], bound)
 
 
-def _encode_rarer_part(
-    part: ir.Part, made: list[JsonObject], at: str, waiting: list[JsonObject], around: Surroundings, losses: Ledger
+def _encode_other_part(
+    part: ir.Part, made: list[JsonObject], at: str, waiting: list[JsonObject], context: EncodeContext, losses: Ledger
 ) -> list[JsonObject]:
     """Write a part behind those that were ``made``, with the tokens that wait for it."""
     encoded = (
-        _encode_exchange(part, at, around, losses)
+        _encode_call_or_result(part, at, context, losses)
         if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-        else encode_part(part, at, around, losses)
+        else encode_part(part, at, context, losses)
     )
-    set_apart(part, encoded, behind=made)
+    separate_token(part, encoded, behind=made)
     if waiting:
         if encoded and "thoughtSignature" not in encoded[0]:
             encoded[0] |= waiting.pop(0)
@@ -199,7 +213,9 @@ def _encode_rarer_part(
     return encoded
 
 
-def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject], around: Surroundings, losses: Ledger) -> bool:
+def _reserve_for_call(
+    part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject], context: EncodeContext, losses: Ledger
+) -> bool:
     """Keep a token that names one of the calls without one, for that call; return whether it does.
 
     ``bound``: the tokens by the ids of their calls, of those that have none yet nothing; what stands under no id says that they were
@@ -213,7 +229,7 @@ def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject]
     if bound.get(call_id) != {}:
         return False
     drop_unheld(part, losses)
-    bound[call_id] = encode_signature(part.signature, losses, carry=around.carries)
+    bound[call_id] = encode_signature(part.signature, losses, carry=context.carries)
     return True
 
 
@@ -230,19 +246,19 @@ def belongs_to_next(part: ir.Reasoning) -> bool:
     return not part.text and signature is not None and signature.kind == "call" and signature.issuer == "generate_content"
 
 
-def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+def _encode_token_for_next(part: ir.Reasoning, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Write the token of a block that holds nothing else."""
     drop_unheld(part, losses)
     drop_field(part, "id", losses)
-    token = encode_signature(part.signature, losses, carry=around.carries)
+    token = encode_signature(part.signature, losses, carry=context.carries)
     return [token] if token else []
 
 
-def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
+def _encode_call_or_result(part: ir.ToolCall | ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Write a call or a result as one part. ``at`` is its pointer in the target."""
     if isinstance(part, ir.ToolResult):
-        return [encode_result(part, at, around, losses)]
+        return [encode_result(part, at, context, losses)]
     if part.has_generated_id:
-        around.made_ids.add(part.id)
+        context.generated_ids.add(part.id)
         losses.added(f"{at}/functionCall/id", part.id)
-    return [encode_call(part, around, losses)]
+    return [encode_call(part, context, losses)]

@@ -15,7 +15,7 @@ _STATE = LossRule("impossible", "not_portable")
 
 _PARTS = ("Text", "Reasoning", "Media", "ToolCall", "ToolResult", "Hosted", "Opaque")
 
-SPELLING = FieldPaths(
+FIELD_PATHS = FieldPaths(
     content=frozenset({"candidates", "promptFeedback"}),
     places={
         **{f"Request.{name}": (f"{_CONFIG}/{wire}",) for name, wire in SETTINGS.wire.items()},

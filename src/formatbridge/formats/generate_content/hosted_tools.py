@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, word_of
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, enum_name
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
@@ -27,8 +27,6 @@ HOSTED = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "code
 
 _SERVER = frozenset({"name", "streamableHttpTransport"})
 _TRANSPORT = frozenset({"url", "headers"})
-_DEFAULTS: tuple[Any, ...] = (None, [], {}, "medium")
-"""Options that say no more than none: a search looks at a medium amount of text anyway."""
 
 
 def decode_hosted_tool(member: str, raw: Any, src: str) -> ir.HostedTool:
@@ -114,13 +112,13 @@ _CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
 _INTERPRETERS = (None, "code_execution", "code_interpreter")
 
 
-def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
+def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Read code that the server ran."""
     code = raw["executableCode"]
     return ir.Hosted(
         family="code",
         role="call",
-        id=code.get("id") or made_id,
+        id=code.get("id") or generated_id,
         arguments=code.get("code") or "",
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
@@ -129,17 +127,17 @@ def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
     )
 
 
-def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
+def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Read how a run of code ended."""
     result = raw["codeExecutionResult"]
-    outcome = word_of(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
+    outcome = enum_name(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
     failed = outcome in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
     plain = outcome in ("", "OUTCOME_OK", "OUTCOME_FAILED")
     known = frozenset({"id", "output", "outcome"}) if plain else frozenset({"id", "output"})
     return ir.Hosted(
         family="code",
         role="result",
-        id=result.get("id") or made_id,
+        id=result.get("id") or generated_id,
         output=None if failed else result.get("output") or "",
         error=result.get("output") or "" if failed else None,
         status="failed" if failed else "completed",

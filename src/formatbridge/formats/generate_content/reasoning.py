@@ -80,23 +80,29 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
     return {"text": part.text, "thought": True} | token if part.text or token else None
 
 
-def is_late(signature: ir.Signature | None) -> bool:
+def signs_earlier_reasoning(signature: ir.Signature | None) -> bool:
     """Say whether a token of an empty thought signs the thought before it, whose text had left when another format's token came."""
     return signature is not None and signature.issuer != "generate_content" and signature.kind in _SIGNING
 
 
-def ends_unsigned(made: list[JsonObject]) -> bool:
+def ends_in_unsigned_reasoning(made: list[JsonObject]) -> bool:
     """Say whether the last part that was written is a thought without a token."""
     return bool(made and made[-1].get("thought")) and "thoughtSignature" not in made[-1]
 
 
-def set_apart(part: ir.Part, made: list[JsonObject], behind: list[JsonObject]) -> None:
+def separate_token(part: ir.Part, made: list[JsonObject], behind: list[JsonObject]) -> None:
     """Write a token that stands alone behind a thought without one as no thought, or it would be read as that one's, come late."""
-    if made and isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature) and _has_loose(behind):
+    if (
+        made
+        and isinstance(part, ir.Reasoning)
+        and not part.text
+        and signs_earlier_reasoning(part.signature)
+        and _has_unsigned_reasoning(behind)
+    ):
         made[0].pop("thought", None)
 
 
-def _has_loose(made: list[JsonObject]) -> bool:
+def _has_unsigned_reasoning(made: list[JsonObject]) -> bool:
     """Say whether a late token would be read as that of a thought which was written, the last one behind all tokens."""
     for part in reversed(made):
         if "thoughtSignature" in part:
@@ -106,7 +112,7 @@ def _has_loose(made: list[JsonObject]) -> bool:
     return False
 
 
-def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
+def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     """Give a late token to the last thought behind all tokens, and make one of its pieces; false where there is no such thought."""
     end = len(parts)
     while end and not isinstance(before := parts[end - 1], ir.Reasoning):
@@ -128,12 +134,12 @@ def is_carried(signature: ir.Signature | None) -> bool:
     return signature is not None and signature.issuer != "generate_content" and signature.kind != "call"
 
 
-def holds_carried(part: JsonObject) -> bool:
+def has_carried_token(part: JsonObject) -> bool:
     """Say whether a written part is a thought with a token of another format's reasoning."""
     return bool(part.get("thought")) and "thoughtSignature" in part and is_carried(decode_signature(part, ""))
 
 
-def has_room(part: JsonObject) -> bool:
+def accepts_token(part: JsonObject) -> bool:
     """Say whether the token of the reasoning before a written part may stand on it: a call, or text that is no thought.
 
     The vendor puts a token there, and clients drop a part that is an empty thought with a token (the Vercel AI SDK and opencode, run).
@@ -149,25 +155,25 @@ def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
     if part.signature is not None and is_carried(part.signature):
         token = ir.Reasoning("", part.signature.src, part.signature)
         part.signature = None
-        if not (is_late(token.signature) and sign_thoughts(parts, token)):
+        if not (signs_earlier_reasoning(token.signature) and sign_reasoning(parts, token)):
             parts.append(token)
 
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Read ``thinkingConfig``: a budget of 0 is off, of -1 up to the model."""
-    budget, level, shown = raw.get("thinkingBudget"), word_of(raw.get("thinkingLevel")), raw.get("includeThoughts")
-    leftover: JsonObject = {}
+    budget, level, shown = raw.get("thinkingBudget"), enum_name(raw.get("thinkingLevel")), raw.get("includeThoughts")
+    unread: JsonObject = {}
     if budget is not None and budget < -1:
-        leftover["thinkingBudget"] = budget
+        unread["thinkingBudget"] = budget
     if level and level not in _LEVELS and level not in ("THINKING_LEVEL_UNSPECIFIED", "0"):
-        leftover["thinkingLevel"] = raw["thinkingLevel"]
+        unread["thinkingLevel"] = raw["thinkingLevel"]
     return ir.ReasoningConfig(
         mode=None if budget is None or budget < -1 else "off" if budget == 0 else "adaptive" if budget == -1 else "on",
         effort=_LEVELS.get(level),
         budget=budget if budget is not None and budget > 0 else None,
         show=None if shown is None else "auto" if shown else "hide",
         src="/generationConfig/thinkingConfig",
-        extra=joined(leftover or None, rest(raw, _CONFIG)),
+        extra=joined(unread or None, rest(raw, _CONFIG)),
     )
 
 
@@ -220,7 +226,7 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     return {"thinkingLevel": level}
 
 
-def word_of(value: str | int | None, numbered: Sequence[str] = ()) -> str:
+def enum_name(value: str | int | None, numbered: Sequence[str] = ()) -> str:
     """Return the name of an enumeration's value in upper case; "" where nothing was said.
 
     ``numbered``: the names by number, as the vendor's protocol definitions count them. A number beyond them stays a number.

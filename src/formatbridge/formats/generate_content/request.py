@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
     decode_message,
@@ -27,7 +27,7 @@ from formatbridge.formats.generate_content.settings import (
     SETTINGS,
     decode_shaped_settings,
     encode_settings,
-    encode_settings_beside,
+    encode_top_level_settings,
 )
 from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
@@ -50,7 +50,7 @@ from formatbridge.report.ledger import Ledger
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
-_BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_COMMON = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
 _NOTHING: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
@@ -69,7 +69,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         is_flat = decode_flat_settings(config, SETTINGS, request, _NOTHING)
         if "stop" in request.settings and not request.settings["stop"]:
             del request.settings["stop"]
-    if not is_flat or not _BESIDE.issuperset(body):
+    if not is_flat or not _COMMON.issuperset(body):
         _decode_shaped_options(body, request)
     return request
 
@@ -78,7 +78,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     """Read what is more than a name and a value."""
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
     unread = _decode_config(config, request) if config else None
-    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread_fields = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
     calling = tool_config.get("functionCallingConfig")
@@ -89,7 +89,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         rest(config, _CONFIG, "generationConfig/"),
         rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
         unread,
-        leftover,
+        unread_fields,
     )
 
 
@@ -117,19 +117,19 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     body = _encode_messages(request, losses)
     if options.unsigned_calls == "placeholder":
         add_placeholders(body["contents"], losses)
-    tools, drawing = _all_tools(request, losses)
+    tools, image_tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    config = _encode_config(request, drawing, losses)
+    config = _encode_config(request, image_tools, losses)
     if config:
         body["generationConfig"] = config
     if "tier" in request.settings or "metadata" in request.settings:
-        encode_settings_beside(request, body, losses)
+        encode_top_level_settings(request, body, losses)
     return body
 
 
-def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Ledger) -> JsonObject:
-    """Write ``generationConfig``. ``drawing``: the tools that draw, which it is to say."""
+def _encode_config(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> JsonObject:
+    """Write ``generationConfig``. ``image_tools``: the tools that draw, which it is to say."""
     config: JsonObject = {}
     if request.settings:
         encode_settings(request, config, losses)
@@ -137,8 +137,8 @@ def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Le
         config |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         config |= encode_format(request.output_format, losses)
-    if drawing or "modalities" in request.settings:
-        config |= encode_modalities(request, drawing, losses)
+    if image_tools or "modalities" in request.settings:
+        config |= encode_modalities(request, image_tools, losses)
     if request.audio:
         config |= encode_audio_output(request.audio, losses)
     if request.image:
@@ -179,7 +179,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    around = Surroundings(messages, objects=read_all_objects(messages))
+    context = EncodeContext(messages, objects=read_all_objects(messages))
     for message in messages:
         drop_unheld(message, losses)
         if message.effort or message.tools:
@@ -188,12 +188,12 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)
-            encode_instruction(message, instructions, around, losses)
+            encode_instruction(message, instructions, context, losses)
             if not leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
             leading = False
-            encode_message(message, contents, around, losses)
+            encode_message(message, contents, context, losses)
     if request.format == "messages":
         note_prefill(request, losses)
     if not contents:
@@ -206,22 +206,22 @@ def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list
 
     Those that draw are no tools here and stand apart.
     """
-    drawing: list[ir.HostedTool] = []
-    tools = _without_drawing(request.tools, drawing)
+    image_tools: list[ir.HostedTool] = []
+    tools = _without_image_tools(request.tools, image_tools)
     for message in request.messages:
         if message.tools:
-            added = _without_drawing(message.tools, drawing)
+            added = _without_image_tools(message.tools, image_tools)
             note_moved(added, losses)
             tools += added
-    return tools, drawing
+    return tools, image_tools
 
 
-def _without_drawing(tools: list[ir.Tool], drawing: list[ir.HostedTool]) -> list[ir.Tool]:
-    """Return tools without those that draw, which ``drawing`` takes."""
+def _without_image_tools(tools: list[ir.Tool], image_tools: list[ir.HostedTool]) -> list[ir.Tool]:
+    """Return tools without those that draw, which ``image_tools`` takes."""
     kept: list[ir.Tool] = []
     for tool in tools:
         if type(tool) is ir.HostedTool and tool.family == "image_generation":
-            drawing.append(tool)
+            image_tools.append(tool)
         else:
             kept.append(tool)
     return kept

@@ -8,12 +8,12 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import is_carried, is_late, word_of
+from formatbridge.formats.generate_content.reasoning import enum_name, is_carried, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import numbered
@@ -32,8 +32,8 @@ from formatbridge.streaming.replay import altered
 _index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
-_CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
+_COMMON_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
+_CANDIDATE = _COMMON_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
 
 
 def decode_response(body: JsonObject) -> ir.Response:
@@ -45,7 +45,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     numbers = numbered([raw.get("index") or 0 for raw in told])
     choices = [_decode_choice(raw, f"/candidates/{at}", numbers[at], given) for at, raw in enumerate(told)]
     error = failure_of(body)
-    blocked = [each for each in choices if each.finish and each.finish.raw in UNSAID] if feedback.get("blockReason") else []
+    blocked = [each for each in choices if each.finish and each.finish.raw in NO_REASON] if feedback.get("blockReason") else []
     for each in blocked:
         if each.finish and each.finish.message:
             each.extra = joined(each.extra, {"finishMessage": each.finish.message})
@@ -99,7 +99,7 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
     content = raw.get("content") or {}
     parts = decode_answer(content, f"{src}/content", response_id, number)
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
-    if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
+    if raw.keys() <= _COMMON_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
         return choice
     choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
     choice.extra = joined(
@@ -122,7 +122,7 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
     if grounding:
         made["groundingMetadata"] = grounding
     if choice.logprobs:
-        made |= Average(choice.logprobs).told() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
+        made |= AverageLogprob(choice.logprobs).told() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
     return made
 
 
@@ -134,16 +134,16 @@ def decode_answer(content: JsonObject, src: str, response_id: str | None, number
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
     """Write the parts of a candidate. ``kinds``: theirs; ``at`` is the pointer of the list in the target."""
     given = move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
-    around = Surroundings(
+    context = EncodeContext(
         (),
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
         carries=options.carry_reasoning,
         objects=read_objects(given) if ir.ToolCall in kinds else NOT_READ,
-        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else "lossy",
+        refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
-    encode_parts(given, parts, at, around, losses)
+    encode_parts(given, parts, at, context, losses)
     return parts
 
 
@@ -159,7 +159,7 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     has_unsigned = False  # a thought without a token, behind the last token
     follows_unsigned = False  # such a thought directly before
     for part in parts:
-        if reasoning_at is not None and _takes_token(part, named):
+        if reasoning_at is not None and _accepts_token(part, named):
             reasoning = made[reasoning_at]
             assert isinstance(reasoning, ir.Reasoning)
             signature = reasoning.signature
@@ -173,7 +173,7 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
             continue  # nothing is written of it
         reasoning_at = None
         if isinstance(part, ir.Reasoning) and is_carried(part.signature):
-            is_ambiguous = follows_unsigned if part.text else has_unsigned and is_late(part.signature)
+            is_ambiguous = follows_unsigned if part.text else has_unsigned and signs_earlier_reasoning(part.signature)
             reasoning_at = None if is_ambiguous else len(made) - 1
         has_token = getattr(part, "signature", None) is not None
         follows_unsigned = isinstance(part, ir.Reasoning) and not has_token
@@ -181,16 +181,16 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     return made
 
 
-def _takes_token(part: ir.Part, named: Set[str | None]) -> bool:
+def _accepts_token(part: ir.Part, named: Set[str | None]) -> bool:
     """Say whether a part becomes a call or a visible text without a token. ``named``: the calls to which tokens elsewhere belong."""
     if isinstance(part, ir.ToolCall):
         return part.signature is None and part.id not in named
     return isinstance(part, ir.Text) and part.signature is None and bool(part.text)
 
 
-def _refusal_cost(choice: ir.Choice) -> Severity:
+def _refusal_severity(choice: ir.Choice) -> Severity:
     """Return what it costs that a refusal becomes text: little where the reason of the end says that something was refused."""
-    return "lossy" if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY" else "info"
+    return "lossy" if choice.finish is None or VALUES[choice.finish.reason][0] != "SAFETY" else "info"
 
 
 FINISH: Mapping[str, ir.FinishReason] = {
@@ -221,10 +221,10 @@ FINISH: Mapping[str, ir.FinishReason] = {
 }
 """The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
 
-UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
+NO_REASON = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
 """What stands where an answer has not said why it ended."""
 
-WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
+VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("STOP", True),
     "stop_sequence": ("STOP", False),
     "length": ("MAX_TOKENS", True),
@@ -246,18 +246,18 @@ _NUMBERED = (
 )  # fmt: skip
 """By number, as in the vendor's public protocol definitions (google.ai.generativelanguage.v1beta)."""
 
-_PLAIN = frozenset({"", "STOP", "MAX_TOKENS"})
+_UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
 _UPGRADED = frozenset({"stop", "other", "error"})
 
 
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     """Read why a candidate ended. What it holds beats what it says: with calls it ended for calls, unless it was cut or blocked."""
     given = raw.get("finishReason")
-    word = given if given in FINISH else word_of(given, _NUMBERED)
+    word = given if given in FINISH else enum_name(given, _NUMBERED)
     reason: ir.FinishReason = FINISH.get(word, "other") if word else "stop"
     if reason in _UPGRADED and ir.ToolCall in map(type, parts):
         reason = "tool_calls"
-    finish = ir.Finish(reason, given, word not in _PLAIN, src)
+    finish = ir.Finish(reason, given, word not in _UNSPECIFIC, src)
     finish.message = raw.get("finishMessage") or None
     return finish
 
@@ -277,7 +277,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     """Write why a candidate ended; ``at`` is its pointer in the target."""
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
-    word, is_exact = WORDS[finish.reason]
+    word, is_exact = VALUES[finish.reason]
     if has_calls and finish.reason in OVERRULED:
         word = "STOP"
     note_finish(finish, word, is_exact, losses)
@@ -287,7 +287,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}
 
 
-def unfinished(body: JsonObject) -> JsonObject:
+def mark_unfinished(body: JsonObject) -> JsonObject:
     """Return an answer as one that has not ended: it may still, or it was cut."""
     for candidate in body.get("candidates") or ():
         candidate.pop("finishReason", None)
@@ -338,7 +338,7 @@ def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject
     return made
 
 
-class Average:
+class AverageLogprob:
     """The mean chance of the tokens of an answer, taken one after the other, so that a stream ends in the same number."""
 
     __slots__ = ("_count", "_total")

@@ -12,7 +12,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -26,10 +26,10 @@ _NUMBERS = {"INTEGER": re.compile(_INTEGER), "NUMBER": re.compile(rf"{_INTEGER}(
 _UNCHANGED = frozenset({"description", "title", "pattern", "required"})
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
-_ONE = frozenset({"items", "additionalProperties", "not"})
-_MANY = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_SUBSCHEMA = frozenset({"items", "additionalProperties", "not"})
+_SUBSCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _REFERENCES = ("ref", "$ref")
-_NAMED = {"properties": "properties", "defs": "$defs", "$defs": "$defs"}
+_SUBSCHEMA_MAPS = {"properties": "properties", "defs": "$defs", "$defs": "$defs"}
 
 _Pending = list[tuple[Any, JsonObject]]
 
@@ -55,21 +55,23 @@ def _decode_node(raw: JsonObject, made: JsonObject, pending: _Pending) -> None:
             continue
         if key in _UNCHANGED:
             made[key] = value
-        elif key in _ONE and isinstance(value, dict):
-            made[key] = _later(value, pending)
-        elif key in _MANY and isinstance(value, list):
-            made[key] = [_later(item, pending) if isinstance(item, dict) else item for item in value]
-        elif key in _NAMED and isinstance(value, dict):
-            made[_NAMED[key]] = {name: _later(item, pending) if isinstance(item, dict) else item for name, item in value.items()}
+        elif key in _SUBSCHEMA and isinstance(value, dict):
+            made[key] = _defer(value, pending)
+        elif key in _SUBSCHEMA_LISTS and isinstance(value, list):
+            made[key] = [_defer(item, pending) if isinstance(item, dict) else item for item in value]
+        elif key in _SUBSCHEMA_MAPS and isinstance(value, dict):
+            made[_SUBSCHEMA_MAPS[key]] = {
+                name: _defer(item, pending) if isinstance(item, dict) else item for name, item in value.items()
+            }
         else:
             _decode_keyword(key, value, raw, made)
     if raw.get("nullable"):
         _allow_null(made)
     if "propertyOrdering" in made:
-        _put_in_order(made)
+        _order_properties(made)
 
 
-def _later(raw: JsonObject, pending: _Pending) -> JsonObject:
+def _defer(raw: JsonObject, pending: _Pending) -> JsonObject:
     made: JsonObject = {}
     pending.append((raw, made))
     return made
@@ -88,9 +90,9 @@ def _decode_keyword(key: str, value: Any, raw: JsonObject, made: JsonObject) -> 
 def _decode_type(value: Any, raw: JsonObject, made: JsonObject) -> None:
     del raw
     if isinstance(value, list):
-        made["type"] = [word_of(item).lower() for item in value]
+        made["type"] = [enum_name(item).lower() for item in value]
         return
-    word = value if value in _TYPES else word_of(value, _TYPES)
+    word = value if value in _TYPES else enum_name(value, _TYPES)
     if word != "TYPE_UNSPECIFIED":
         made["type"] = word.lower()
 
@@ -98,13 +100,13 @@ def _decode_type(value: Any, raw: JsonObject, made: JsonObject) -> None:
 def _decode_enum(value: Any, raw: JsonObject, made: JsonObject) -> None:
     """Read the values that are allowed, which this dialect writes as texts, those of numbers too: these are numbers elsewhere."""
     kinds = raw.get("type")
-    words = {word_of(kind, _TYPES) for kind in (kinds if isinstance(kinds, list) else [kinds])} - {"NULL"}
+    words = {enum_name(kind, _TYPES) for kind in (kinds if isinstance(kinds, list) else [kinds])} - {"NULL"}
     made["enum"] = (
-        [_number(item, words) for item in value] if words and words <= _NUMBERS.keys() and isinstance(value, list) else value
+        [_parse_number(item, words) for item in value] if words and words <= _NUMBERS.keys() and isinstance(value, list) else value
     )
 
 
-def _number(text: Any, kinds: set[str]) -> Any:
+def _parse_number(text: Any, kinds: set[str]) -> Any:
     """Return the number that a text spells as JSON does, if it is one of these kinds; else the text."""
     if not isinstance(text, str) or not any(_NUMBERS[kind].fullmatch(text) for kind in kinds):
         return text
@@ -142,7 +144,7 @@ _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
 }
 
 
-def _put_in_order(made: JsonObject) -> None:
+def _order_properties(made: JsonObject) -> None:
     """Let the properties stand in the order that is asked for, others last; one that names no property, or one twice, stays, too."""
     order, properties = made["propertyOrdering"], made.get("properties", {})
     if not isinstance(order, list) or not isinstance(properties, dict):
@@ -201,12 +203,12 @@ def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObjec
         unread["responseMimeType"] = mime
     if found is not None and (schema is not None or mime == _JSON):
         unread[found.src.removeprefix(f"{_AT}/")] = True
-    leftover = {f"{_AT[1:]}/{pointer}": value for pointer, value in unread.items()} or None
+    unread_fields = {f"{_AT[1:]}/{pointer}": value for pointer, value in unread.items()} or None
     if schema is not None:
-        return ir.OutputFormat(type="json_schema", schema=schema, src=src), leftover
+        return ir.OutputFormat(type="json_schema", schema=schema, src=src), unread_fields
     if mime == _JSON:
-        return ir.OutputFormat(type="json_object", src=f"{_AT}/responseMimeType"), leftover
-    return found, leftover
+        return ir.OutputFormat(type="json_object", src=f"{_AT}/responseMimeType"), unread_fields
+    return found, unread_fields
 
 
 def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat | None, JsonObject]:
@@ -250,15 +252,15 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
 
 def decode_modalities(raw: list[str | int]) -> list[str]:
     """Read what the answer may hold, in lower case; where that is not said, it is text."""
-    words = [word_of(item, _MODALITIES).lower() for item in raw]
+    words = [enum_name(item, _MODALITIES).lower() for item in raw]
     return ["text" if word == "modality_unspecified" else word for word in words]
 
 
-def encode_modalities(request: ir.Request, drawing: list[ir.HostedTool], losses: Ledger) -> JsonObject:
+def encode_modalities(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> JsonObject:
     """Write what the answer may hold; a tool that draws is a modality here."""
     words = list(request.settings.get("modalities") or [])
     made: JsonObject = {}
-    for tool in drawing:
+    for tool in image_tools:
         if tool.extra:
             losses.extras(tool)
         drop_field(tool, "cache", losses)

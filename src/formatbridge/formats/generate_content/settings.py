@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.settings import drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.jsontext.types import JsonObject
@@ -38,16 +38,16 @@ _DONE = frozenset({
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Read the settings that stand beside ``generationConfig``; return what has no canonical name, by pointer."""
-    leftover: JsonObject | None = None
+    unread: JsonObject | None = None
     if body.get("labels"):
         settings["metadata"] = body["labels"]
     if body.get("serviceTier") is not None:
-        tier = word_of(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
+        tier = enum_name(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
         if tier in TIERS.canonical:
             settings["tier"] = TIERS.canonical[tier]
         elif tier not in ("", "unspecified"):
-            leftover = {"serviceTier": body["serviceTier"]}
-    return leftover
+            unread = {"serviceTier": body["serviceTier"]}
+    return unread
 
 
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
@@ -70,7 +70,7 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
         )
 
 
-def encode_settings_beside(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Write the settings that stand beside ``generationConfig`` into a body.
 
     Metadata has no place: the vendor's Developer API refuses ``labels``, which only its Vertex API has.

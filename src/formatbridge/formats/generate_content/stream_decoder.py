@@ -9,11 +9,11 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
-from formatbridge.formats.generate_content.conversation import CONTENT, decode_rarer_part
+from formatbridge.formats.generate_content.conversation import CONTENT, decode_other_part
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.reasoning import is_carried, is_late
-from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
-from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.reasoning import is_carried, signs_earlier_reasoning
+from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
@@ -171,22 +171,20 @@ class StreamDecoder:
 
     def _feed_other_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Take the other fields of a candidate."""
-        if raw.get("finishReason") not in UNSAID:
+        if raw.get("finishReason") not in NO_REASON:
             choice.finish["finishReason"] = raw["finishReason"]
             self._running.discard(choice.index)
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
         if not _SOURCES.isdisjoint(raw):
-            choice.sources = choice.sources or Sources()
-            choice.sources.feed(raw)
+            choice.sources.add(raw)
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
             fields = rest(raw, _CANDIDATE) or {}
             if _PAGES in fields:
-                choice.pages = choice.pages or Gathered()
-                choice.pages.feed(fields[_PAGES])
-                fields[_PAGES] = choice.pages.told
+                choice.pages.add(fields)
+                fields |= choice.pages.whole()
             choice.extra |= fields
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
@@ -210,7 +208,7 @@ class StreamDecoder:
         text = raw.get("text")
         if text is None:
             at = choice.at
-            part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
+            part = (decode_result if raw.get("functionResponse") is not None else decode_other_part)(raw, at, choice.calls)
             if part is not None:
                 self._whole(choice, part, out)
         elif _TEXT.issuperset(raw):
@@ -232,11 +230,17 @@ class StreamDecoder:
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
             self._add_text(choice, type(part), part.text, out)
-        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
+        elif is_bare and signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is kind:
             out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
-        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.unsigned is not None:
+        elif (
+            is_bare
+            and signature is not None
+            and signs_earlier_reasoning(signature)
+            and kind is ir.Reasoning
+            and choice.unsigned is not None
+        ):
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
@@ -246,11 +250,11 @@ class StreamDecoder:
         """Take the token of another format off a part, as if it had come on an empty reasoning part before it."""
         signature, part.signature = part.signature, None
         assert signature is not None
-        if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
+        if signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
             out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
-        elif is_late(signature) and choice.unsigned is not None:
+        elif signs_earlier_reasoning(signature) and choice.unsigned is not None:
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:

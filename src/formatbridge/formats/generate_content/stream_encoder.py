@@ -17,12 +17,17 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import ends_unsigned, has_room, holds_carried, is_late
-from formatbridge.formats.generate_content.response import Average, encode_finish, encode_logprobs, encode_response
+from formatbridge.formats.generate_content.reasoning import (
+    accepts_token,
+    ends_in_unsigned_reasoning,
+    has_carried_token,
+    signs_earlier_reasoning,
+)
+from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_logprobs, encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
@@ -88,7 +93,7 @@ class SendOrder:
         if text.step == self._step:  # no interruption
             return True
         is_whole = text.step >= 0 and not (text.began and text.has_text)
-        return text is self._last and is_whole and is_late(signature)
+        return text is self._last and is_whole and signs_earlier_reasoning(signature)
 
     def reasoning(self, number: int) -> SentText | None:
         """Return the reasoning of a number, if a token may still sign it."""
@@ -96,7 +101,7 @@ class SendOrder:
 
     def may_be_misread(self, part: ir.Part) -> bool:
         """Return whether a token without text may be decoded as that of reasoning before it, which may be open."""
-        is_lone = isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature)
+        is_lone = isinstance(part, ir.Reasoning) and not part.text and signs_earlier_reasoning(part.signature)
         return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.was_sent))
 
     def end(self, part: ir.Part, out: list[JsonObject], *, is_sent: bool) -> None:
@@ -105,7 +110,7 @@ class SendOrder:
             self._ends_in_reasoning = isinstance(part, ir.Reasoning)
         elif out:
             self._interrupt()
-            self._ends_in_reasoning = ends_unsigned(out)
+            self._ends_in_reasoning = ends_in_unsigned_reasoning(out)
         if any("thoughtSignature" in each for each in out):
             self._last, self._has_unsigned = None, False
         self._has_unsigned = self._has_unsigned or self._ends_in_reasoning
@@ -153,7 +158,7 @@ class _Choice:
     citations that came after their texts. ``average``: of the log probabilities that were sent. ``order``: the order of the parts.
     """
 
-    around: Surroundings
+    context: EncodeContext
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
     waiting: list[ir.Part] = field(default_factory=list)
@@ -165,7 +170,7 @@ class _Choice:
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
-    average: Average | None = None
+    average: AverageLogprob | None = None
     order: SendOrder = field(default_factory=SendOrder)
     end: JsonObject | None = None
 
@@ -185,10 +190,10 @@ class _Choice:
         """
         carried, self.carried = self.carried, None
         if carried is not None:
-            has_token = bool(parts) and has_room(parts[0])
+            has_token = bool(parts) and accepts_token(parts[0])
             first = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]] if has_token else [carried, *parts]
             parts = first
-        if parts and not parts[-1].get("text") and not self.order.is_open and holds_carried(parts[-1]):
+        if parts and not parts[-1].get("text") and not self.order.is_open and has_carried_token(parts[-1]):
             *parts, self.carried = parts
         return parts
 
@@ -245,7 +250,7 @@ class StreamEncoder:
         if choice is None:
             runs: set[str] = set()
             choice = self._choices[index] = _Choice(
-                Surroundings((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
+                EncodeContext((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
             )
         return choice
 
@@ -286,7 +291,7 @@ class StreamEncoder:
         return held.head + dumps(event.text) + held.tail
 
     def _delta_with_logprobs(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
-        choice.average = choice.average or Average()
+        choice.average = choice.average or AverageLogprob()
         choice.average.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
         parts = choice.to_send(_pieces(held, event.text)) if is_written else []
@@ -438,7 +443,7 @@ def _pieces(held: _Part, text: str) -> list[JsonObject]:
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     out: list[JsonObject] = []
     if parts:
-        encode_parts(parts, out, "", choice.around, null_ledger())
+        encode_parts(parts, out, "", choice.context, null_ledger())
     return out
 
 

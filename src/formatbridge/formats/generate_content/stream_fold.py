@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
-from formatbridge.formats.generate_content.stream_pieces import SOURCES, PartialCalls
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.shared.choices import unique_numbers
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.jsontext.pointers import Path, continued, index_in
@@ -136,8 +136,45 @@ def _is_carried(part: JsonObject) -> bool:
     return is_marked and is_carried(decode_signature(part, ""))
 
 
+def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
+    """Add grounding. An event repeats all earlier chunks, or has new ones only; then the indexes of its supports increase."""
+    if not candidate.values.get(key):
+        candidate.values[key] = value
+        return
+    grounding = candidate.object_of(key, _GROUNDING)
+    before = _continue(grounding, "groundingChunks", value.get("groundingChunks"))
+    supports = value.get("groundingSupports")
+    if supports and before:
+        supports = [
+            support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
+            for support in supports
+        ]
+    _continue(grounding, "groundingSupports", supports)
+    grounding.add(value)
+
+
+def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
+    """Extend a list, except by a repetition of all of it; return the index of the first new item, 0 for a repetition."""
+    if not items:
+        return 0
+    known = grounding.list_of(key)
+    before = 0 if items[: len(known)] == known else len(known)
+    known += items if before else items[len(known) :]
+    return before
+
+
+_UNION = Table({}, other="unique", null="unique")
+_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
+CITATIONS = Table({"groundingMetadata": _add_grounding, "citationMetadata": _UNION}, other="ignore", null="ignore")
+"""Rules for the fields of a candidate with citations. The vendor does not document how they continue."""
+URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
+"""Rules for the web pages that the server read."""
 _BODY = Table({"candidates": _no_candidates, "error": "empty"}, other="last", null="ignore")
-_CANDIDATE = Table(SOURCES | {"content": "ignore", "logprobsResult": _add_logprobs}, other=_last_object, null="ignore")
+_CANDIDATE = Table(
+    {**CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _add_logprobs},
+    other=_last_object,
+    null="ignore",
+)
 _LOGPROBS = Table({}, other="list", null="last")
 _PART = Table({"text": "text"}, other="last", null="last")
 

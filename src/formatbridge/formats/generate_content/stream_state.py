@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
+from formatbridge.formats.generate_content.stream_fold import CITATIONS, URL_CONTEXT
 from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.shared.fold import Fold
 from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
@@ -34,8 +36,8 @@ class Choice:
     called: list[ir.Part] = field(default_factory=list)
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
-    sources: Sources | None = None
-    pages: Gathered | None = None
+    sources: Fold = field(default_factory=lambda: Fold(CITATIONS))
+    pages: Fold = field(default_factory=lambda: Fold(URL_CONTEXT))
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     token_count: int = 0
     extra: JsonObject = field(default_factory=dict)
@@ -58,10 +60,11 @@ class Choice:
 
     def cite(self, out: list[events.Event]) -> JsonObject | None:
         """Emit each citation with its text, or alone if that has closed; return the unmodelled fields of the sources."""
-        if self.sources is None:
+        sources = self.sources.whole()
+        if not sources:
             return None
         texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
-        extra = decode_citations(self.sources.told, list(texts.values()), self.src)
+        extra = decode_citations(sources, list(texts.values()), self.src)
         still_open = self.open_texts
         for number, text in texts.items():
             for citation in text.citations or ():

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import Surroundings, decode_returned, encode_part
+from formatbridge.formats.generate_content.content import EncodeContext, decode_response_part, encode_part
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
@@ -33,7 +33,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Read one tool call."""
     call = raw["functionCall"]
     given, name, arguments = call.get("id"), call.get("name"), call.get("args")
-    call_id = given or calls.make_id(src, call)
+    call_id = given or calls.generate_id(src, call)
     calls.note(call_id, name or "")
     made = ir.ToolCall(call_id, name or "", arguments or {}, src)
     if given and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # these are all the keys there are
@@ -46,16 +46,16 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     return made
 
 
-def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> JsonObject:
+def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
     drop_unheld(call, losses)
     if call.kind == "custom":
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, around.objects, lost_of_arguments)
+        arguments = encode_arguments_object(call, losses, context.objects, argument_loss)
     made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=around.carries) if call.signature else made
+    return made | encode_signature(call.signature, losses, carry=context.carries) if call.signature else made
 
 
 def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
@@ -73,7 +73,7 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
                 break
 
 
-def lost_of_arguments(given: str | JsonObject, arguments: JsonObject) -> str | None:
+def argument_loss(given: str | JsonObject, arguments: JsonObject) -> str | None:
     """Say what is lost of arguments: of keys that stand twice all but the last, and of integers what a double cannot hold."""
     return repeated_keys(given, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 
@@ -103,7 +103,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     output = response.get("output") if response and len(response) == 1 else None
     if type(output) is str and given and name and name == called and len(raw) == 1 and len(result) == 3:  # these are all there is
         return ir.ToolResult(given, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
-    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
+    made = ir.ToolResult(call_id or calls.generate_id(src, result), [], src, name or None)
     _decode_content(result, f"{src}/functionResponse", made)
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
@@ -127,7 +127,7 @@ def _decode_content(result: JsonObject, src: str, made: ir.ToolResult) -> None:
         if "Infinity" in words.text and may_hold_infinity(response):  # which whoever looks for one must find
             made.extra = {"functionResponse/response": response}
     if result.get("parts"):
-        returned = [decode_returned(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
+        returned = [decode_response_part(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
         made.content += set_unknown_severity([part for part in returned if part is not None])
 
 
@@ -142,12 +142,12 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
     return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
 
 
-def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
+def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> JsonObject:
     """Write what a tool answered: the object in its text, or the text under ``output`` or ``error``; its media beside it."""
     drop_unheld(result, losses)
-    name = result.name or around.name_of(result)
+    name = result.name or context.name_of(result)
     if name is None:
-        name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
+        name = losses.changed(result, "", _name_from_id(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
     media: list[JsonObject] | None = None
     if type(first) is ir.Text and is_only_text(first):  # nothing can be lost with it
@@ -157,13 +157,13 @@ def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: 
         text = "\n".join(words)
         if len(words) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
-    if result.has_generated_id or result.call_id in around.made_ids:
+    if result.has_generated_id or result.call_id in context.generated_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response(text, bool(result.is_error))}
     if media:
         body["parts"] = media
     made = {"functionResponse": body}
-    return made | encode_signature(result.signature, losses, carry=around.carries) if result.signature else made
+    return made | encode_signature(result.signature, losses, carry=context.carries) if result.signature else made
 
 
 def _encode_response(text: str, is_error: bool) -> JsonObject:
@@ -182,9 +182,9 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
     """Write what a tool answered as its texts and its media, which stand behind them here: a text that stood behind media has moved."""
     words: list[str] = []
     media: list[JsonObject] = []
-    around = Surroundings()
+    context = EncodeContext()
     for part in parts:
-        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", around, losses):
+        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", context, losses):
             if "text" in made:
                 words.append(made["text"])
                 if media:
@@ -194,7 +194,7 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
     return words, media
 
 
-def _name_from(call_id: str) -> str:
+def _name_from_id(call_id: str) -> str:
     """Make a name that the vendor allows out of the id of a call that nobody made."""
     legal = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
     return legal if legal[:1].isalpha() or legal[:1] == "_" else f"_{legal}"
@@ -203,43 +203,45 @@ def _name_from(call_id: str) -> str:
 class Calls:
     """The calls of a conversation: ids for those that have none, and which call a result answers."""
 
-    __slots__ = ("_code", "_contents", "_names", "_number", "_open", "_prefix", "_response_id", "_single", "_taken", "_waiting")
+    __slots__ = (
+        "_candidate_number", "_code", "_contents", "_names", "_open", "_prefix", "_response_id", "_single", "_unanswered", "_used_ids",
+    )  # fmt: skip
 
     def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
         self._contents = contents
         self._response_id = response_id
-        self._number = number
-        self._taken: set[str] | None = None  # this and the prefix are worked out when an id must be made
+        self._candidate_number = number
+        self._used_ids: set[str] | None = None  # this and the prefix are worked out when an id must be made
         self._prefix = ""
         self._names: dict[str, str] = {}
         self._single: dict[str, str] | None = {}  # id to name of the calls that wait, while no two have one id
         self._open: dict[str, dict[str, int]] = {}  # id to names to how many calls have no result yet
-        self._waiting: dict[str, deque[str]] = {}
+        self._unanswered: dict[str, deque[str]] = {}
         self._code = ""
 
-    def make_id(self, src: str, part: JsonObject) -> str:
+    def generate_id(self, src: str, part: JsonObject) -> str:
         """Return the id of a part that has none; the same for the same pointer, and never one that is taken.
 
         An answer's begin with what tells it and its candidate from others; where it has no id either, its calls tell it from others.
         """
-        taken = self._taken if self._taken is not None else self._look_around()
-        made = f"{self._prefix}{_place_of(src)}"
-        if self._number is not None and not self._response_id:
-            made = derive_call_id(self._number, _place_of(src), part.get("name"), part.get("args"))
+        taken = self._used_ids if self._used_ids is not None else self._prepare_ids()
+        made = f"{self._prefix}{_position(src)}"
+        if self._candidate_number is not None and not self._response_id:
+            made = derive_call_id(self._candidate_number, _position(src), part.get("name"), part.get("args"))
         while made in taken:
             made += "_x"
         return made
 
-    def _look_around(self) -> set[str]:
+    def _prepare_ids(self) -> set[str]:
         answer = f"{sha256(self._response_id.encode()).hexdigest()[:16]}_" if self._response_id else ""
-        self._prefix = f"call_{answer}" if self._number is None else f"call_{answer}{self._number}_"
-        self._taken = {
+        self._prefix = f"call_{answer}" if self._candidate_number is None else f"call_{answer}{self._candidate_number}_"
+        self._used_ids = {
             call["id"]
             for content in self._contents
             for part in content.get("parts") or ()
             if (call := part.get("functionCall")) is not None and call.get("id")
         }
-        return self._taken
+        return self._used_ids
 
     def note(self, call_id: str, name: str) -> None:
         """Remember a call that waits for its result."""
@@ -249,7 +251,7 @@ class Calls:
         self._open_all()
         names = self._open.setdefault(call_id, {})
         names[name] = names.get(name, 0) + 1
-        self._waiting.setdefault(name, deque()).append(call_id)
+        self._unanswered.setdefault(name, deque()).append(call_id)
 
     def _open_all(self) -> None:
         """Keep calls by name, too, from here on: an id alone does not tell them apart."""
@@ -270,7 +272,7 @@ class Calls:
             return call_id, self._names.get(call_id)
         self._open_all()
         if not call_id:
-            call_id = self._first_waiting(name)
+            call_id = self._first_unanswered(name)
             return call_id, None if call_id is None else self._close(call_id, name)
         names = self._open.get(call_id, {})
         return call_id, self._close(call_id, name if name in names else next(reversed(names))) if names else self._names.get(
@@ -285,8 +287,8 @@ class Calls:
         self._names[call_id] = name
         return name
 
-    def _first_waiting(self, name: str) -> str | None:
-        waiting = self._waiting.get(name)
+    def _first_unanswered(self, name: str) -> str | None:
+        waiting = self._unanswered.get(name)
         while waiting:
             first = waiting.popleft()
             if name in self._open[first]:
@@ -296,11 +298,11 @@ class Calls:
     def code_id(self, src: str | None) -> str:
         """Return the id of a run of code: a new one for the code at a pointer, else that of the last run."""
         if src is not None:
-            self._code = f"code_{_place_of(src)}"
+            self._code = f"code_{_position(src)}"
         return self._code or "code"
 
 
-def _place_of(src: str) -> str:
+def _position(src: str) -> str:
     """Name the place of a part in its conversation or answer by the numbers in its pointer."""
     steps = [step for step in src.split("/") if step.isdecimal()]
     if src.startswith("/candidates/"):

@@ -7,7 +7,7 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -16,7 +16,7 @@ from formatbridge.report.ledger import Ledger
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
 _OBJECT = frozenset({"object", "null"})
-_PLAIN_FUNCTION = frozenset({"name", "description", "parameters"})
+_COMMON_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
@@ -69,9 +69,9 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     schema = raw.get("parametersJsonSchema")
     if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # with the name, which is required, this is all
         return ir.FunctionTool(raw["name"], raw["description"], schema, False, src)
-    parameters, leftover = _decode_either(raw, "parameters", "parametersJsonSchema")
-    if _PLAIN_FUNCTION.issuperset(raw):
-        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, leftover)
+    parameters, unread_fields = _decode_either(raw, "parameters", "parametersJsonSchema")
+    if _COMMON_FUNCTION.issuperset(raw):
+        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, unread_fields)
     output, unread = _decode_either(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
         name=raw["name"],
@@ -80,7 +80,7 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
         output_schema=output,
         strict=False,
         src=src,
-        extra=joined(leftover, unread, rest(raw, _FUNCTION)),
+        extra=joined(unread_fields, unread, rest(raw, _FUNCTION)),
     )
 
 
@@ -89,20 +89,20 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
     schema, given = raw.get(plain), raw.get(dialect)
     if isinstance(schema, dict):
         return schema, {dialect: given} if given is not None else None
-    leftover = {plain: schema} if schema is not None else None
+    unread = {plain: schema} if schema is not None else None
     if given is None:
-        return None, leftover
+        return None, unread
     is_nullable = dialect == "parameters" and given.get("nullable") is True  # arguments are an object, whatever their schema allows
     made, is_whole = decode_schema({key: value for key, value in given.items() if key != "nullable"} if is_nullable else given)
     if not is_whole:
-        leftover = joined(leftover, {dialect: given})
+        unread = joined(unread, {dialect: given})
     kinds = made.get("type")
     if dialect == "parameters" and isinstance(kinds, list) and _OBJECT.issuperset(kinds):
         made["type"] = "object"
-        leftover = joined(leftover, {"parameters/type": given["type"]} if "null" in kinds else None)
+        unread = joined(unread, {"parameters/type": given["type"]} if "null" in kinds else None)
     if is_nullable:
-        leftover = joined(leftover, {"parameters/nullable": True})
-    return made, leftover
+        unread = joined(unread, {"parameters/nullable": True})
+    return made, unread
 
 
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
@@ -120,7 +120,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
     """Read ``functionCallingConfig``, which is about functions only; an unknown mode counts as AUTO."""
-    word, names = word_of(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
+    word, names = enum_name(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = rest(raw, _CHOICE)
     free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
     if word == "ANY" and names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
@@ -61,7 +61,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
     if len(told) == 1 and len(told[0]) == 2 and told[0].get("modality") == "TEXT" and told[0].get("tokenCount"):  # nearly always
         return {"text": told[0]["tokenCount"]}
     counts: dict[str, int] = {}
-    items = [(word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in told]
+    items = [(enum_name(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in told]
     left = (total or 0) - sum(count for _, count, _ in items)
     is_counted = left > 0 and all(word != "text" for word, _, _ in items)
     for index, (word, count, item) in enumerate(items):

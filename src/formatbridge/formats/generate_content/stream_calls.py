@@ -7,7 +7,6 @@ from collections import deque
 from typing import Any
 
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.shared.fold import Fold, Rule, Table
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.types import EXACT, JsonObject
@@ -51,7 +50,7 @@ class PartialCall:
             if name == "stringValue" and isinstance(known, list):
                 known.append(piece[name])
             elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
-                self._values[path] = [piece[name]] if name == "stringValue" else _number(piece[name]) if name else None
+                self._values[path] = [piece[name]] if name == "stringValue" else _as_integer(piece[name]) if name else None
         self.is_over = not call.get("willContinue")
 
     def so_far(self) -> JsonObject:
@@ -143,7 +142,7 @@ class PartialCalls:
         return ended
 
 
-def _number(value: Any) -> Any:
+def _as_integer(value: Any) -> Any:
     """Return a whole number as an integer: on the wire both look the same, and validation makes every number a double."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT else value
 
@@ -174,63 +173,3 @@ def _steps(path: str) -> list[str | int]:
 
 def _bad_path(path: str) -> StreamDecodeError:
     return StreamDecodeError("has an argument whose path leads nowhere", offset=0, snippet=path.encode(errors="replace"))
-
-
-class Gathered:
-    """An object that comes event by event. A list gets the items that no earlier event had; of other values the last one counts."""
-
-    _TABLE = Table({}, other="unique", null="unique")
-
-    def __init__(self) -> None:
-        self._fold = Fold(self._TABLE)
-
-    def feed(self, piece: JsonObject) -> None:
-        """Add what an event has of it."""
-        self._fold.add(piece)
-
-    @property
-    def told(self) -> JsonObject:
-        """The object as far as it has come."""
-        return self._fold.whole()
-
-
-def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
-    """Add grounding. An event repeats all earlier chunks, or has new ones only; then the indexes of its supports increase."""
-    if not candidate.values.get(key):
-        candidate.values[key] = value
-        return
-    grounding = candidate.object_of(key, _GROUNDING)
-    before = _continue(grounding, "groundingChunks", value.get("groundingChunks"))
-    supports = value.get("groundingSupports")
-    if supports and before:
-        supports = [
-            support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
-            for support in supports
-        ]
-    _continue(grounding, "groundingSupports", supports)
-    grounding.add(value)
-
-
-def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
-    """Extend a list, except by a repetition of all of it; return the index of the first new item, 0 for a repetition."""
-    if not items:
-        return 0
-    known = grounding.list_of(key)
-    before = 0 if items[: len(known)] == known else len(known)
-    known += items if before else items[len(known) :]
-    return before
-
-
-_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
-SOURCES: dict[str, Rule] = {
-    "groundingMetadata": _add_grounding,
-    "citationMetadata": Gathered._TABLE,
-    "urlContextMetadata": Gathered._TABLE,
-}
-"""Fields of a candidate with sources. The vendor does not document how they continue."""
-
-
-class Sources(Gathered):
-    """The sources of a candidate, event by event."""
-
-    _TABLE = Table(SOURCES | {"urlContextMetadata": "ignore"}, other="ignore", null="ignore")
