@@ -1,7 +1,10 @@
-"""generate_content: turns of parts, the model and the kind of answer named in the URL.
+"""Google Gemini ``generateContent``: contents with parts; the URL names the model and selects a stream.
 
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
-The JSON is proto3 JSON: keys in camelCase or snake_case, enumerations as words in any case or as numbers, bytes as base64.
+The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
+
+``stream_calls.py`` is in this package alone: only this format streams function calls as values at JSON paths. ``hosted_tools.py``
+has no counterpart in chat_completions, which has no part for code that the server runs.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ _TOOL_RULES = ToolRules(
 
 
 def frame_event(data: bytes, name: str | None) -> bytes:
-    """Write one event. Events have no names."""
+    """Encode one event. Events of this format have no names."""
     del name
     return encode_crlf_event(data)
 

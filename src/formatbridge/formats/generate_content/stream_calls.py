@@ -1,4 +1,4 @@
-"""Streams of generate_content: function calls whose arguments come in pieces, and sources; complete only at the end of a candidate."""
+"""Function calls of Gemini streams whose arguments come in pieces; they are complete when the call or the candidate ends."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 
 
 class PartialCall:
-    """A function call that comes argument by argument: each piece names a JSON path, and text for one path is concatenated.
+    """A function call in pieces: each piece names a JSON path, and the strings for one path are concatenated.
 
-    ``is_cut``: the stream ended before the call.
+    ``is_truncated``: the stream ended before the call.
     """
 
     def __init__(self, part: JsonObject) -> None:
         self._part = {key: value for key, value in part.items() if key != "functionCall"}
         self._call: JsonObject = {}
         self._values: dict[str, Any] = {}
-        self.is_over = False
-        self.is_cut = False
+        self.is_ended = False
+        self.is_truncated = False
 
     @property
     def id(self) -> str | None:
@@ -51,10 +51,10 @@ class PartialCall:
                 known.append(piece[name])
             elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
                 self._values[path] = [piece[name]] if name == "stringValue" else _as_integer(piece[name]) if name else None
-        self.is_over = not call.get("willContinue")
+        self.is_ended = not call.get("willContinue")
 
-    def so_far(self) -> JsonObject:
-        """Return the call with its pieces as they came."""
+    def pending_part(self) -> JsonObject:
+        """Return the pending call with its pieces as they were received."""
         pieces = [
             {"jsonPath": path, "stringValue": "".join(value)}
             if isinstance(value, list)
@@ -64,15 +64,15 @@ class PartialCall:
         return self._part | {"functionCall": self._call | ({"partialArgs": pieces} if pieces else {})}
 
     def whole(self) -> JsonObject:
-        """Return the call as a part that came in one piece."""
-        call: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_cut else {})
+        """Return the call as a part in one piece."""
+        call: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_truncated else {})
         for path, value in self._values.items():
-            _put(call, path, "".join(value) if isinstance(value, list) else value)
+            _set_value(call, path, "".join(value) if isinstance(value, list) else value)
         return self._part | {"functionCall": self._call | call}
 
 
 class PartialCalls:
-    """The calls of a candidate that come in pieces, which may alternate. They are returned in the order in which they began.
+    """The calls in pieces of one candidate, whose pieces may alternate. They are returned in the order in which they began.
 
     A piece belongs to the call with its id. One without an id or a name continues the call of the piece before, or the last open one.
     """
@@ -96,8 +96,8 @@ class PartialCalls:
             call = self._begin(part)
         call.feed(part)
         self._latest = call
-        self._unnamed = call if not call.id and not call.is_over else None if call is self._unnamed else self._unnamed
-        if call.id and not call.is_over:
+        self._unnamed = call if not call.id and not call.is_ended else None if call is self._unnamed else self._unnamed
+        if call.id and not call.is_ended:
             self._open[call.id] = call
         elif call.id:
             self._open.pop(call.id, None)
@@ -106,14 +106,14 @@ class PartialCalls:
     def end(self) -> list[JsonObject]:
         """End the open calls and return them with ``willContinue``."""
         for call in self._begun:
-            call.is_cut = not call.is_over
-            call.is_over = True
+            call.is_truncated = not call.is_ended
+            call.is_ended = True
         self._open, self._unnamed = {}, None
         return self._ended()
 
-    def left_over(self, first: int) -> JsonObject:
+    def unread(self, first: int) -> JsonObject:
         """Return the pending calls by pointer from their candidate; ``first``: the place of the next part."""
-        return {f"content/parts/{place}": call.so_far() for place, call in enumerate(self._begun, first)}
+        return {f"content/parts/{place}": call.pending_part() for place, call in enumerate(self._begun, first)}
 
     def _open_of(self, raw: JsonObject) -> PartialCall | None:
         """Return the open call that a piece continues; the id may come after the name."""
@@ -121,21 +121,21 @@ class PartialCalls:
             return self._open.get(raw["id"]) or (None if raw.get("name") else self._unnamed)
         if raw.get("name"):
             return None
-        if not any(raw.values()) or (self._latest is not None and not self._latest.is_over):
+        if not any(raw.values()) or (self._latest is not None and not self._latest.is_ended):
             return self._latest
-        return next((call for call in reversed(self._begun) if not call.is_over), None)
+        return next((call for call in reversed(self._begun) if not call.is_ended), None)
 
     def _begin(self, part: JsonObject) -> PartialCall:
         """Begin a call. An open one without an id ends, for no later piece can name it."""
         if self._unnamed is not None:
-            self._unnamed.is_over = True
+            self._unnamed.is_ended = True
             self._unnamed = None
         self._begun.append(PartialCall(part))
         return self._begun[-1]
 
     def _ended(self) -> list[JsonObject]:
         ended: list[JsonObject] = []
-        while self._begun and self._begun[0].is_over:
+        while self._begun and self._begun[0].is_ended:
             call = self._begun.popleft()
             ended.append(call.whole())
             self._latest = None if call is self._latest else self._latest
@@ -143,28 +143,28 @@ class PartialCalls:
 
 
 def _as_integer(value: Any) -> Any:
-    """Return a whole number as an integer: on the wire both look the same, and validation makes every number a double."""
+    """Return an integral number as an integer, because validation decodes every number as a double."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT else value
 
 
-def _put(call: JsonObject, path: str, value: Any) -> None:
-    """Set the value at a JSON path of the arguments; objects and lists on the way that do not exist are created."""
+def _set_value(call: JsonObject, path: str, value: Any) -> None:
+    """Set the value at a JSON path of the arguments; missing objects and lists are created."""
     steps = _steps(path)
     node: Any = call
-    for step, following in zip(["args", *steps], [*steps, None], strict=True):
-        new = value if following is None else [] if isinstance(following, int) else {}
+    for step, next_step in zip(["args", *steps], [*steps, None], strict=True):
+        new = value if next_step is None else [] if isinstance(next_step, int) else {}
         if isinstance(node, dict) and isinstance(step, str):
-            if following is None or step not in node:
+            if next_step is None or step not in node:
                 node[step] = new
         elif isinstance(node, list) and isinstance(step, int) and step <= len(node):
-            node[step:] = [new, *node[step + 1 :]] if following is None or step == len(node) else node[step:]
+            node[step:] = [new, *node[step + 1 :]] if next_step is None or step == len(node) else node[step:]
         else:
             raise _bad_path(path)
         node = node[step]
 
 
 def _steps(path: str) -> list[str | int]:
-    """Return the steps of a JSON path; raise ``StreamDecodeError`` where it is none, or too deep."""
+    """Return the steps of a JSON path; raise ``StreamDecodeError`` if it is invalid or too deep."""
     steps = list(_STEP.finditer(path, 1))
     if path[:1] != "$" or not 0 < len(steps) <= MAX_DEPTH or sum(len(step[0]) for step in steps) != len(path) - 1:
         raise _bad_path(path)

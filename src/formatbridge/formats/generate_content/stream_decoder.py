@@ -1,7 +1,7 @@
-"""Decoder for generateContent streams: each event is a small answer, whose parts continue those of the event before.
+"""Decoder for Gemini streams: each event is a partial response, whose parts continue those of the event before.
 
-No event marks the end: an answer is complete when each of its candidates has a finish reason, and even then more may follow. Sources and
-usage are those of the whole answer, so they are complete at the end of the bytes.
+No event marks the end. A response is complete when each candidate has a finish reason, and even then more may follow. Citations and
+usage apply to the whole response, so they are complete at the end of the bytes.
 """
 
 from __future__ import annotations

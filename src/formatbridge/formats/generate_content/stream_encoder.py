@@ -1,10 +1,10 @@
-"""Encoder for generateContent streams: each event is a small answer; the last one has the finish reasons, sources and usage.
+"""Encoder for Gemini streams: each event is a partial response; the last one has the finish reasons, citations and usage.
 
-Text and reasoning are sent as they come. A call waits until its arguments are complete, because they are an object here. Visible text
+Text and reasoning are sent as they come. A call is sent when its arguments are complete, because they are an object here. Visible text
 is kept, because the end cites it by words and by byte offsets.
 
 A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
-them, but no other token. Reasoning parts that follow one another are one, unless an empty text separates them.
+them, but no other token. Adjacent reasoning parts are one, unless an empty text separates them.
 """
 
 from __future__ import annotations
@@ -394,7 +394,7 @@ class StreamEncoder:
             grounding = encode_citations(visible, null_ledger())
             out |= {"groundingMetadata": grounding} if grounding else {}
         if choice.average is not None:
-            out |= choice.average.told()
+            out |= choice.average.fields()
         choice.end = out
         return b""
 

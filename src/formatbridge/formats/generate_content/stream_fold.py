@@ -1,4 +1,4 @@
-"""Streams of generate_content, folded: events to the ``GenerateContentResponse`` that they add up to, and back."""
+"""Gemini streams folded: events to the ``GenerateContentResponse`` that they accumulate to, and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING: JsonObject = {"text": ""}
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events; None where the whole answer is unknown, for the vendor documents no rule."""
+    """Fold events; None if the whole response is unknown, because the vendor documents no rule for it."""
     body = Fold(_BODY)
     candidates: dict[int, _Candidate] = {}
     try:
@@ -25,14 +25,14 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
             body.add(event)
             for piece in event.get("candidates") or ():
                 candidates.setdefault(piece.get("index") or 0, _Candidate()).add(piece)
-        whole = {"candidates": [each.whole() for _, each in sorted(candidates.items())]} if candidates else {}
+        whole = {"candidates": [candidate.whole() for _, candidate in sorted(candidates.items())]} if candidates else {}
     except ConflictError:
         return None
     return body.whole() | whole or None
 
 
 class _Candidate(Fold):
-    """One candidate. ``_has_gap``: an empty text follows the last part, which is a thought."""
+    """One candidate. ``_has_gap``: an empty text follows the last part, which is reasoning."""
 
     __slots__ = ("_calls", "_content", "_has_gap", "_parts")
 
@@ -80,22 +80,22 @@ class _Candidate(Fold):
             self._append(call, is_first=False)
 
     def _append(self, part: JsonObject, *, is_first: bool) -> None:
-        """Add a part. The first of an event continues the text before it if their flags agree and no signature has ended that.
+        """Add a part. The first part of an event continues the text before it, if the flags agree and no signature ended that text.
 
-        An empty text is left out, except between two thoughts.
+        An empty text is left out, except between two reasoning parts.
         """
         last = self._parts[-1] if self._parts else Fold(_PART)
-        before = last.values
-        is_same = "text" in before and ("thoughtSignature" not in before or _is_carried(before)) and _continues(before, part)
+        known = last.values
+        is_same = "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _continues(known, part)
         if self._has_gap and is_same:
             self._parts.append(Fold(_PART, NOTHING))
         elif is_first and is_same and isinstance(part.get("text"), str):
             last.add({"text": part["text"]})
             return
-        self._has_gap = part == NOTHING and bool(before.get("thought"))
-        if part == NOTHING and before:
+        self._has_gap = part == NOTHING and bool(known.get("thought"))
+        if part == NOTHING and known:
             return
-        if before == NOTHING and last.whole() == NOTHING:
+        if known == NOTHING and last.whole() == NOTHING:
             self._parts.pop()
         self._parts.append(Fold(_PART, part))
 
@@ -107,12 +107,12 @@ def _no_candidates(body: Fold, key: str, value: Any) -> None:
 
 
 def _add_logprobs(candidate: Fold, key: str, value: Any) -> None:
-    """Extend the lists of log probabilities; raise ``ConflictError`` where others than before have come."""
+    """Extend the lists of log probabilities; raise ``ConflictError`` if the fields differ from those before."""
     known = candidate.values.get(key)
     if not known:
         candidate.values[key] = value
     elif value:
-        if {name: type(each) for name, each in value.items()} != {name: type(each) for name, each in known.items()}:
+        if {name: type(items) for name, items in value.items()} != {name: type(items) for name, items in known.items()}:
             raise ConflictError(key)
         candidate.object_of(key, _LOGPROBS).add(value)
 
@@ -180,7 +180,7 @@ _PART = Table({"text": "text"}, other="last", null="last")
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the place in the whole answer of a path in an event; ``lengths``: of the lists that earlier events began."""
+    """Return the path in the whole response for a path in an event; ``lengths``: the lengths of the lists that earlier events began."""
     match path:
         case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):
             return continued(("candidates", index_in(event["candidates"][at], "index"), *below), lengths)
@@ -188,7 +188,10 @@ def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each part in one piece, then all else. Texts that would be joined stay in one event."""
+    """Return the events that fold to a body: each part whole, then all else.
+
+    Adjacent texts that a decoder would combine stay in one event.
+    """
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     events: list[JsonObject] = []
     ends: list[JsonObject] = []

@@ -19,9 +19,9 @@ from formatbridge.jsontext.types import JsonObject
 class Choice:
     """The state of one candidate. ``texts``: all visible text.
 
-    ``open``: the number of the open part, and its kind if text may be added to it; ``before``: the text before a token without text, also
-    open. ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens
-    on other parts became separate parts.
+    ``open``: the number of the open part, and its kind if text may be added to it. ``before``: the open text before a token without text.
+    ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens on
+    other parts became separate parts.
     """
 
     index: int
@@ -75,7 +75,7 @@ class Choice:
         return extra
 
     def pending(self) -> list[events.Event]:
-        """Return what its end would emit: citations, log probabilities, incomplete calls. The candidate does not change."""
+        """Return what the end of the stream would emit: citations, log probabilities, incomplete calls. The state does not change."""
         out: list[events.Event] = []
         extra = self.cite(out)
         if self.tokens:
@@ -84,6 +84,6 @@ class Choice:
             if not texts:
                 out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
             out.append(events.Delta(self.index, number, "", [*self.tokens]))
-        if extra := joined(extra, self.partial.left_over(self.place) if self.partial else None):
+        if extra := joined(extra, self.partial.unread(self.place) if self.partial else None):
             out.append(events.Meta(extra, self.index))
         return out
