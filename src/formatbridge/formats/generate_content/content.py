@@ -57,9 +57,8 @@ def decode_text(raw: JsonObject, src: str) -> ir.Part:
         part = ir.Text(raw["text"], src, rest(raw, _TEXT))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
-        if (
-            type(part) is ir.Text and not part.text and not part.extra and signs_earlier_reasoning(part.signature)
-        ):  # see ``separate_token``
+        if type(part) is ir.Text and not part.text and not part.extra and signs_earlier_reasoning(part.signature):
+            # ``separate_token`` removed the flag ``thought``.
             return ir.Reasoning("", src, part.signature)
     return part
 
@@ -214,11 +213,11 @@ def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     """Encode the source of media: inline data, or file data with a URI."""
     uri = part.file_id if part.file_id is not None else part.url
     field = "inlineData" if uri is None else "fileData"
-    is_listed = part.kind in ("image", "video")  # whose types the server knows by name
+    is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
     mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
     if mime is None:
         mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
-    elif mime == "image/jpg":  # as some callers call it
+    elif mime == "image/jpg":  # a frequent invalid name
         mime = "image/jpeg"
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:

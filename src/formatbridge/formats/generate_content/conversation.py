@@ -56,15 +56,15 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
     return ir.Message(role, set_unknown_severity(parts, _NO_CONTENT) if role == "user" else parts, src, extra)
 
 
-def _continue_turn(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
+def _continue_turn(message: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
     """Append a content of the model to the message before it; adjacent texts are combined."""
-    parts, count = turn.parts, len(turn.parts)
+    parts, count = message.parts, len(message.parts)
     decode_parts(raw.get("parts"), src, calls, parts)
     combined = join_texts(parts[count - 1], parts[count]) if 0 < count < len(parts) else None
     if combined is not None:
         combined.src = parts[count].src  # a loss of the combined text is reported at its end
         parts[count - 1 : count + 1] = [combined]
-    turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
+    message.extra = gathered(message.extra, rest(raw, CONTENT, f"{src}/"))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
@@ -90,9 +90,9 @@ def encode_message(message: ir.Message, contents: list[JsonObject], context: Enc
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
     written: list[JsonObject] = last["parts"] if is_joined and last else []
-    before = len(written)
+    count = len(written)
     encode_parts(parts, written, f"/contents/{len(contents) - is_joined}/parts", context, losses)
-    if len(written) == before:
+    if len(written) == count:
         note_empty(message, losses)
     elif not is_joined:
         contents.append({"role": role, "parts": written})
@@ -162,8 +162,8 @@ def decode_other_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None
         return decode_code(raw, src, calls.code_id(src))
     if raw.get("codeExecutionResult") is not None:
         return decode_code_result(raw, src, calls.code_id(None))
-    for member, decode in DECODE_PART.items():
-        if raw.get(member) is not None:
+    for field, decode in DECODE_PART.items():
+        if raw.get(field) is not None:
             return decode(raw, src)
     return decode_part_without_data(raw, src)
 

@@ -81,9 +81,9 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     unread_fields = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
-    calling = tool_config.get("functionCallingConfig")
-    if calling:
-        request.tool_choice = decode_tool_choice(calling, request.tools, "/toolConfig/functionCallingConfig")
+    calling_config = tool_config.get("functionCallingConfig")
+    if calling_config:
+        request.tool_choice = decode_tool_choice(calling_config, request.tools, "/toolConfig/functionCallingConfig")
     request.extra = joined(
         rest(body, _REQUEST),
         rest(config, _CONFIG, "generationConfig/"),

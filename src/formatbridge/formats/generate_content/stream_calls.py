@@ -78,7 +78,7 @@ class PartialCalls:
     """
 
     def __init__(self) -> None:
-        self._begun: deque[PartialCall] = deque()  # a call that has ended waits for those before it
+        self._begun: deque[PartialCall] = deque()  # in order; an ended call stays until those before it have ended
         self._open: dict[str, PartialCall] = {}  # open calls by id
         self._unnamed: PartialCall | None = None  # the open call without an id, if no other began after it
         self._latest: PartialCall | None = None
@@ -126,7 +126,7 @@ class PartialCalls:
         return next((call for call in reversed(self._begun) if not call.is_ended), None)
 
     def _begin(self, part: JsonObject) -> PartialCall:
-        """Begin a call. An open one without an id ends, for no later piece can name it."""
+        """Begin a call. An open one without an id ends, because no later piece can name it."""
         if self._unnamed is not None:
             self._unnamed.is_ended = True
             self._unnamed = None
@@ -134,6 +134,7 @@ class PartialCalls:
         return self._begun[-1]
 
     def _ended(self) -> list[JsonObject]:
+        """Remove and return the calls that have ended, up to the first open one."""
         ended: list[JsonObject] = []
         while self._begun and self._begun[0].is_ended:
             call = self._begun.popleft()
@@ -172,4 +173,5 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _bad_path(path: str) -> StreamDecodeError:
-    return StreamDecodeError("has an argument whose path leads nowhere", offset=0, snippet=path.encode(errors="replace"))
+    """Return the error for a JSON path that is invalid or does not fit the values before it."""
+    return StreamDecodeError("has a function call with an invalid jsonPath", offset=0, snippet=path.encode(errors="replace"))

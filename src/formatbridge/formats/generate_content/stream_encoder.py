@@ -28,7 +28,7 @@ from formatbridge.formats.generate_content.reasoning import (
     signs_earlier_reasoning,
 )
 from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_logprobs, encode_response
-from formatbridge.formats.generate_content.stream_fold import NOTHING
+from formatbridge.formats.generate_content.stream_fold import EMPTY_PART
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
 from formatbridge.ir import events
@@ -409,7 +409,7 @@ class StreamEncoder:
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
-        content = {"role": "model", "parts": parts or [NOTHING]}
+        content = {"role": "model", "parts": parts or [EMPTY_PART]}
         candidate = {"content": content, "index": choice, **(more or {})}
         return {"candidates": [candidate], **self._head}
 
@@ -434,7 +434,7 @@ def _whole(held: _Part) -> ir.Part:
 
 def _pieces(held: _Part, text: str) -> list[JsonObject]:
     """Return the parts of an event with a piece of a text. Before its first piece an empty text may separate it."""
-    before: list[JsonObject] = [NOTHING] if held.next_head and held.is_separate else []
+    before: list[JsonObject] = [EMPTY_PART] if held.next_head and held.is_separate else []
     held.head, held.next_head = held.head or held.next_head, None
     held.sent.has_text = True
     return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]

@@ -12,7 +12,7 @@ from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
-NOTHING: JsonObject = {"text": ""}
+EMPTY_PART: JsonObject = {"text": ""}
 """The part of an event that has none. The official client's chats forget a turn of which one event has no parts."""
 
 
@@ -53,7 +53,7 @@ class _Candidate(Fold):
                 self._take(part, is_first=place == 0)
 
     def whole(self) -> JsonObject:
-        """Return the candidate as a whole answer has it."""
+        """Return the candidate as in a whole response."""
         self._end_calls()
         outer = super().whole()
         if self._content is None:
@@ -73,9 +73,10 @@ class _Candidate(Fold):
         elif any(call.values()):
             self._append(part, is_first=False)
         elif len(part) > 1:
-            self._append(NOTHING | {key: value for key, value in part.items() if key != "functionCall"}, is_first=is_first)
+            self._append(EMPTY_PART | {key: value for key, value in part.items() if key != "functionCall"}, is_first=is_first)
 
     def _end_calls(self) -> None:
+        """Add the calls that are still open."""
         for call in self._calls.end():
             self._append(call, is_first=False)
 
@@ -88,14 +89,14 @@ class _Candidate(Fold):
         known = last.values
         is_same = "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _continues(known, part)
         if self._has_gap and is_same:
-            self._parts.append(Fold(_PART, NOTHING))
+            self._parts.append(Fold(_PART, EMPTY_PART))
         elif is_first and is_same and isinstance(part.get("text"), str):
             last.add({"text": part["text"]})
             return
-        self._has_gap = part == NOTHING and bool(known.get("thought"))
-        if part == NOTHING and known:
+        self._has_gap = part == EMPTY_PART and bool(known.get("thought"))
+        if part == EMPTY_PART and known:
             return
-        if known == NOTHING and last.whole() == NOTHING:
+        if known == EMPTY_PART and last.whole() == EMPTY_PART:
             self._parts.pop()
         self._parts.append(Fold(_PART, part))
 
@@ -137,7 +138,7 @@ def _is_carried(part: JsonObject) -> bool:
 
 
 def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
-    """Add grounding. An event repeats all earlier chunks, or has new ones only; then the indexes of its supports increase."""
+    """Add grounding metadata. An event repeats all earlier chunks, or has new ones only; then the indices of its supports increase."""
     if not candidate.values.get(key):
         candidate.values[key] = value
         return
@@ -203,10 +204,10 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         groups: list[list[JsonObject]] = []
         for part in (content or {}).get("parts") or []:
             before = groups[-1][-1] if groups else {}
-            if "text" in part and "text" in before and (_continues(before, part) or before == NOTHING):
+            if "text" in part and "text" in before and (_continues(before, part) or before == EMPTY_PART):
                 groups[-1].append(part)
             else:
                 groups.append([part])
         events += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
-        ends.append(candidate | ({"content": content | {"parts": [NOTHING]}} if groups else {}) | index)
+        ends.append(candidate | ({"content": content | {"parts": [EMPTY_PART]}} if groups else {}) | index)
     return [*events, body | ({"candidates": ends} if ends else {})]

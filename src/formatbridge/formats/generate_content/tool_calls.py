@@ -34,7 +34,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     call = raw["functionCall"]
     raw_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
     call_id = raw_id or calls.generate_id(src, call)
-    calls.note(call_id, name or "")
+    calls.add(call_id, name or "")
     decoded = ir.ToolCall(call_id, name or "", arguments or {}, src)
     if raw_id and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # there are no other keys
         return decoded
@@ -100,7 +100,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     result = raw["functionResponse"]
     name, raw_id, response = result.get("name"), result.get("id"), result.get("response")
-    call_id, call_name = calls.answer(raw_id, name or "")
+    call_id, call_name = calls.match_result(raw_id, name or "")
     output = response.get("output") if response and len(response) == 1 else None
     # With these lengths there are no other keys.
     if type(output) is str and raw_id and name and name == call_name and len(raw) == 1 and len(result) == 3:
@@ -206,7 +206,16 @@ class Calls:
     """The calls of a conversation: generates missing ids and matches results to calls."""
 
     __slots__ = (
-        "_candidate_number", "_code", "_contents", "_names", "_open", "_prefix", "_response_id", "_single", "_unanswered", "_used_ids",
+        "_by_id",
+        "_by_id_and_name",
+        "_candidate_number",
+        "_contents",
+        "_last_code_id",
+        "_names",
+        "_prefix",
+        "_response_id",
+        "_unanswered",
+        "_used_ids",
     )  # fmt: skip
 
     def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
@@ -215,11 +224,11 @@ class Calls:
         self._candidate_number = number
         self._used_ids: set[str] | None = None  # collected with the prefix for the first generated id
         self._prefix = ""
-        self._names: dict[str, str] = {}
-        self._single: dict[str, str] | None = {}  # unanswered calls, id to name, while ids are unique
-        self._open: dict[str, dict[str, int]] = {}  # unanswered calls, id to names to their number
-        self._unanswered: dict[str, deque[str]] = {}
-        self._code = ""
+        self._names: dict[str, str] = {}  # answered calls, id to name
+        self._by_id: dict[str, str] | None = {}  # unanswered calls, id to name, while ids are unique
+        self._by_id_and_name: dict[str, dict[str, int]] = {}  # unanswered calls, id to names to their number
+        self._unanswered: dict[str, deque[str]] = {}  # ids of unanswered calls by name
+        self._last_code_id = ""
 
     def generate_id(self, src: str, part: JsonObject) -> str:
         """Return an id for a part that has none: the same for the same pointer, and unique.
@@ -246,45 +255,45 @@ class Calls:
         }
         return self._used_ids
 
-    def note(self, call_id: str, name: str) -> None:
+    def add(self, call_id: str, name: str) -> None:
         """Add a call that has no result yet."""
-        if self._single is not None and call_id not in self._single:
-            self._single[call_id] = name
+        if self._by_id is not None and call_id not in self._by_id:
+            self._by_id[call_id] = name
             return
-        self._open_all()
-        names = self._open.setdefault(call_id, {})
+        self._key_by_name()
+        names = self._by_id_and_name.setdefault(call_id, {})
         names[name] = names.get(name, 0) + 1
         self._unanswered.setdefault(name, deque()).append(call_id)
 
-    def _open_all(self) -> None:
+    def _key_by_name(self) -> None:
         """From now on keep calls by id and name, because an id alone is not unique."""
-        by_id, self._single = self._single or {}, None
+        by_id, self._by_id = self._by_id or {}, None
         for call_id, name in by_id.items():
-            self.note(call_id, name)
+            self.add(call_id, name)
 
-    def answer(self, call_id: str | None, name: str) -> tuple[str | None, str | None]:
+    def match_result(self, call_id: str | None, name: str) -> tuple[str | None, str | None]:
         """Return the id and the name of the call that a result answers, each None if there is none.
 
         If calls share the id, it is an unanswered one with the result's name, otherwise the latest unanswered one. A result without an id
         answers the first unanswered call of its name.
         """
-        if call_id and self._single is not None:
-            call_name = self._single.pop(call_id, None)
+        if call_id and self._by_id is not None:
+            call_name = self._by_id.pop(call_id, None)
             if call_name is not None:
                 self._names[call_id] = call_name
             return call_id, self._names.get(call_id)
-        self._open_all()
+        self._key_by_name()
         if not call_id:
             call_id = self._first_unanswered(name)
-            return call_id, None if call_id is None else self._close(call_id, name)
-        names = self._open.get(call_id, {})
-        return call_id, self._close(call_id, name if name in names else next(reversed(names))) if names else self._names.get(
-            call_id
-        )
+            return call_id, None if call_id is None else self._mark_answered(call_id, name)
+        names = self._by_id_and_name.get(call_id, {})
+        if not names:
+            return call_id, self._names.get(call_id)
+        return call_id, self._mark_answered(call_id, name if name in names else next(reversed(names)))
 
-    def _close(self, call_id: str, name: str) -> str:
+    def _mark_answered(self, call_id: str, name: str) -> str:
         """Mark a call as answered; return its name."""
-        names = self._open[call_id]
+        names = self._by_id_and_name[call_id]
         names[name] -= 1
         if not names[name]:
             del names[name]
@@ -296,15 +305,15 @@ class Calls:
         call_ids = self._unanswered.get(name)
         while call_ids:
             call_id = call_ids.popleft()
-            if name in self._open[call_id]:
+            if name in self._by_id_and_name[call_id]:
                 return call_id
         return None
 
     def code_id(self, src: str | None) -> str:
         """Return the id of a code execution: a new one for the code at a pointer, and with None that of the last code."""
         if src is not None:
-            self._code = f"code_{_position(src)}"
-        return self._code or "code"
+            self._last_code_id = f"code_{_position(src)}"
+        return self._last_code_id or "code"
 
 
 def _position(src: str) -> str:
