@@ -42,9 +42,9 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 @dataclass(slots=True)
 class SentText:
-    """What was sent of a text. ``has_text``: some, after the last interruption; ``began``: some before it.
+    """The state of a text that is sent in pieces. ``has_text``: text was sent after the last interruption; ``began``: before it.
 
-    ``step``: the number of interruptions when it opened; -1: other texts were open, which may interrupt it.
+    ``step``: the number of interruptions when the text opened; -1: other texts were open, which may interrupt it.
     """
 
     number: int
@@ -59,7 +59,7 @@ class SentText:
 
 
 class SendOrder:
-    """The order in which the parts of a candidate were sent. ``unsigned``: tokens that arrived after their parts were sent."""
+    """The order in which the parts of a candidate are sent. ``unsigned``: tokens that came after their parts were sent."""
 
     def __init__(self) -> None:
         self.unsigned: list[ir.Signature] = []
@@ -75,7 +75,7 @@ class SendOrder:
         return self._open > 0
 
     def begin(self, text: SentText, part: ir.Part) -> bool:
-        """Take a text that opens; return whether an empty one must separate it from the reasoning before."""
+        """Note a text that opens; return whether an empty text must separate it from the reasoning before."""
         is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
         self._interrupt()
         if self._open and self._last is not None and not self._last.was_sent:
@@ -105,7 +105,7 @@ class SendOrder:
         return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.was_sent))
 
     def end(self, part: ir.Part, out: list[JsonObject], *, is_sent: bool) -> None:
-        """Take the parts that a part becomes at its end; ``is_sent``: its text was sent before."""
+        """Note the encoded parts ``out`` at the end of a part; ``is_sent``: its text was sent before."""
         if is_sent and not out:
             self._ends_in_reasoning = isinstance(part, ir.Reasoning)
         elif out:
@@ -116,11 +116,11 @@ class SendOrder:
         self._has_unsigned = self._has_unsigned or self._ends_in_reasoning
 
     def close(self) -> None:
-        """Take the end of a text."""
+        """Note the end of a text."""
         self._open -= 1
 
     def _interrupt(self) -> None:
-        """Count an interruption; what was sent of the last reasoning precedes it."""
+        """Count an interruption: text that was sent of the last reasoning precedes it."""
         self._step += 1
         if self._last is not None and self._last.has_text:
             self._last.began, self._last.has_text = True, False
@@ -131,10 +131,10 @@ _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 @dataclass(slots=True)
 class _Part:
-    """An open part. ``head`` and ``tail``: the bytes around its text; no head: it is sent whole. ``place``: among the visible parts.
+    """An open part. ``head`` and ``tail``: the bytes of an event around its text; without a head it is sent whole.
 
     ``next_head``: the head of a text whose first piece is sent with another part. ``is_separate``: an empty text separates it from the
-    reasoning before.
+    reasoning before. ``position``: the index in the visible parts.
     """
 
     part: ir.Part
@@ -144,7 +144,7 @@ class _Part:
     is_separate: bool = False
     tail: bytes = b""
     pieces: list[str] | None = None
-    place: int = -1
+    position: int = -1
     fields: JsonObject = field(default_factory=dict)
 
 
@@ -152,18 +152,18 @@ class _Part:
 class _Choice:
     """The state of one candidate.
 
-    ``waiting``: tokens of the next part. ``carried``: an empty reasoning part with the token of another format, until the next part is
-    sent. ``bound``: reasoning whose token names a call that may come. ``visible``: the parts that citations count, in the order in which
-    they were sent. ``calls``: those that were not sent, in their order. ``ended``: those that wait for one before them. ``cited``:
-    citations that came after their texts. ``average``: of the log probabilities that were sent. ``order``: the order of the parts.
+    ``next_tokens``: reasoning parts with a token for the next part. ``carried``: an empty reasoning part with the token of another format,
+    until the next part is sent. ``reserved``: reasoning whose token names a later call. ``visible``: the parts whose text citations count,
+    in sending order. ``calls``: calls that were not sent, in their order. ``ended``: those that ended before an earlier call. ``cited``:
+    citations that came after their texts. ``average``: the average of the log probabilities that were sent. ``order``: the sending order.
     """
 
     context: EncodeContext
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
-    waiting: list[ir.Part] = field(default_factory=list)
+    next_tokens: list[ir.Part] = field(default_factory=list)
     carried: JsonObject | None = None
-    bound: dict[str, ir.Reasoning] = field(default_factory=dict)
+    reserved: dict[str, ir.Reasoning] = field(default_factory=dict)
     visible: list[ir.Part] = field(default_factory=list)
     pieces: dict[int, list[str]] = field(default_factory=dict)
     calls: deque[int] = field(default_factory=deque)
@@ -174,32 +174,35 @@ class _Choice:
     order: SendOrder = field(default_factory=SendOrder)
     end: JsonObject | None = None
 
-    def keeps(self, part: ir.Part) -> bool:
-        """Keep reasoning whose token names a call until that call or the end is sent; return whether it does."""
+    def reserve(self, part: ir.Part) -> bool:
+        """Reserve reasoning whose token names a call for that call or the end; return whether it does."""
         call_id = bound_to(part)
-        if call_id is None or call_id in self.bound:
+        if call_id is None or call_id in self.reserved:
             return False
         assert isinstance(part, ir.Reasoning)
-        self.bound[call_id] = part
+        self.reserved[call_id] = part
         return True
 
-    def to_send(self, parts: list[JsonObject]) -> list[JsonObject]:
-        """Return the parts to send now. A token that waits goes to the first of them that has no token, or precedes them.
+    def take_sendable(self, parts: list[JsonObject]) -> list[JsonObject]:
+        """Return the parts to send now. The carried token is added to the first part if that accepts it; otherwise it precedes the parts.
 
-        A token at their end waits in turn, unless an open text may continue before the next part.
+        A token at their end is carried in turn, unless an open text may continue before the next part.
         """
         carried, self.carried = self.carried, None
         if carried is not None:
-            has_token = bool(parts) and accepts_token(parts[0])
-            first = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]] if has_token else [carried, *parts]
-            parts = first
+            if parts and accepts_token(parts[0]):
+                parts = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]]
+            else:
+                parts = [carried, *parts]
         if parts and not parts[-1].get("text") and not self.order.is_open and has_carried_token(parts[-1]):
             *parts, self.carried = parts
         return parts
 
-    def sent_with(self, part: ir.Part) -> list[ir.Part]:
-        """Return what is sent with a part: with a call also the token that names it."""
-        token = self.bound.pop(part.id, None) if self.bound and isinstance(part, ir.ToolCall) and part.signature is None else None
+    def with_reserved(self, part: ir.Part) -> list[ir.Part]:
+        """Return a part, after the reserved token that names it if it is a call."""
+        token = (
+            self.reserved.pop(part.id, None) if self.reserved and isinstance(part, ir.ToolCall) and part.signature is None else None
+        )
         return [part] if token is None else [token, part]
 
 
@@ -207,7 +210,7 @@ class StreamEncoder:
     """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
-        del context  # nothing in an answer of this format repeats the request
+        del context  # responses of this format do not repeat the request
         self._options = options
         self._head: JsonObject = {}
         self._choices: dict[int, _Choice] = {}
@@ -219,7 +222,7 @@ class StreamEncoder:
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Encode an error, after the tokens that wait; nothing follows."""
+        """Encode an error after the carried tokens; no event follows."""
         del behind  # events have no numbers here
         out = b""
         for index, choice in sorted(self._choices.items()):
@@ -269,9 +272,9 @@ class StreamEncoder:
                 held.head, held.next_head = None, held.head
         if isinstance(part, ir.Text | ir.Refusal):
             held.pieces = []
-            held.place = len(choice.visible)
+            held.position = len(choice.visible)
             choice.visible.append(part)
-            choice.pieces[held.place] = held.pieces
+            choice.pieces[held.position] = held.pieces
         elif type(part) in DELTA_FIELDS and held.head is None:
             held.pieces = []
             if isinstance(part, ir.ToolCall):
@@ -294,7 +297,7 @@ class StreamEncoder:
         choice.average = choice.average or AverageLogprob()
         choice.average.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
-        parts = choice.to_send(_pieces(held, event.text)) if is_written else []
+        parts = choice.take_sendable(_pieces(held, event.text)) if is_written else []
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
@@ -326,7 +329,7 @@ class StreamEncoder:
         return self._send(event.choice, out)
 
     def _end(self, event: events.PartEnd) -> bytes:
-        """Close a part; a call waits for those that opened before it."""
+        """End a part; a call is sent after the calls that opened before it."""
         choice = self._choices[event.choice]
         if not isinstance(choice.parts[event.index].part, ir.ToolCall):
             return self._end_part(choice, event)
@@ -337,7 +340,7 @@ class StreamEncoder:
         return out
 
     def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
-        """Encode a part that is sent whole, or what a text has only at its end."""
+        """Encode a part that is sent whole, or the fields of a text that only its end has."""
         held = choice.parts.pop(event.index)
         part = event.part if event.part is not None else _whole(held)
         if isinstance(part, ir.Media) and part.transcript:
@@ -347,44 +350,46 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             choice.has_calls = True
         elif isinstance(part, ir.Text) and isinstance(held.part, ir.Text):
-            choice.visible[held.place] = part
-        elif isinstance(part, ir.Text):  # which only its end shows
+            choice.visible[held.position] = part
+        elif isinstance(part, ir.Text):  # the decoder knew its type only at the end
             choice.visible.append(part)
         if isinstance(held.part, _TextLike):
             choice.order.close()
         is_gone = held.sent.was_sent and isinstance(part, _TextLike)
         if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
-            choice.waiting.append(part)
+            choice.next_tokens.append(part)
             return b""
-        if not is_gone and choice.keeps(part):
+        if not is_gone and choice.reserve(part):
             return b""
         out = (
-            self._tokens_after_text(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+            self._tokens_after_text(part, held, choice)
+            if is_gone
+            else _encoded([*choice.next_tokens, *choice.with_reserved(part)], choice)
         )
-        choice.waiting = []
+        choice.next_tokens = []
         if out and not is_gone and choice.order.may_be_misread(part):
             out[0].pop("thought", None)
         choice.order.end(part, out, is_sent=is_gone)
         return self._send(event.choice, out) if out else b""
 
     def _tokens_after_text(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
-        """Encode the tokens of a text that was sent: those that the text would have in one piece."""
+        """Encode the tokens of a text that was sent, as for the text in one piece."""
         token: ir.Signature | None = getattr(part, "signature", None)
-        bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
+        stub: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
         if token is not None and not choice.order.accepts(held.sent, token):
             if is_carried(token, "generate_content", self._options):
                 choice.order.unsigned.append(token)
-            token, bare = None, bare | {"signature": None}
-        if not choice.waiting and token is None:
+            token, stub = None, stub | {"signature": None}
+        if not choice.next_tokens and token is None:
             return []
-        first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)
+        first, *others = _encoded([*choice.next_tokens, replace(part, **stub)], choice)
         return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
     def _finish(self, event: events.Finished) -> bytes:
-        """End a candidate; its finish reason is sent with the usage."""
+        """End a candidate; its finish reason is sent with the usage in the last event."""
         choice = self._choice(event.choice)
         sent = [] if choice.carried is None else [choice.carried]
-        sent += _encoded([*choice.waiting, *choice.bound.values()], choice)
+        sent += _encoded([*choice.next_tokens, *choice.reserved.values()], choice)
         choice.carried = None
         out = self._event(event.choice, sent)["candidates"][0]
         out |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
@@ -408,18 +413,20 @@ class StreamEncoder:
         usage = {"usageMetadata": encode_usage(self._usage, null_ledger())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
-    def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
+    def _event(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> JsonObject:
+        """Return an event with parts of one candidate and its other fields."""
         content = {"role": "model", "parts": parts or [EMPTY_PART]}
-        candidate = {"content": content, "index": choice, **(more or {})}
+        candidate = {"content": content, "index": choice, **(fields or {})}
         return {"candidates": [candidate], **self._head}
 
     def _send(self, choice: int, parts: list[JsonObject]) -> bytes:
-        """Encode parts, except a token that waits for the next one."""
-        to_send = self._choices[choice].to_send(parts)
-        return self._written(choice, to_send) if to_send else b""
+        """Encode parts, except a token that is carried to the next part."""
+        sendable = self._choices[choice].take_sendable(parts)
+        return self._written(choice, sendable) if sendable else b""
 
-    def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:
-        return encode_crlf_event(dumps(self._event(choice, parts, more)))
+    def _written(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> bytes:
+        """Encode an event with parts of one candidate."""
+        return encode_crlf_event(dumps(self._event(choice, parts, fields)))
 
 
 def _whole(held: _Part) -> ir.Part:
@@ -441,6 +448,7 @@ def _pieces(held: _Part, text: str) -> list[JsonObject]:
 
 
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
+    """Encode parts without a report."""
     out: list[JsonObject] = []
     if parts:
         encode_parts(parts, out, "", choice.context, null_ledger())
@@ -455,6 +463,7 @@ def _cite_first(choice: _Choice) -> None:
 
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
+    """Return a text with the pieces that were sent."""
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
 
 
