@@ -84,7 +84,7 @@ def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: Js
 
 
 def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
-    """Decode each pair of a grounding support and a chunk as one citation, and an uncited chunk as a citation without a span."""
+    """Decode each pair of a grounding support and a chunk as one citation. An uncited chunk is a citation without a span."""
     unread |= rest(raw, _GROUNDING, "groundingMetadata/") or {}
     chunks, supports = raw.get("groundingChunks") or [], raw.get("groundingSupports") or []
     segments = [support.get("segment") or {} for support in supports]

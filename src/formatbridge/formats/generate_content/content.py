@@ -83,7 +83,7 @@ def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
 
 
 def _decode_media(raw: JsonObject, src: str) -> ir.Part:
-    """Decode inline data or file data. An image with the flag ``thought`` is no part of the answer."""
+    """Decode inline data or file data. An image with the flag ``thought`` is no part of the response."""
     if raw.get("thought"):
         return ir.Opaque(
             format="generate_content",

@@ -119,7 +119,7 @@ def _has_unsigned_reasoning(parts: list[JsonObject]) -> bool:
 
 
 def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
-    """Add a token to the last reasoning if no other token follows that, and join its parts; return false if there is none."""
+    """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
     end = len(parts)
     while end and not isinstance(before := parts[end - 1], ir.Reasoning):
         if getattr(before, "signature", None) is not None:

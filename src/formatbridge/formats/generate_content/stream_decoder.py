@@ -63,7 +63,7 @@ class StreamDecoder:
         is_common = _COMMON.issuperset(raw)
         is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
         if self._pending_start is not None:
-            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
+            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events do not begin a response
                 self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
             self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
@@ -96,13 +96,13 @@ class StreamDecoder:
         if reason == "done":
             return out
         if self.is_complete and not self._is_over:
-            self._end_answer(out)
+            self._end_response(out)
         elif self._pending_start is not None:
             out.append(self._pending_start)
             self._pending_start = None
         return out
 
-    def _end_answer(self, out: list[events.Event]) -> None:
+    def _end_response(self, out: list[events.Event]) -> None:
         """Emit the ends of all candidates, the metadata, and the end of the response."""
         self._is_over = True
         for _, choice in sorted(self._choices.items()):
@@ -114,14 +114,14 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _pending(self) -> list[events.Event]:
-        """Return what is pending where the answer stops here."""
+        """Return the pending events of a stream that stops here."""
         out = [] if self._pending_start is None else [self._pending_start]
         held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
         feedback = self._feedback_fields()
         return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer that are known."""
+        """Return the fields and the usage of the response that are known."""
         out: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
@@ -145,7 +145,7 @@ class StreamDecoder:
         out.append(self._start)
 
     def _time(self, event: JsonObject) -> float | None:
-        """Decode the time of the answer, unless it is known; a value that is no time stays an unmodelled field."""
+        """Decode the time of the response, unless it is known; an invalid time stays an unmodelled field."""
         time = event.get("createTime")
         if not time or self._start.created is not None:
             return None

@@ -207,7 +207,7 @@ class _Choice:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated response, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         del context  # responses of this format do not repeat the request
@@ -235,13 +235,15 @@ class StreamEncoder:
         return [token for choice in self._choices.values() for token in choice.order.unsigned]
 
     def _begin(self, event: events.Start) -> bytes:
+        """Store the fields of the response that each event repeats."""
         self._usage = event.usage
-        answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, null_ledger(), self._options, None)
+        response = ir.Response("generate_content", event.id, event.model, [], event.created)
+        self._head = encode_response(response, null_ledger(), self._options, None)
         del self._head["candidates"]
         return b""
 
     def _note_usage(self, event: events.UsageUpdate) -> bytes:
+        """Store the usage for the last event."""
         self._usage = event.usage
         return b""
 
@@ -249,6 +251,7 @@ class StreamEncoder:
         return self.fail(event.error)
 
     def _choice(self, index: int) -> _Choice:
+        """Return the state of a candidate."""
         choice = self._choices.get(index)
         if choice is None:
             runs: set[str] = set()
@@ -260,6 +263,7 @@ class StreamEncoder:
     # Parts.
 
     def _start(self, event: events.PartStart) -> bytes:
+        """Open a part; text and reasoning are sent in pieces."""
         choice = self._choice(event.choice)
         held = choice.parts[event.index] = _Part(event.part, SentText(event.index))
         part = event.part
@@ -282,6 +286,7 @@ class StreamEncoder:
         return b""
 
     def _delta(self, event: events.Delta) -> bytes:
+        """Encode a piece of text, or store it for a part that is sent whole."""
         choice = self._choices[event.choice]
         held = choice.parts[event.index]
         if held.pieces is not None:
@@ -294,6 +299,7 @@ class StreamEncoder:
         return held.head + dumps(event.text) + held.tail
 
     def _delta_with_logprobs(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
+        """Encode a piece of text with the log probabilities of its tokens."""
         choice.average = choice.average or AverageLogprob()
         choice.average.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
@@ -301,6 +307,7 @@ class StreamEncoder:
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
+        """Store fields of a part for its end."""
         fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
             fields["signature"] = event.signature
@@ -311,6 +318,7 @@ class StreamEncoder:
         return b""
 
     def _cite(self, event: events.Cited) -> bytes:
+        """Store a citation whose text has ended."""
         self._choices[event.choice].cited.append(event.citation)
         return b""
 
@@ -406,6 +414,7 @@ class StreamEncoder:
     # Events.
 
     def _close(self, event: events.End) -> bytes:
+        """Encode the last event: the ends of all candidates, and the usage."""
         del event  # it has no fields
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:

@@ -132,7 +132,7 @@ def _continues(before: JsonObject, part: JsonObject) -> bool:
 
 
 def _is_carried(part: JsonObject) -> bool:
-    """Return whether a visible text has the token of another format's reasoning, which does not sign the text and does not end it."""
+    """Return whether a visible text has the token of another format's reasoning, which neither signs nor ends the text."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
     return is_marked and is_carried(decode_signature(part, ""))
 
@@ -155,7 +155,10 @@ def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
 
 
 def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
-    """Extend a list, except by a repetition of all of it; return the index of the first new item, 0 for a repetition."""
+    """Extend a list, except by a repetition of all of it.
+
+    Return the index of the first new item, 0 for a repetition.
+    """
     if not items:
         return 0
     known = grounding.list_of(key)
@@ -181,7 +184,7 @@ _PART = Table({"text": "text"}, other="last", null="last")
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the path in the whole response for a path in an event; ``lengths``: the lengths of the lists that earlier events began."""
+    """Return the path in the whole response for a path in an event. ``lengths``: those of the lists that earlier events began."""
     match path:
         case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):
             return continued(("candidates", index_in(event["candidates"][at], "index"), *below), lengths)

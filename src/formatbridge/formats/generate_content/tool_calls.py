@@ -74,7 +74,7 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
 
 
 def argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
-    """Return the reason for a loss in arguments: a repeated key, whose last value counts, or an integer that a double cannot hold."""
+    """Return the reason for a loss in arguments: a repeated key, whose last value counts, or an integer beyond a double."""
     return repeated_keys(raw, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 
 
@@ -172,7 +172,7 @@ def _encode_response_object(text: str, is_error: bool) -> JsonObject:
     """Encode a text as the response object.
 
     A text with a JSON object becomes that object, if this loses nothing. An object with a key ``output`` or ``error`` stays a text, because
-    the server reads these keys as the output and the error of the function. Source: the vendor's reference, ``FunctionResponse.response``.
+    the server reads these keys as output and error. Source: the vendor's reference, ``FunctionResponse.response``.
     """
     value = None if is_error else read_lossless_object(text)
     if value is None or "output" in value or "error" in value:
@@ -310,7 +310,7 @@ class Calls:
         return None
 
     def code_id(self, src: str | None) -> str:
-        """Return the id of a code execution: a new one for the code at a pointer, and with None that of the last code."""
+        """Return the id of a code execution. ``src``: the pointer of new code, or None for the last code."""
         if src is not None:
             self._last_code_id = f"code_{_position(src)}"
         return self._last_code_id or "code"
