@@ -31,7 +31,7 @@ _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _CONTENT = frozenset({"content", "index"})
 _CITATIONS = frozenset({"groundingMetadata", "citationMetadata"})
 _CANDIDATE = _CONTENT | _CITATIONS | {"finishReason", "finishMessage", "logprobsResult"}
-_PAGES = "urlContextMetadata"
+_URL_CONTEXT = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
@@ -180,14 +180,14 @@ class StreamDecoder:
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
         if not _CITATIONS.isdisjoint(raw):
-            choice.sources.add(raw)
+            choice.citations.add(raw)
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
             fields = rest(raw, _CANDIDATE) or {}
-            if _PAGES in fields:
-                choice.pages.add(fields)
-                fields |= choice.pages.whole()
+            if _URL_CONTEXT in fields:
+                choice.url_context.add(fields)
+                fields |= choice.url_context.whole()
             choice.extra |= fields
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
@@ -324,6 +324,7 @@ class StreamDecoder:
     # Calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Emit a function call, or add a piece to a call in pieces."""
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             if choice.partial is None:

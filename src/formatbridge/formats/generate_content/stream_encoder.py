@@ -248,6 +248,7 @@ class StreamEncoder:
         return b""
 
     def _fail(self, event: events.Failed) -> bytes:
+        """Encode the error of the source stream."""
         return self.fail(event.error)
 
     def _choice(self, index: int) -> _Choice:

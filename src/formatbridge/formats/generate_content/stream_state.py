@@ -36,8 +36,8 @@ class Choice:
     last_call: list[ir.Part] = field(default_factory=list)
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
-    sources: Fold = field(default_factory=lambda: Fold(CITATIONS))
-    pages: Fold = field(default_factory=lambda: Fold(URL_CONTEXT))
+    citations: Fold = field(default_factory=lambda: Fold(CITATIONS))
+    url_context: Fold = field(default_factory=lambda: Fold(URL_CONTEXT))
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     token_count: int = 0
     extra: JsonObject = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Choice:
         return f"{self.src}/content/parts/{self.place}"
 
     def cite(self, out: list[events.Event]) -> JsonObject | None:
-        """Emit each citation with its text, or alone if that has closed; return the unmodelled fields of the sources."""
-        sources = self.sources.whole()
-        if not sources:
+        """Emit each citation with its text, or alone if that has closed; return the unread fields."""
+        fields = self.citations.whole()
+        if not fields:
             return None
         texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
-        extra = decode_citations(sources, list(texts.values()), self.src)
+        extra = decode_citations(fields, list(texts.values()), self.src)
         still_open = self.open_texts
         for number, text in texts.items():
             for citation in text.citations or ():
