@@ -107,7 +107,7 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
     """Decode one candidate."""
     content = raw.get("content") or {}
     parts = decode_answer(content, f"{src}/content", response_id, number)
-    choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
+    choice = ir.Choice(parts, decode_finish(raw, ir.ToolCall in map(type, parts), src), number, src)
     if raw.keys() <= _COMMON_CANDIDATE and content.keys() <= CONTENT:  # no logprobs, no citations, no unknown fields
         return choice
     choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
@@ -266,12 +266,12 @@ _UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
 _UPGRADED = frozenset({"stop", "other", "error"})
 
 
-def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
+def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
     """Decode a finish reason. With tool calls the reason is ``tool_calls``, unless the candidate was truncated or blocked."""
     raw_reason = raw.get("finishReason")
     name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _NUMBERED)
     reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
-    if reason in _UPGRADED and ir.ToolCall in map(type, parts):
+    if has_calls and reason in _UPGRADED:
         reason = "tool_calls"
     finish = ir.Finish(reason, raw_reason, name not in _UNSPECIFIC, src)
     finish.message = raw.get("finishMessage") or None

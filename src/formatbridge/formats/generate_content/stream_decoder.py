@@ -345,7 +345,7 @@ class StreamDecoder:
     def _call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit one call."""
         call = decode_call(raw, choice.at, choice.calls)
-        choice.last_call = [call]
+        choice.has_calls = True
         if is_carried(call.signature):
             self._take_carried(choice, call, out)
         self._close_text(choice, out)
@@ -362,7 +362,7 @@ class StreamDecoder:
             out.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, out)
         is_ended = "finishReason" in choice.finish
-        finish = decode_finish(choice.finish, choice.last_call, choice.src) if is_ended else decode_blocked(self._feedback)
+        finish = decode_finish(choice.finish, choice.has_calls, choice.src) if is_ended else decode_blocked(self._feedback)
         if extra:
             choice.extra |= extra
         out.append(events.Finished(choice.index, finish))

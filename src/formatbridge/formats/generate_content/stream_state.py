@@ -33,7 +33,7 @@ class Choice:
     unsigned: int | None = None
     token_parts: int = 0
     texts: dict[int, list[str]] = field(default_factory=dict)
-    last_call: list[ir.Part] = field(default_factory=list)
+    has_calls: bool = False
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
     citations: Fold = field(default_factory=lambda: Fold(CITATIONS))
