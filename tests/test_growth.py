@@ -16,7 +16,8 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.formats.chat_completions.stream_state import Calls
-from formatbridge.formats.generate_content.stream_pieces import Gathered
+from formatbridge.formats.generate_content.stream_fold import URL_CONTEXT
+from formatbridge.formats.shared.fold import Fold
 from tests.alternation import EventPair, Pair, event_pairs, pairs
 
 FEW, FACTOR = 16, 8  # 128 at the most, the number of tools that servers take: more of them are told of one by one
@@ -269,12 +270,12 @@ def test_a_call_without_index_is_not_searched_for() -> None:
 
 def test_a_list_that_is_told_piece_by_piece_is_not_searched() -> None:
     """Each event brings one more page; to look for it among all before it takes minutes in the end."""
-    gathered, count = Gathered(), FEW * FACTOR
+    pages, count = Fold(URL_CONTEXT), FEW * FACTOR
 
     for number in (*range(count), 0):
-        gathered.feed({"urlMetadata": [_Page(retrievedUrl=f"https://a.test/{number}")]})
+        pages.add({"urlContextMetadata": {"urlMetadata": [_Page(retrievedUrl=f"https://a.test/{number}")]}})
 
-    assert len(gathered.told["urlMetadata"]) == count
+    assert len(pages.whole()["urlContextMetadata"]["urlMetadata"]) == count
     assert len(_Page.compared) <= count
 
 

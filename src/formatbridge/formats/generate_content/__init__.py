@@ -1,7 +1,10 @@
-"""generate_content: turns of parts, the model and the kind of answer named in the URL.
+"""Google Gemini ``generateContent``: contents with parts; the URL names the model and selects a stream.
 
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
-The JSON is proto3 JSON: keys in camelCase or snake_case, enumerations as words in any case or as numbers, bytes as base64.
+The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
+
+``stream_calls.py`` is in this package alone: only this format streams function calls as values at JSON paths. ``hosted_tools.py``
+has no counterpart in chat_completions, which has no part for code that the server runs.
 """
 
 from __future__ import annotations
@@ -11,12 +14,12 @@ import re
 from formatbridge import ir
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
-from formatbridge.formats.generate_content.field_paths import SPELLING
+from formatbridge.formats.generate_content.field_paths import FIELD_PATHS
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
 from formatbridge.formats.generate_content.models import MODEL_LIST_KEYS, decode_models, encode_models
 from formatbridge.formats.generate_content.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.generate_content.request import decode_request, encode_request
-from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, unfinished
+from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
@@ -34,7 +37,7 @@ _TOOL_RULES = ToolRules(
 
 
 def frame_event(data: bytes, name: str | None) -> bytes:
-    """Write one event. Events have no names."""
+    """Encode one event. Events of this format have no names."""
     del name
     return encode_crlf_event(data)
 
@@ -42,7 +45,7 @@ def frame_event(data: bytes, name: str | None) -> bytes:
 GENERATE_CONTENT = FormatSpec(
     name="generate_content",
     wire_module="formatbridge.formats.generate_content.wire",
-    field_paths=SPELLING,
+    field_paths=FIELD_PATHS,
     endpoint=Endpoint(
         path="/v1beta/models/{model}:generateContent",
         stream_path="/v1beta/models/{model}:streamGenerateContent?alt=sse",
@@ -70,7 +73,7 @@ GENERATE_CONTENT = FormatSpec(
     id_field="responseId",
     choice_path="/candidates/{}",
     failure_of=failure_of,
-    mark_unfinished=unfinished,
+    mark_unfinished=mark_unfinished,
     stream_decoder=StreamDecoder,
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,

@@ -1,6 +1,6 @@
-"""Content parts of generate_content: text, thoughts and media.
+"""Content parts of Gemini: text, reasoning and media.
 
-A part has exactly one data member; the other members qualify it.
+A part has exactly one data field; the other fields qualify it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import decode_server_tool, encode_code
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late, word_of
+from formatbridge.formats.generate_content.reasoning import (
+    decode_signature,
+    encode_reasoning,
+    encode_signature,
+    enum_name,
+    signs_earlier_reasoning,
+)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque
@@ -26,7 +32,7 @@ _TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
 _BLOB = frozenset({"data", "mimeType", "displayName"})
 _FILE = frozenset({"fileUri", "mimeType", "displayName"})
-_RETURNED = frozenset({"inlineData", "fileData", "mediaResolution"})
+_RESPONSE_PART = frozenset({"inlineData", "fileData", "mediaResolution"})
 
 _RESOLUTIONS = ("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH")
 _DETAILS = {
@@ -41,42 +47,43 @@ _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://you
 
 
 def decode_text(raw: JsonObject, src: str) -> ir.Part:
-    """Read text, or reasoning where it is a thought."""
-    made: ir.Text | ir.Reasoning
+    """Decode a text part, or reasoning if it has the flag ``thought``."""
+    part: ir.Text | ir.Reasoning
     if raw.get("thought"):
-        made = ir.Reasoning(text=raw["text"], src=src)
-        if len(raw) > 2:  # more than a text and that it is a thought
-            made.extra = rest(raw, _TEXT)
+        part = ir.Reasoning(text=raw["text"], src=src)
+        if len(raw) > 2:  # more than ``text`` and ``thought``
+            part.extra = rest(raw, _TEXT)
     else:
-        made = ir.Text(raw["text"], src, rest(raw, _TEXT))
+        part = ir.Text(raw["text"], src, rest(raw, _TEXT))
     if "thoughtSignature" in raw:
-        made.signature = decode_signature(raw, src)
-        if type(made) is ir.Text and not made.text and not made.extra and is_late(made.signature):  # as ``set_apart`` writes it
-            return ir.Reasoning("", src, made.signature)
-    return made
+        part.signature = decode_signature(raw, src)
+        if type(part) is ir.Text and not part.text and not part.extra and signs_earlier_reasoning(part.signature):
+            # ``separate_token`` removed the flag ``thought``.
+            return ir.Reasoning("", src, part.signature)
+    return part
 
 
 def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Write text; empty text is left out unless it holds a token."""
+    """Encode text; an empty text without a token returns None."""
     if part.signature is None:
         return {"text": part.text} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
     return {"text": part.text} | token if part.text or token else None
 
 
-def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
-    """Read a part without data: a token alone, or qualities of nothing; nothing at all is no part."""
+def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
+    """Decode a part without data: a token alone, or only qualifying fields. An empty part returns None."""
     if raw.get("thoughtSignature"):
         return decode_text(raw | {"text": ""}, src)
-    kinds = [key for key, value in raw.items() if value is not None and key != "thought"]
-    return ir.Opaque(format="generate_content", raw=raw, label=kinds[0], src=src) if kinds else None
+    keys = [key for key, value in raw.items() if value is not None and key != "thought"]
+    return ir.Opaque(format="generate_content", raw=raw, label=keys[0], src=src) if keys else None
 
 
 # Media.
 
 
 def _decode_media(raw: JsonObject, src: str) -> ir.Part:
-    """Read media in the body or at an address. A picture that was only thought of is no part of an answer."""
+    """Decode inline data or file data. An image with the flag ``thought`` is no part of the response."""
     if raw.get("thought"):
         return ir.Opaque(
             format="generate_content",
@@ -86,23 +93,24 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
             src=src,
             severity="lossy",
         )
-    return _decode_shown(raw, src)
+    return _decode_media_fields(raw, src)
 
 
-def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
-    """Read a part of what a function returned: media, or a text, which some callers put there. Nothing holds other members to a type."""
+def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
+    """Decode a part of a function response: media, or a text, which some callers send. Other fields are not validated."""
     if isinstance(raw.get("text"), str):
         return ir.Text(raw["text"], src, rest(raw, frozenset({"text"})))
-    told = {key: raw[key] for key in _RETURNED if key in raw}
-    if told.get("inlineData") is None and told.get("fileData") is None:
-        kinds = [key for key, value in raw.items() if value is not None]
-        return ir.Opaque(format="generate_content", raw=raw, label=kinds[0], src=src) if kinds else None
-    media = _decode_shown(told, src)
-    media.extra = joined(rest(raw, _RETURNED), media.extra)
+    fields = {key: raw[key] for key in _RESPONSE_PART if key in raw}
+    if fields.get("inlineData") is None and fields.get("fileData") is None:
+        keys = [key for key, value in raw.items() if value is not None]
+        return ir.Opaque(format="generate_content", raw=raw, label=keys[0], src=src) if keys else None
+    media = _decode_media_fields(fields, src)
+    media.extra = joined(rest(raw, _RESPONSE_PART), media.extra)
     return media
 
 
-def _decode_shown(raw: JsonObject, src: str) -> ir.Media:
+def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
+    """Decode the media of a part and the fields that qualify them."""
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
     source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
@@ -131,18 +139,19 @@ def _decode_source(
     signature: ir.Signature | None,
     extra: JsonObject | None,
 ) -> ir.Media:
+    """Decode inline data or file data; ``extra`` holds the unread fields of the part."""
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     mime = mime.lower() if mime else mime
-    is_own = uri is not None and _is_uploaded(uri)
+    is_file = uri is not None and _is_uploaded(uri)
     if uri is not None and mime is not None and mime != guess_mime(uri):
         extra = joined(extra, {"fileData/mimeType": mime})
     return ir.Media(
-        kind=_kind_of(mime or guess_mime(uri or ""), uri),
+        kind=_media_kind_of(mime or guess_mime(uri or ""), uri),
         mime=mime,
         data=_standard_base64(raw.get("data") or "") if uri is None else None,
-        url=None if is_own else uri,
-        file_id=uri if is_own else None,
-        issuer="generate_content" if is_own else None,
+        url=None if is_file else uri,
+        file_id=uri if is_file else None,
+        issuer="generate_content" if is_file else None,
         filename=raw.get("displayName"),
         detail=detail,
         transcript=transcript,
@@ -153,40 +162,42 @@ def _decode_source(
 
 
 def _is_uploaded(uri: str) -> bool:
-    """Say whether an address names something on the vendor's own servers: an uploaded file or a stored object."""
+    """Return whether a URI names an uploaded file or an object in the vendor's storage."""
     return not uri.startswith(("https://", "http://")) or uri.startswith("https://generativelanguage.googleapis.com/")
 
 
-def _kind_of(mime: str | None, uri: str | None) -> ir.MediaKind:
+def _media_kind_of(mime: str | None, uri: str | None) -> ir.MediaKind:
+    """Return the kind of media of a MIME type; without one, a video page is a video and all else a document."""
     if mime is None:
         return "video" if uri is not None and uri.startswith(_VIDEO_PAGES) else "document"
     return media_kind(mime)
 
 
 def _standard_base64(data: str) -> str:
-    """Spell base64 in the standard alphabet, padded; the vendor also takes the URL-safe one."""
+    """Convert base64 to the standard alphabet with padding; the vendor also accepts the URL-safe one."""
     if "-" in data or "_" in data:
         data = data.replace("-", "+").replace("_", "/")
     return data if len(data) % 4 == 0 else data + "=" * (-len(data) % 4)
 
 
 def _decode_detail(level: str | int | None) -> str | None:
-    word = word_of(level, _RESOLUTIONS)
-    return _DETAILS.get(word, word.lower()) if word and word != _RESOLUTIONS[0] else None
+    """Decode a media resolution."""
+    name = enum_name(level, _RESOLUTIONS)
+    return _DETAILS.get(name, name.lower()) if name and name != _RESOLUTIONS[0] else None
 
 
-def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write media; what an answer says in them is also text that it shows."""
-    made = _encode_shown(part, at, losses, carry=around.carries)
-    if made is None or not part.transcript:
-        return [made] if made else []
-    if around.is_answer:
-        return [made, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
-    return [made | {"audioTranscription": {"text": part.transcript}}]
+def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode media. In a response the transcript also becomes text, because clients show that."""
+    body = _encode_media_part(part, at, losses, carry=context.carries)
+    if body is None or not part.transcript:
+        return [body] if body else []
+    if context.is_answer:
+        return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
+    return [body | {"audioTranscription": {"text": part.transcript}}]
 
 
-def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
+def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
     if part.file_id is not None and part.issuer != "generate_content":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
@@ -199,22 +210,23 @@ def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> Js
 
 
 def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
-    """Write where media is: in the body, or at an address."""
+    """Encode the source of media: inline data, or file data with a URI."""
     uri = part.file_id if part.file_id is not None else part.url
-    slot = "inlineData" if uri is None else "fileData"
-    is_listed = part.kind in ("image", "video")  # whose types the server knows by name
+    field = "inlineData" if uri is None else "fileData"
+    is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
     mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
     if mime is None:
-        mime = losses.added(f"{at}/{slot}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
-    elif mime == "image/jpg":  # as some callers call it
+        mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
+    elif mime == "image/jpg":  # a frequent invalid name
         mime = "image/jpeg"
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:
         source["displayName"] = part.filename
-    return {slot: source}
+    return {field: source}
 
 
 def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
+    """Encode the detail of an image or a video; documents have none."""
     if part.detail in (None, "auto"):
         return None
     level = _LEVELS.get(part.detail)
@@ -227,41 +239,42 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
 # Any part.
 
 
-def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write one part that is no call and no result; mostly one here too. ``at`` is its pointer in the target."""
-    made: JsonObject | None = None
+def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a part that is neither a call nor a result, mostly as one part. ``at`` is its pointer in the target."""
+    body: JsonObject | None = None
     match part:
         case ir.Reasoning():
-            made = encode_reasoning(part, losses, carry=around.carries)
+            body = encode_reasoning(part, losses, carry=context.carries)
         case ir.Text():
-            drop = drop_unheld_in_answer if around.is_answer else drop_unheld
+            drop = drop_unheld_in_answer if context.is_answer else drop_unheld
             drop(part, losses)
-            made = encode_text(part, losses, carry=around.carries)
+            body = encode_text(part, losses, carry=context.carries)
         case ir.Media():
-            return _encode_media(part, at, around, losses)
+            return _encode_media(part, at, context, losses)
         case ir.Refusal():
-            made = _encode_refusal(part, around, losses)
+            body = _encode_refusal(part, context, losses)
         case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, around, losses)
+            return _encode_foreign(part, context, losses)
         case ir.ToolCall() | ir.ToolResult():
             losses.dropped(part, code="orphan", severity="impossible")
         case _:
             assert_never(part)
-    return [made] if made else []
+    return [body] if body else []
 
 
-def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
-    """Write a refusal as text."""
+def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) -> JsonObject | None:
+    """Encode a refusal as text."""
     drop_unheld(part, losses)
-    losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
+    losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
     return {"text": part.text} if part.text else None
 
 
-def _encode_foreign(part: ir.Opaque | ir.Hosted, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in around.runs:
-        return encode_code(part, losses, carry=around.carries)
+def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a part of another format: an execution of code if this format has it, else its text."""
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
+        return encode_code(part, losses, carry=context.carries)
     text = encode_opaque(part, losses)
-    return encode_part(text, "", around, losses) if text else []
+    return encode_part(text, "", context, losses) if text else []
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -270,18 +283,18 @@ DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "toolCall": decode_server_tool,
     "toolResponse": decode_server_tool,
 }
-"""Data members whose parts need nothing but themselves to be read."""
+"""Decoders by data field, for parts that need nothing of the conversation."""
 
 
-class Surroundings:
-    """What is known of the request or answer that parts are written for, and of its calls.
+class EncodeContext:
+    """Facts about the request or response whose parts are encoded, and about its calls.
 
-    ``is_answer``: it is an answer. ``carries``: it keeps tokens of other formats, tagged. ``runs``: ids of the runs of code that this
-    format has too. ``made_ids``: those of calls to which no source gave one. ``objects``: the arguments of its calls, as far as they have
-    been read. ``refusal_cost``: what it costs that a refusal is text here.
+    ``is_answer``: it is a response. ``carries``: tokens of other formats are kept, tagged. ``runs``: the ids of the code executions that
+    this format can express. ``generated_ids``: the ids of calls that had none. ``objects``: arguments that were parsed before.
+    ``refusal_severity``: the severity of encoding a refusal as text.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "is_answer", "made_ids", "objects", "refusal_cost", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "objects", "refusal_severity", "runs")
 
     def __init__(
         self,
@@ -291,20 +304,20 @@ class Surroundings:
         is_answer: bool = False,
         carries: bool = False,
         objects: Objects = NOT_READ,
-        refusal_cost: Severity = "lossy",
+        refusal_severity: Severity = "lossy",
     ) -> None:
         self._messages = messages
-        self._names: dict[str, str] | None = None  # most conversations need none, so they are collected on demand
-        self._paired: dict[int, str] | None = None  # where ids repeat
-        self.made_ids: set[str] = set()
+        self._names: dict[str, str] | None = None  # collected on demand, because most conversations need none
+        self._paired: dict[int, str] | None = None  # names by ``id()`` of the result, if call ids repeat
+        self.generated_ids: set[str] = set()
         self.runs = runs
         self.is_answer = is_answer
         self.carries = carries
         self.objects = objects
-        self.refusal_cost = refusal_cost
+        self.refusal_severity = refusal_severity
 
     def name_of(self, result: ir.ToolResult) -> str | None:
-        """Return the name of the tool whose call a result of the conversation answers."""
+        """Return the name of the tool whose call a result answers; None if there is no such call."""
         if self._names is None:
             calls = [part for message in self._messages for part in message.parts if type(part) is ir.ToolCall]
             self._names = {call.id: call.name for call in calls}
@@ -313,15 +326,15 @@ class Surroundings:
 
 
 def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
-    """Return, by ``id()``, the names of the calls that results answer.
+    """Return the names of the calls that results answer, by ``id()`` of the result.
 
-    Ids repeat: some servers count calls anew in each answer. A second result of a call belongs to that call again; one that stands before
-    every call of its id, to the next.
+    Call ids repeat, because some servers number the calls of each response from 0. A second result for an id belongs to the same call. A
+    result before all calls of its id belongs to the next one.
     """
     names: dict[int, str] = {}
     open: dict[str, Unanswered[str]] = {}
-    last: dict[str, str] = {}
-    early: list[ir.ToolResult] = []
+    answered: dict[str, str] = {}
+    unmatched: list[ir.ToolResult] = []
     for turn, message in enumerate(messages):
         for part in message.parts:
             if type(part) is ir.ToolCall:
@@ -330,14 +343,15 @@ def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
                 call_id = part.call_id
                 name = open[call_id].take() if call_id in open else None
                 if name is not None:
-                    last[call_id] = name
-                if call_id in last:
-                    names[id(part)] = last[call_id]
+                    answered[call_id] = name
+                if call_id in answered:
+                    names[id(part)] = answered[call_id]
                 else:
-                    early.append(part)
-    return names | {id(result): name for result in early if (name := _next_name(result.call_id, open, last)) is not None}
+                    unmatched.append(part)
+    return names | {id(result): name for result in unmatched if (name := _next_name(result.call_id, open, answered)) is not None}
 
 
-def _next_name(call_id: str, open: dict[str, Unanswered[str]], last: dict[str, str]) -> str | None:
+def _next_name(call_id: str, open: dict[str, Unanswered[str]], answered: dict[str, str]) -> str | None:
+    """Return the name of a call that comes after its result."""
     first = open[call_id].first() if call_id in open else None
-    return last.get(call_id) if first is None else first
+    return answered.get(call_id) if first is None else first

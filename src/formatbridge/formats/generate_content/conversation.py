@@ -1,7 +1,7 @@
-"""Turns of generate_content: decode and encode side by side.
+"""Contents of Gemini as messages: decode and encode side by side.
 
-A turn is an ordered list of parts, as in the canonical model. Calls mostly come without ids; their results then belong to the next
-unanswered call of the same name.
+A content is an ordered list of parts, like a message of the canonical model. Calls mostly come without ids. A result without an id then
+belongs to the next unanswered call with its name.
 """
 
 from __future__ import annotations
@@ -10,10 +10,22 @@ from dataclasses import replace
 from itertools import takewhile
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import DECODE_PART, Surroundings, decode_bare, decode_text, encode_part
+from formatbridge.formats.generate_content.content import (
+    DECODE_PART,
+    EncodeContext,
+    decode_part_without_data,
+    decode_text,
+    encode_part,
+)
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_code, decode_code_result
-from formatbridge.formats.generate_content.reasoning import decode_carried, encode_signature, is_late, set_apart, sign_thoughts
+from formatbridge.formats.generate_content.reasoning import (
+    decode_carried,
+    encode_signature,
+    separate_token,
+    sign_reasoning,
+    signs_earlier_reasoning,
+)
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
@@ -24,70 +36,70 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 CONTENT = frozenset({"role", "parts"})
-_ASKS_NOTHING = frozenset({
+_NO_CONTENT = frozenset({
     "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
 })  # fmt: skip
-"""Qualities of a part that has no data, and what the vendor's own tools did."""
+"""Keys of parts without content for the model: qualifying fields, and calls of the vendor's server tools."""
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
 def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
-    """Read one turn of the contents; without a role it is the user's. ``last``: the turn of the model's that it may go on with."""
+    """Decode one content; without a role it is a user message. ``last``: the message before it, if the model wrote that."""
     role = _ROLES.get(raw.get("role"), "user")
     if last is not None and role == "assistant":
-        _go_on(last, raw, src, calls)
+        _continue_turn(last, raw, src, calls)
         return last
     parts = decode_parts(raw.get("parts"), src, calls)
     extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         return ir.Message("tool", parts, src, extra)
-    return ir.Message(role, set_unknown_severity(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
+    return ir.Message(role, set_unknown_severity(parts, _NO_CONTENT) if role == "user" else parts, src, extra)
 
 
-def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
-    """Add a content to the turn of the model's before it; text goes on with text."""
-    parts, at = turn.parts, len(turn.parts)
+def _continue_turn(message: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
+    """Append a content of the model to the message before it; adjacent texts are combined."""
+    parts, count = message.parts, len(message.parts)
     decode_parts(raw.get("parts"), src, calls, parts)
-    whole = join_texts(parts[at - 1], parts[at]) if 0 < at < len(parts) else None
-    if whole is not None:
-        whole.src = parts[at].src  # a loss of joined text is one of its end
-        parts[at - 1 : at + 1] = [whole]
-    turn.extra = gathered(turn.extra, rest(raw, CONTENT, f"{src}/"))
+    combined = join_texts(parts[count - 1], parts[count]) if 0 < count < len(parts) else None
+    if combined is not None:
+        combined.src = parts[count].src  # a loss of the combined text is reported at its end
+        parts[count - 1 : count + 1] = [combined]
+    message.extra = gathered(message.extra, rest(raw, CONTENT, f"{src}/"))
 
 
-def encode_message(message: ir.Message, contents: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
-    """Add one turn to the contents; results that follow results join them, and so does what the model says twice in a row.
+def encode_message(message: ir.Message, contents: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
+    """Append one message to the contents; adjacent results are combined, and so are adjacent messages of the model.
 
-    The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
-    becomes one of its own.
+    The server accepts a call only directly after a user turn, and no other parts in a turn with results. Parts that follow results in
+    their message therefore become a separate content.
     """
-    role, given = "model" if message.role == "assistant" else "user", message.parts
-    if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
-        results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
-        for run in (results, given[len(results) :]):
-            encode_message(replace(message, parts=run), contents, around, losses)
+    role, parts = "model" if message.role == "assistant" else "user", message.parts
+    if len(parts) > 1 and type(parts[0]) is ir.ToolResult and not _is_results(parts):
+        results = list(takewhile(lambda part: type(part) is ir.ToolResult, parts))
+        for run in (results, parts[len(results) :]):
+            encode_message(replace(message, parts=run), contents, context, losses)
         return
-    first, last = given[0] if given else None, contents[-1] if contents else None
+    first, last = parts[0] if parts else None, contents[-1] if contents else None
     if last is None:
-        joins = False
+        is_joined = False
     elif type(first) is ir.ToolResult:
-        joins = _holds_results(last["parts"])
+        is_joined = _holds_results(last["parts"])
     else:
-        joins = role == "model" == last["role"]
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_only_text(first) and not joins:  # one text and nothing else
+        is_joined = role == "model" == last["role"]
+    if type(first) is ir.Text and len(parts) == 1 and first.text and is_only_text(first) and not is_joined:  # only a text
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
-    parts: list[JsonObject] = last["parts"] if joins and last else []
-    before = len(parts)
-    encode_parts(given, parts, f"/contents/{len(contents) - joins}/parts", around, losses)
-    if len(parts) == before:
+    written: list[JsonObject] = last["parts"] if is_joined and last else []
+    count = len(written)
+    encode_parts(parts, written, f"/contents/{len(contents) - is_joined}/parts", context, losses)
+    if len(written) == count:
         note_empty(message, losses)
-    elif not joins:
-        contents.append({"role": role, "parts": parts})
+    elif not is_joined:
+        contents.append({"role": role, "parts": written})
 
 
-def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
-    """Add the texts of an instruction; it takes nothing else."""
+def encode_instruction(message: ir.Message, instructions: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
+    """Append the texts of an instruction, which may hold nothing else."""
     for part in message.parts:
         if type(part) is ir.Text and is_only_text(part):
             instructions += [{"text": part.text}] if part.text else []
@@ -97,35 +109,39 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], arou
             continue
         at = f"/systemInstruction/parts/{len(instructions)}"
         if isinstance(part, ir.ToolCall | ir.ToolResult):
-            instructions += _encode_exchange(part, at, around, losses)
+            instructions += _encode_call_or_result(part, at, context, losses)
         else:
-            instructions += encode_part(part, at, around, losses)
+            instructions += encode_part(part, at, context, losses)
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
+    """Return whether all parts are tool results."""
     return all(type(part) is ir.ToolResult for part in parts)
 
 
 def _holds_results(parts: list[JsonObject]) -> bool:
+    """Return whether a content starts and ends with function responses."""
     return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
 
 
 def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before: list[ir.Part] | None = None) -> list[ir.Part]:
-    """Read the parts of a turn, an answer or a result, behind those ``before``; one that says nothing is none."""
+    """Decode the parts of a content and append them to ``before``; an empty part is left out."""
     parts = [] if before is None else before
     for index, item in enumerate(items or ()):
         at = f"{src}/parts/{index}"
         text = item.get("text")
         if text is not None:
-            if len(item) == 1:  # nothing but a text: no thought, no token, nothing unknown
+            if len(item) == 1:  # only a text
                 parts.append(ir.Text(text, at))
                 continue
-            made = decode_text(item, at)
-            if made.signature is not None:  # type: ignore[union-attr]  # text or a thought
-                decode_carried(parts, made)
-            is_late_token = type(made) is ir.Reasoning and item.get("thought") and not text and is_late(made.signature)
-            if made.extra or not (is_late_token and sign_thoughts(parts, made)):  # type: ignore[arg-type]  # the test before says so
-                parts.append(made)
+            decoded = decode_text(item, at)
+            if decoded.signature is not None:  # type: ignore[union-attr]  # text or reasoning
+                decode_carried(parts, decoded)
+            is_separate_token = (
+                type(decoded) is ir.Reasoning and item.get("thought") and not text and signs_earlier_reasoning(decoded.signature)
+            )
+            if decoded.extra or not (is_separate_token and sign_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
+                parts.append(decoded)
         elif item.get("functionCall") is not None:
             call = decode_call(item, at, calls)
             if call.signature is not None:
@@ -134,115 +150,117 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
         else:
-            part = decode_rarer_part(item, at, calls)
+            part = decode_other_part(item, at, calls)
             if part is not None:
                 parts.append(part)
     return parts
 
 
-def decode_rarer_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
-    """Read a part that is neither text, nor a call, nor a result of one."""
+def decode_other_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
+    """Decode a part that is neither a text, nor a call, nor a result of a call."""
     if raw.get("executableCode") is not None:
         return decode_code(raw, src, calls.code_id(src))
     if raw.get("codeExecutionResult") is not None:
         return decode_code_result(raw, src, calls.code_id(None))
-    for member, decode in DECODE_PART.items():
-        if raw.get(member) is not None:
+    for field, decode in DECODE_PART.items():
+        if raw.get(field) is not None:
             return decode(raw, src)
-    return decode_bare(raw, src)
+    return decode_part_without_data(raw, src)
 
 
-def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: Surroundings, losses: Ledger) -> None:
-    """Add the parts of a turn or an answer to a list; ``at`` is the list's pointer in the target.
+def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, context: EncodeContext, losses: Ledger) -> None:
+    """Append the parts of a message or a candidate to a list; ``at`` is the list's pointer in the target.
 
-    A token that another format kept in a block of its own goes to the part that follows, where it came from, or to the call that it names.
+    A reasoning part that is only a token adds the token to the next part, or to the call that it names.
     """
-    waiting: list[JsonObject] = []
-    bound: dict[str, JsonObject] = {}
-    start = len(made)
+    tokens: list[JsonObject] = []
+    reserved: dict[str, JsonObject] = {}
+    start = len(encoded)
     for part in parts:
-        if type(part) is ir.Text and not waiting and is_only_text(part):  # it becomes its text
+        if type(part) is ir.Text and not tokens and is_only_text(part):  # nothing to note
             if part.text:
-                made.append({"text": part.text})
+                encoded.append({"text": part.text})
             continue
-        if type(part) is ir.ToolCall and not waiting and not part.has_generated_id:
-            made.append(encode_call(part, around, losses))
+        if type(part) is ir.ToolCall and not tokens and not part.has_generated_id:
+            encoded.append(encode_call(part, context, losses))
             continue
-        if type(part) is ir.ToolResult and not waiting:
-            made.append(encode_result(part, f"{at}/{len(made)}", around, losses))
+        if type(part) is ir.ToolResult and not tokens:
+            encoded.append(encode_result(part, f"{at}/{len(encoded)}", context, losses))
             continue
         if type(part) is ir.Reasoning and belongs_to_next(part):
-            waiting += _encode_lone_token(part, around, losses)
-        elif type(part) is not ir.Reasoning or not _bind(part, parts, bound, around, losses):
-            made += _encode_rarer_part(part, made, f"{at}/{len(made)}", waiting, around, losses)
-            waiting.clear()
-    if waiting:
-        made += [{"text": ""} | token for token in waiting]
-    if bound:
-        _sign_calls(made[start:], bound)
+            tokens += _encode_token_for_next(part, context, losses)
+        elif type(part) is not ir.Reasoning or not _reserve_for_call(part, parts, reserved, context, losses):
+            encoded += _encode_other_part(part, encoded, f"{at}/{len(encoded)}", tokens, context, losses)
+            tokens.clear()
+    if tokens:
+        encoded += [{"text": ""} | token for token in tokens]
+    if reserved:
+        _sign_calls(encoded[start:], reserved)
 
 
-def _encode_rarer_part(
-    part: ir.Part, made: list[JsonObject], at: str, waiting: list[JsonObject], around: Surroundings, losses: Ledger
+def _encode_other_part(
+    part: ir.Part, before: list[JsonObject], at: str, tokens: list[JsonObject], context: EncodeContext, losses: Ledger
 ) -> list[JsonObject]:
-    """Write a part behind those that were ``made``, with the tokens that wait for it."""
+    """Encode a part that follows the encoded parts ``before``, and add the pending tokens to it."""
     encoded = (
-        _encode_exchange(part, at, around, losses)
+        _encode_call_or_result(part, at, context, losses)
         if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-        else encode_part(part, at, around, losses)
+        else encode_part(part, at, context, losses)
     )
-    set_apart(part, encoded, behind=made)
-    if waiting:
+    separate_token(part, encoded, before)
+    if tokens:
         if encoded and "thoughtSignature" not in encoded[0]:
-            encoded[0] |= waiting.pop(0)
-        encoded += [{"text": ""} | token for token in waiting]
+            encoded[0] |= tokens.pop(0)
+        encoded += [{"text": ""} | token for token in tokens]
     return encoded
 
 
-def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject], around: Surroundings, losses: Ledger) -> bool:
-    """Keep a token that names one of the calls without one, for that call; return whether it does.
+def _reserve_for_call(
+    part: ir.Reasoning, parts: list[ir.Part], reserved: dict[str, JsonObject], context: EncodeContext, losses: Ledger
+) -> bool:
+    """Reserve a token for the call that it names, if that has none; return whether it does.
 
-    ``bound``: the tokens by the ids of their calls, of those that have none yet nothing; what stands under no id says that they were
-    looked for.
+    ``reserved``: tokens by call id, with an empty object for each call that has no token. The key "" shows that the calls were collected.
     """
     call_id = bound_to(part)
     if call_id is None:
         return False
-    if not bound:
-        bound |= {"": {"": None}, **{call.id: {} for call in parts if type(call) is ir.ToolCall and call.signature is None}}
-    if bound.get(call_id) != {}:
+    if not reserved:
+        reserved |= {"": {"": None}, **{call.id: {} for call in parts if type(call) is ir.ToolCall and call.signature is None}}
+    if reserved.get(call_id) != {}:
         return False
     drop_unheld(part, losses)
-    bound[call_id] = encode_signature(part.signature, losses, carry=around.carries)
+    reserved[call_id] = encode_signature(part.signature, losses, carry=context.carries)
     return True
 
 
-def _sign_calls(made: list[JsonObject], bound: dict[str, JsonObject]) -> None:
-    for part in made:
+def _sign_calls(encoded: list[JsonObject], reserved: dict[str, JsonObject]) -> None:
+    """Add the reserved tokens to their calls."""
+    for part in encoded:
         call = part.get("functionCall")
         if call is not None:
-            part.update(bound.pop(call["id"], {}))
+            part.update(reserved.pop(call["id"], {}))
 
 
 def belongs_to_next(part: ir.Reasoning) -> bool:
-    """Say whether reasoning holds nothing but a token of this format for the part that follows."""
+    """Return whether reasoning is only a token of this format for the next part."""
     signature = part.signature
     return not part.text and signature is not None and signature.kind == "call" and signature.issuer == "generate_content"
 
 
-def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write the token of a block that holds nothing else."""
+def _encode_token_for_next(part: ir.Reasoning, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode the token of a reasoning part without text."""
     drop_unheld(part, losses)
     drop_field(part, "id", losses)
-    token = encode_signature(part.signature, losses, carry=around.carries)
+    token = encode_signature(part.signature, losses, carry=context.carries)
     return [token] if token else []
 
 
-def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> list[JsonObject]:
-    """Write a call or a result as one part. ``at`` is its pointer in the target."""
+def _encode_call_or_result(part: ir.ToolCall | ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a call or a result as one part. ``at`` is its pointer in the target."""
     if isinstance(part, ir.ToolResult):
-        return [encode_result(part, at, around, losses)]
+        return [encode_result(part, at, context, losses)]
     if part.has_generated_id:
-        around.made_ids.add(part.id)
+        context.generated_ids.add(part.id)
         losses.added(f"{at}/functionCall/id", part.id)
-    return [encode_call(part, around, losses)]
+    return [encode_call(part, context, losses)]

@@ -1,4 +1,4 @@
-"""Errors of generate_content: a number, a word for its class, and details of several kinds."""
+"""Errors of Gemini: an HTTP status, a status name, and details of several kinds."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ STATUSES: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "overloaded": (503, "UNAVAILABLE"),
     "timeout": (504, "DEADLINE_EXCEEDED"),
 }
-"""Kind of error to HTTP status and word."""
+"""Error kinds to the HTTP status and the status name of ``google.rpc.Code``."""
 
 _RETRY = "type.googleapis.com/google.rpc.RetryInfo"
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Read an error body; relays send those of chat_completions here, too."""
+    """Decode an error body; relays also send error bodies of chat_completions here."""
     return decode_error_body(body, status=status, otherwise="status")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write an error: the HTTP status and the body."""
+    """Encode an error as its HTTP status and its body."""
     note_unread(error, losses)
-    status, word = STATUSES[error.kind]
+    status, status_name = STATUSES[error.kind]
     status = kept_status(error, status)
-    note_type(error, word, losses, status=status)
+    note_type(error, status_name, losses, status=status)
     if error.code not in (None, ""):
-        losses.changed(error, "code", word, "diagnostic", severity="info")
+        losses.changed(error, "code", status_name, "diagnostic", severity="info")
     drop_unheld_in_answer(error, losses)
-    detail: JsonObject = {"code": status, "message": error.message, "status": word}
+    detail: JsonObject = {"code": status, "message": error.message, "status": status_name}
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]
     return status, {"error": detail}

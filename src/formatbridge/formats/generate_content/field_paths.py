@@ -1,4 +1,4 @@
-"""Where generate_content keeps canonical fields, and how grave it is to lose the fields of its own."""
+"""Field paths of canonical fields in Gemini bodies, and the severity of losing the fields that only this format has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATE = LossRule("impossible", "not_portable")
 
 _PARTS = ("Text", "Reasoning", "Media", "ToolCall", "ToolResult", "Hosted", "Opaque")
 
-SPELLING = FieldPaths(
+FIELD_PATHS = FieldPaths(
     content=frozenset({"candidates", "promptFeedback"}),
     places={
         **{f"Request.{name}": (f"{_CONFIG}/{wire}",) for name, wire in SETTINGS.wire.items()},
@@ -206,9 +206,9 @@ SPELLING = FieldPaths(
             )
         },
     },
-    # That a result is an error is said by the key of its text, which stays.
+    # The key of the text, which stays, shows that a result is an error.
     shared=frozenset({"ToolResult.is_error"}),
     snake_case=True,
-    # Words of JSON Schema to those of the vendor's dialect, and one of the wire's to that of its official SDK.
+    # Keywords of JSON Schema to those of the vendor's schema dialect; also the official SDK's name of one wire field.
     keywords={"$defs": "defs", "$ref": "ref", "examples": "example", "modelConfig": "modelSelectionConfig"},
 )  # fmt: skip

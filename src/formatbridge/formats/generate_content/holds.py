@@ -1,4 +1,4 @@
-"""Which canonical fields generate_content has a place for."""
+"""HOLDS tables of Gemini: the canonical fields that the format can express."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ RESPONSE_HOLDS: Holds = {
 }  # fmt: skip
 
 drop_unheld = unheld_fields("generate_content", REQUEST_HOLDS)
-"""Reports the fields of a node of a request for which this format has no place."""
+"""Report the fields of a request node that this format cannot express."""
 drop_unheld_in_answer = unheld_fields("generate_content", RESPONSE_HOLDS)
-"""Reports the fields of a node of an answer for which this format has no place."""
+"""Report the fields of a response node that this format cannot express."""

@@ -1,4 +1,4 @@
-"""The tools that the server runs, and the servers that it may ask: decode and encode side by side."""
+"""Tools that the server runs, code executions, and remote MCP servers: decode and encode side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, word_of
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, enum_name
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
@@ -20,50 +20,48 @@ FAMILIES: dict[str, Any] = {
     "urlContext": "web_fetch",
     "codeExecution": "code",
 }
-"""Members of a tool to the families that others have too."""
+"""Fields of a tool to the families that other formats have too."""
 
 HOSTED = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
-"""Families that this format can be asked for, and its word for each."""
+"""Families that a request can have, and the field of each."""
 
 _SERVER = frozenset({"name", "streamableHttpTransport"})
 _TRANSPORT = frozenset({"url", "headers"})
-_DEFAULTS: tuple[Any, ...] = (None, [], {}, "medium")
-"""Options that say no more than none: a search looks at a medium amount of text anyway."""
 
 
-def decode_hosted_tool(member: str, raw: Any, src: str) -> ir.HostedTool:
-    """Read one of the server's tools; one that no other format has is told by its name."""
-    family = FAMILIES.get(member, "other")
+def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
+    """Decode one server tool; one that no other format has is of the family ``other`` and keeps its field name."""
+    family = FAMILIES.get(field, "other")
     options = raw if isinstance(raw, dict) else {}
     extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
-    if member == "enterpriseWebSearch":
-        extra = joined(extra, {WHOLE_NODE: member})
+    if field == "enterpriseWebSearch":
+        extra = joined(extra, {WHOLE_NODE: field})
     return ir.HostedTool(
         family=family,
-        kind=member,
+        kind=field,
         blocked_domains=options.get("excludeDomains") if family == "web_search" else None,
-        src=f"{src}/{escape(member)}",
+        src=f"{src}/{escape(field)}",
         extra=extra,
     )
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
-    """Write one of the server's tools; None where this server has none such."""
-    member = HOSTED.get(tool.family)
-    if member is None:
+    """Encode one server tool; None if the vendor has no tool of its family."""
+    field = HOSTED.get(tool.family)
+    if field is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     drop_unheld(tool, losses)
     if not tool.blocked_domains:
-        return {member: {}}
+        return {field: {}}
     if tool.family == "web_search":
-        return {member: {"excludeDomains": tool.blocked_domains}}
+        return {field: {"excludeDomains": tool.blocked_domains}}
     drop_field(tool, "blocked_domains", losses)
-    return {member: {}}
+    return {field: {}}
 
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
-    """Read one server; a bearer token among its headers is a field of its own."""
+    """Decode one MCP server; a bearer token in its headers becomes ``token``."""
     transport = raw.get("streamableHttpTransport") or {}
     headers = dict(transport.get("headers") or {})
     key = next((name for name in headers if name.lower() == "authorization"), None)
@@ -79,9 +77,9 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
-    """Write one server; None where it has no address that this server could ask."""
-    if server.allowed == []:  # none of its tools may be used
-        losses.changed(server, "", None, "excluded", severity="info")  # which of its values says so matters
+    """Encode one MCP server; None if it has no URL or no allowed tool."""
+    if server.allowed == []:  # no tool of the server is allowed
+        losses.changed(server, "", None, "excluded", severity="info")  # the report shows which value excludes the server
         return None
     if server.url is None:
         losses.dropped(server, code="server_tool", severity="impossible")
@@ -98,7 +96,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_headers(server: ir.McpServer, losses: Ledger) -> dict[str, str]:
-    """Write the headers with the token among them; another of its kind has no place beside it."""
+    """Encode the headers with the token; another ``Authorization`` header is dropped, because the name is taken."""
     headers = {}
     for name, value in (server.headers or {}).items():
         if server.token is None or name.lower() != "authorization":
@@ -114,13 +112,13 @@ _CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
 _INTERPRETERS = (None, "code_execution", "code_interpreter")
 
 
-def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
-    """Read code that the server ran."""
+def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
+    """Decode code that the server ran."""
     code = raw["executableCode"]
     return ir.Hosted(
         family="code",
         role="call",
-        id=code.get("id") or made_id,
+        id=code.get("id") or generated_id,
         arguments=code.get("code") or "",
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
@@ -129,17 +127,17 @@ def decode_code(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
     )
 
 
-def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
-    """Read how a run of code ended."""
+def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
+    """Decode the result of a code execution."""
     result = raw["codeExecutionResult"]
-    outcome = word_of(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
+    outcome = enum_name(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
     failed = outcome in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
-    plain = outcome in ("", "OUTCOME_OK", "OUTCOME_FAILED")
-    known = frozenset({"id", "output", "outcome"}) if plain else frozenset({"id", "output"})
+    is_known = outcome in ("", "OUTCOME_OK", "OUTCOME_FAILED")
+    known = frozenset({"id", "output", "outcome"}) if is_known else frozenset({"id", "output"})
     return ir.Hosted(
         family="code",
         role="result",
-        id=result.get("id") or made_id,
+        id=result.get("id") or generated_id,
         output=None if failed else result.get("output") or "",
         error=result.get("output") or "" if failed else None,
         status="failed" if failed else "completed",
@@ -151,7 +149,7 @@ def decode_code_result(raw: JsonObject, src: str, made_id: str) -> ir.Hosted:
 
 
 def python_runs(parts: list[ir.Part]) -> frozenset[str]:
-    """Return the ids of the runs of code in an answer that this format has too: not those of a shell or an editor."""
+    """Return the ids of the code executions in a response that this format can express; shells and editors are not among them."""
     return frozenset(
         part.id
         for part in parts
@@ -160,22 +158,25 @@ def python_runs(parts: list[ir.Part]) -> frozenset[str]:
 
 
 def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
-    """Write a run of code in an answer: the code, its result, or both."""
+    """Encode a code execution in a response: the code, its result, or both."""
     drop_unheld_in_answer(part, losses)
-    made: list[JsonObject] = []
+    encoded: list[JsonObject] = []
     if part.role != "result":
-        made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
+        encoded.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
     if part.role == "result" or (
         part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
     ):
-        made.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
-    if made:
-        made[0] |= encode_signature(part.signature, losses, carry=carry)
-    return made
+        encoded.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
+    if encoded:
+        encoded[0] |= encode_signature(part.signature, losses, carry=carry)
+    return encoded
 
 
 def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    """Write how a run ended; there is one text, so a run that succeeded loses its warnings, and one that failed what it printed."""
+    """Encode the outcome of a code execution.
+
+    There is one text. A successful execution loses its error output, and a failed one loses its standard output.
+    """
     has_failed = part.status not in (None, "completed") or (part.error is not None and part.status is None)
     if not has_failed:
         if part.error:
@@ -187,12 +188,12 @@ def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
 
 
 def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
-    """Read a call of one of the vendor's own tools, or what it returned."""
-    what = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
+    """Decode a call or a result of one of the vendor's server tools."""
+    field = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
     return ir.Opaque(
         format="generate_content",
         raw=raw,
-        label=what,
+        label=field,
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
     )

@@ -1,4 +1,4 @@
-"""The list of models in generate_content."""
+"""Model lists of Gemini."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _METHODS = ["generateContent", "streamGenerateContent"]
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
-    """Read a page of models, under whichever name it comes."""
+    """Decode one page of models, under any of its names."""
     token = body.get("nextPageToken")
     return ir.ModelList(
         format="generate_content",
@@ -33,8 +33,9 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
-    name, time = raw["name"].removeprefix("models/"), raw.get("createTime")
-    created = time_of(time) if time else None
+    """Decode one model."""
+    name, created_text = raw["name"].removeprefix("models/"), raw.get("createTime")
+    created = time_of(created_text) if created_text else None
     known = (
         _MODEL | ({"baseModelId"} if raw.get("baseModelId") == name else set()) | ({"createTime"} if created is not None else set())
     )
@@ -53,7 +54,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Write a page of models."""
+    """Encode one page of models."""
     drop_unheld_in_answer(models, losses)
     if not models.next_page:
         drop_field(models, "more", losses)
@@ -62,12 +63,13 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
 
 
 def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+    """Encode one model; ``at`` is its pointer in the target."""
     drop_unheld_in_answer(model, losses)
     methods = model.methods
     if methods is None:
         methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)
     is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))
-    made = {
+    fields = {
         "name": model.id if is_full else f"models/{model.id}",
         "version": model.version,
         "displayName": model.display_name,
@@ -76,4 +78,4 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
         "outputTokenLimit": model.output_limit,
         "supportedGenerationMethods": methods,
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Reasoning in generate_content: thought parts, a token that may sit on any part, and how much to think."""
+"""Reasoning of Gemini: parts with the flag ``thought``, thought signatures on any part, and ``thinkingConfig``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import SHOWN
 
 _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
-"""What each alphabet of base64 has alone."""
+"""Characters that only one alphabet of base64 has."""
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 _SIGNING = ("thinking", "encrypted", "thought")
@@ -24,7 +24,7 @@ _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "
 
 
 def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
-    """Read the token of a part; a placeholder is none."""
+    """Decode the thought signature of a part; a placeholder is no signature."""
     token = raw.get("thoughtSignature")
     if not token or is_placeholder(token):
         return None
@@ -32,9 +32,9 @@ def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
 
 
 def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Write the token of a part: as it is where it is at home, tagged where foreign ones are carried. Always valid base64.
+    """Encode the signature of a part as valid base64. A token of another format is tagged if ``carry`` is true, otherwise dropped.
 
-    The official client, which reads what is carried, is strict about that; the server, which gets it back, is not.
+    The official client rejects invalid base64 in responses; the server accepts it in requests.
     """
     if signature is None:
         return {}
@@ -47,27 +47,27 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
 
 
 def _is_base64(token: str, *, is_strict: bool) -> bool:
-    """Say whether a token is base64, in the standard or the URL-safe alphabet, padded or not.
+    """Return whether a token is base64, in the standard or the URL-safe alphabet, padded or not.
 
-    ``is_strict``: in one of the two, with no more padding than it needs and no bits left over.
+    ``is_strict``: one alphabet only, no more padding than necessary, and no unused bits that are set.
     """
     if not token.isascii():
         return False
-    data = token.rstrip("=")
-    plain = data.encode().translate(_TO_STANDARD)
+    digits = token.rstrip("=")
+    standard = digits.encode().translate(_TO_STANDARD)
     try:
-        decoded = binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
+        decoded = binascii.a2b_base64(standard + b"=" * (-len(standard) % 4), strict_mode=True)
     except binascii.Error:
         return False
     if not is_strict:
         return True
-    is_mixed = bool(_URL_SAFE.search(data) and _STANDARD.search(data))
-    is_padded = len(token) - len(data) <= -len(data) % 4
-    return is_padded and not is_mixed and binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == plain
+    is_mixed = bool(_URL_SAFE.search(digits) and _STANDARD.search(digits))
+    is_padded = len(token) - len(digits) <= -len(digits) % 4
+    return is_padded and not is_mixed and binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == standard
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Write a thought; one that held only a token for somebody else is gone."""
+    """Encode reasoning; if it is only a token that no reader of the target can use, return None."""
     drop_unheld(part, losses)
     if not part.text and not carry and part.signature and part.signature.issuer != "generate_content":
         drop_empty(part, losses)
@@ -80,25 +80,37 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
     return {"text": part.text, "thought": True} | token if part.text or token else None
 
 
-def is_late(signature: ir.Signature | None) -> bool:
-    """Say whether a token of an empty thought signs the thought before it, whose text had left when another format's token came."""
+def signs_earlier_reasoning(signature: ir.Signature | None) -> bool:
+    """Return whether a token on empty reasoning signs the reasoning before it.
+
+    A stream writes such a token if the text was sent before another format's token came.
+    """
     return signature is not None and signature.issuer != "generate_content" and signature.kind in _SIGNING
 
 
-def ends_unsigned(made: list[JsonObject]) -> bool:
-    """Say whether the last part that was written is a thought without a token."""
-    return bool(made and made[-1].get("thought")) and "thoughtSignature" not in made[-1]
+def ends_in_unsigned_reasoning(parts: list[JsonObject]) -> bool:
+    """Return whether the last encoded part is reasoning without a token."""
+    return bool(parts and parts[-1].get("thought")) and "thoughtSignature" not in parts[-1]
 
 
-def set_apart(part: ir.Part, made: list[JsonObject], behind: list[JsonObject]) -> None:
-    """Write a token that stands alone behind a thought without one as no thought, or it would be read as that one's, come late."""
-    if made and isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature) and _has_loose(behind):
-        made[0].pop("thought", None)
+def separate_token(part: ir.Part, encoded: list[JsonObject], before: list[JsonObject]) -> None:
+    """Remove the flag ``thought`` from a token without text if the encoded parts ``before`` include reasoning without a token.
+
+    With the flag, a decoder would assign the token to that reasoning.
+    """
+    if (
+        encoded
+        and isinstance(part, ir.Reasoning)
+        and not part.text
+        and signs_earlier_reasoning(part.signature)
+        and _has_unsigned_reasoning(before)
+    ):
+        encoded[0].pop("thought", None)
 
 
-def _has_loose(made: list[JsonObject]) -> bool:
-    """Say whether a late token would be read as that of a thought which was written, the last one behind all tokens."""
-    for part in reversed(made):
+def _has_unsigned_reasoning(parts: list[JsonObject]) -> bool:
+    """Return whether the encoded parts include reasoning without a token after the last token."""
+    for part in reversed(parts):
         if "thoughtSignature" in part:
             return False
         if part.get("thought"):
@@ -106,8 +118,8 @@ def _has_loose(made: list[JsonObject]) -> bool:
     return False
 
 
-def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
-    """Give a late token to the last thought behind all tokens, and make one of its pieces; false where there is no such thought."""
+def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
+    """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
     end = len(parts)
     while end and not isinstance(before := parts[end - 1], ir.Reasoning):
         if getattr(before, "signature", None) is not None:
@@ -116,80 +128,80 @@ def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     start = end
     while start and isinstance(before := parts[start - 1], ir.Reasoning) and before.signature is None and not before.extra:
         start -= 1
-    thoughts = [part for part in parts[start:end] if isinstance(part, ir.Reasoning)]
-    if not thoughts:
+    unsigned = [part for part in parts[start:end] if isinstance(part, ir.Reasoning)]
+    if not unsigned:
         return False
-    parts[start:end] = [ir.Reasoning("".join(part.text for part in thoughts), thoughts[0].src, token.signature)]
+    parts[start:end] = [ir.Reasoning("".join(part.text for part in unsigned), unsigned[0].src, token.signature)]
     return True
 
 
 def is_carried(signature: ir.Signature | None) -> bool:
-    """Say whether a token is that of reasoning of another format, which stands on the part that follows the reasoning."""
+    """Return whether a token belongs to reasoning of another format, which precedes the part that has the token."""
     return signature is not None and signature.issuer != "generate_content" and signature.kind != "call"
 
 
-def holds_carried(part: JsonObject) -> bool:
-    """Say whether a written part is a thought with a token of another format's reasoning."""
+def has_carried_token(part: JsonObject) -> bool:
+    """Return whether an encoded part is reasoning with the token of another format."""
     return bool(part.get("thought")) and "thoughtSignature" in part and is_carried(decode_signature(part, ""))
 
 
-def has_room(part: JsonObject) -> bool:
-    """Say whether the token of the reasoning before a written part may stand on it: a call, or text that is no thought.
+def accepts_token(part: JsonObject) -> bool:
+    """Return whether an encoded part can have the token of the reasoning before it: a call or visible text without a token.
 
-    The vendor puts a token there, and clients drop a part that is an empty thought with a token (the Vercel AI SDK and opencode, run).
+    The vendor puts a token there. Clients drop a part that is empty reasoning with a token (the Vercel AI SDK and opencode, run).
     """
     is_kind = "functionCall" in part or bool(part.get("text") and not part.get("thought"))
     return is_kind and "thoughtSignature" not in part
 
 
 def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
-    """Take the token of another format's reasoning off a part that follows, and give it to the reasoning before, or to one of its own."""
+    """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
     if not isinstance(part, ir.ToolCall | ir.Text) or (isinstance(part, ir.Text) and not part.text):
         return
     if part.signature is not None and is_carried(part.signature):
         token = ir.Reasoning("", part.signature.src, part.signature)
         part.signature = None
-        if not (is_late(token.signature) and sign_thoughts(parts, token)):
+        if not (signs_earlier_reasoning(token.signature) and sign_reasoning(parts, token)):
             parts.append(token)
 
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
-    """Read ``thinkingConfig``: a budget of 0 is off, of -1 up to the model."""
-    budget, level, shown = raw.get("thinkingBudget"), word_of(raw.get("thinkingLevel")), raw.get("includeThoughts")
-    leftover: JsonObject = {}
+    """Decode ``thinkingConfig``: a budget of 0 is off, and -1 leaves it to the model."""
+    budget, level, shown = raw.get("thinkingBudget"), enum_name(raw.get("thinkingLevel")), raw.get("includeThoughts")
+    unread: JsonObject = {}
     if budget is not None and budget < -1:
-        leftover["thinkingBudget"] = budget
+        unread["thinkingBudget"] = budget
     if level and level not in _LEVELS and level not in ("THINKING_LEVEL_UNSPECIFIED", "0"):
-        leftover["thinkingLevel"] = raw["thinkingLevel"]
+        unread["thinkingLevel"] = raw["thinkingLevel"]
     return ir.ReasoningConfig(
         mode=None if budget is None or budget < -1 else "off" if budget == 0 else "adaptive" if budget == -1 else "on",
         effort=_LEVELS.get(level),
         budget=budget if budget is not None and budget > 0 else None,
         show=None if shown is None else "auto" if shown else "hide",
         src="/generationConfig/thinkingConfig",
-        extra=joined(leftover or None, rest(raw, _CONFIG)),
+        extra=joined(unread or None, rest(raw, _CONFIG)),
     )
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Write ``thinkingConfig``; budget and level exclude each other, and the budget wins."""
+    """Encode ``thinkingConfig``; budget and level exclude each other, and the budget has priority."""
     drop_unheld(config, losses)
-    made: JsonObject = _encode_amount(config, losses)
-    if config.show is None and made and made.get("thinkingBudget") != 0:  # the server shows no reasoning unless it is asked to
-        made["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)
+    fields: JsonObject = _encode_amount(config, losses)
+    if config.show is None and fields and fields.get("thinkingBudget") != 0:  # by default the server returns no reasoning
+        fields["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)
     elif config.show == "hide":
-        made["includeThoughts"] = False
-    elif config.show is not None and made.get("thinkingBudget") == 0:  # the server refuses to show what is off
+        fields["includeThoughts"] = False
+    elif config.show is not None and fields.get("thinkingBudget") == 0:  # the server rejects includeThoughts if reasoning is off
         losses.dropped(config, "show", "excluded", severity="info")
     elif config.show is not None:
-        made["includeThoughts"] = True
+        fields["includeThoughts"] = True
         if config.show != "auto":
             losses.changed(config, "show", True, severity="info")
-    return {"thinkingConfig": made} if made else {}
+    return {"thinkingConfig": fields} if fields else {}
 
 
 def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Turn reasoning off; a budget or an effort beside that is lost."""
+    """Turn reasoning off; a budget or an effort is dropped."""
     for name in ("effort", "budget"):
         if getattr(config, name) not in (None, "none"):
             losses.dropped(config, name, "excluded")
@@ -199,6 +211,7 @@ def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 
 
 def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Encode the budget or the level."""
     if config.mode in ("off", "between_tools"):
         return _encode_off(config, losses)
     if config.budget is not None:
@@ -206,7 +219,7 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
             losses.dropped(config, "effort", "excluded")
         return {"thinkingBudget": config.budget}
     if config.effort is None:
-        if config.mode == "on":  # and nobody said how much
+        if config.mode == "on":  # without an amount
             losses.changed(config, "mode", -1)
         return {"thinkingBudget": -1} if config.mode in ("adaptive", "on") else {}
     if config.effort == "none":
@@ -220,10 +233,10 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     return {"thinkingLevel": level}
 
 
-def word_of(value: str | int | None, numbered: Sequence[str] = ()) -> str:
-    """Return the name of an enumeration's value in upper case; "" where nothing was said.
+def enum_name(value: str | int | None, numbered: Sequence[str] = ()) -> str:
+    """Return the name of an enumeration value in upper case; "" if it is None.
 
-    ``numbered``: the names by number, as the vendor's protocol definitions count them. A number beyond them stays a number.
+    ``numbered``: the names in the order of their numbers in the vendor's protocol definitions. A number without a name stays a number.
     """
     if value is None:
         return ""

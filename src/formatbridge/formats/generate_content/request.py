@@ -1,9 +1,9 @@
-"""Requests of generate_content. The model and whether to stream stand in the URL."""
+"""Requests of Gemini. The URL has the model and selects a stream."""
 
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
     decode_message,
@@ -27,7 +27,7 @@ from formatbridge.formats.generate_content.settings import (
     SETTINGS,
     decode_shaped_settings,
     encode_settings,
-    encode_settings_beside,
+    encode_top_level_settings,
 )
 from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
@@ -50,8 +50,8 @@ from formatbridge.report.ledger import Ledger
 _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
-_BESIDE = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
-_NOTHING: frozenset[str] = frozenset()
+_COMMON = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_NONE: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
     "thinkingConfig",
@@ -59,42 +59,42 @@ _CONFIG = SETTINGS.canonical.keys() | {
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request; a ``model`` or ``stream`` in the body counts where the URL says nothing."""
+    """Decode a request; ``model`` and ``stream`` of the URL have priority over those in the body."""
     named = model or body.get("model")
     model = named.removeprefix("models/") if named else named
     messages = _decode_messages(body)
     request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
     config, is_flat = body.get("generationConfig"), True
     if config:
-        is_flat = decode_flat_settings(config, SETTINGS, request, _NOTHING)
+        is_flat = decode_flat_settings(config, SETTINGS, request, _NONE)
         if "stop" in request.settings and not request.settings["stop"]:
             del request.settings["stop"]
-    if not is_flat or not _BESIDE.issuperset(body):
+    if not is_flat or not _COMMON.issuperset(body):
         _decode_shaped_options(body, request)
     return request
 
 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
-    """Read what is more than a name and a value."""
+    """Decode the options that are not flat settings."""
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
     unread = _decode_config(config, request) if config else None
-    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread_fields = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
-    calling = tool_config.get("functionCallingConfig")
-    if calling:
-        request.tool_choice = decode_tool_choice(calling, request.tools, "/toolConfig/functionCallingConfig")
+    calling_config = tool_config.get("functionCallingConfig")
+    if calling_config:
+        request.tool_choice = decode_tool_choice(calling_config, request.tools, "/toolConfig/functionCallingConfig")
     request.extra = joined(
         rest(body, _REQUEST),
         rest(config, _CONFIG, "generationConfig/"),
         rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
         unread,
-        leftover,
+        unread_fields,
     )
 
 
 def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None:
-    """Read the objects in ``generationConfig``; return what the shape of the answer leaves unread, by pointer."""
+    """Decode the objects in ``generationConfig``; return the unread fields of the output format, by pointer."""
     if config.keys() <= SETTINGS.canonical.keys():  # flat settings only
         return None
     request.output_format, unread = decode_format(config)
@@ -112,24 +112,24 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+    """Encode a request."""
     drop_unheld(request, losses)
     body = _encode_messages(request, losses)
     if options.unsigned_calls == "placeholder":
         add_placeholders(body["contents"], losses)
-    tools, drawing = _all_tools(request, losses)
+    tools, image_tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    config = _encode_config(request, drawing, losses)
+    config = _encode_config(request, image_tools, losses)
     if config:
         body["generationConfig"] = config
     if "tier" in request.settings or "metadata" in request.settings:
-        encode_settings_beside(request, body, losses)
+        encode_top_level_settings(request, body, losses)
     return body
 
 
-def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Ledger) -> JsonObject:
-    """Write ``generationConfig``. ``drawing``: the tools that draw, which it is to say."""
+def _encode_config(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> JsonObject:
+    """Encode ``generationConfig``. ``image_tools``: the image generation tools, which become a modality."""
     config: JsonObject = {}
     if request.settings:
         encode_settings(request, config, losses)
@@ -137,8 +137,8 @@ def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Le
         config |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         config |= encode_format(request.output_format, losses)
-    if drawing or "modalities" in request.settings:
-        config |= encode_modalities(request, drawing, losses)
+    if image_tools or "modalities" in request.settings:
+        config |= encode_modalities(request, image_tools, losses)
     if request.audio:
         config |= encode_audio_output(request.audio, losses)
     if request.image:
@@ -150,16 +150,16 @@ def _encode_config(request: ir.Request, drawing: list[ir.HostedTool], losses: Le
 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
-    """Read the instructions and the contents.
+    """Decode the system instruction and the contents.
 
-    Contents of the model's in a row are one turn: the official client keeps one of each event of a stream.
+    Adjacent contents of the model are one message, because the official client stores one content for each event of a stream.
     """
     messages: list[ir.Message] = []
     system, contents = body.get("systemInstruction"), body["contents"]
     calls = Calls(contents)
     if system:
         messages += _decode_instructions(system, calls)
-    last: ir.Message | None = None  # the model's, if the last turn is
+    last: ir.Message | None = None  # the last message, if the model wrote it
     for index, raw in enumerate(contents):
         message = decode_message(raw, f"/contents/{index}", calls, last)
         if message is not last:
@@ -169,31 +169,32 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
 
 
 def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
+    """Decode the system instruction as one message, if it is not empty."""
     parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the instructions and the conversation; instructions in mid-conversation join the others."""
+    """Encode the system instruction and the contents. Instructions between contents are appended to the system instruction."""
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
-    leading = True
+    is_leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    around = Surroundings(messages, objects=read_all_objects(messages))
+    context = EncodeContext(messages, objects=read_all_objects(messages))
     for message in messages:
         drop_unheld(message, losses)
         if message.effort or message.tools:
-            leading = False  # the system prompt ends before a change of configuration
+            is_leading = False  # the system prompt ends before a change of configuration
             if not message.parts:
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)
-            encode_instruction(message, instructions, around, losses)
-            if not leading and len(instructions) > before:
+            encode_instruction(message, instructions, context, losses)
+            if not is_leading and len(instructions) > before:
                 losses.changed(message, "", None, "moved")
         else:
-            leading = False
-            encode_message(message, contents, around, losses)
+            is_leading = False
+            encode_message(message, contents, context, losses)
     if request.format == "messages":
         note_prefill(request, losses)
     if not contents:
@@ -202,33 +203,30 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list[ir.HostedTool]]:
-    """Return the tools of the request and those that were added on the way, which are there from the start here.
-
-    Those that draw are no tools here and stand apart.
-    """
-    drawing: list[ir.HostedTool] = []
-    tools = _without_drawing(request.tools, drawing)
+    """Return all tools of the request, with those that later messages add, and separately the image generation tools."""
+    image_tools: list[ir.HostedTool] = []
+    tools = _without_image_tools(request.tools, image_tools)
     for message in request.messages:
         if message.tools:
-            added = _without_drawing(message.tools, drawing)
+            added = _without_image_tools(message.tools, image_tools)
             note_moved(added, losses)
             tools += added
-    return tools, drawing
+    return tools, image_tools
 
 
-def _without_drawing(tools: list[ir.Tool], drawing: list[ir.HostedTool]) -> list[ir.Tool]:
-    """Return tools without those that draw, which ``drawing`` takes."""
-    kept: list[ir.Tool] = []
+def _without_image_tools(tools: list[ir.Tool], image_tools: list[ir.HostedTool]) -> list[ir.Tool]:
+    """Return the tools without the image generation tools, which are appended to ``image_tools``."""
+    others: list[ir.Tool] = []
     for tool in tools:
         if type(tool) is ir.HostedTool and tool.family == "image_generation":
-            drawing.append(tool)
+            image_tools.append(tool)
         else:
-            kept.append(tool)
-    return kept
+            others.append(tool)
+    return others
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools and the choice among them, which the server takes beside functions only. Calls may come together in any case."""
+    """Encode the tools and the tool choice, which the server accepts with functions only. Parallel calls cannot be disabled."""
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     body = encode_tools(tools, losses)
     if ir.FunctionTool not in map(type, tools):
@@ -238,6 +236,6 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
     elif parallel is False:
         losses.dropped(request, "parallel_tool_calls")
-    if choice and (calling := encode_tool_choice(choice, losses)):
-        body["toolConfig"] = {"functionCallingConfig": calling}
+    if choice and (config := encode_tool_choice(choice, losses)):
+        body["toolConfig"] = {"functionCallingConfig": config}
     return body

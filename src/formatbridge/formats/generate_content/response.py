@@ -1,4 +1,4 @@
-"""Answers of generate_content."""
+"""Responses of Gemini."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import is_carried, is_late, word_of
+from formatbridge.formats.generate_content.reasoning import enum_name, is_carried, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import numbered
@@ -29,58 +29,66 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Severity
 from formatbridge.streaming.replay import altered
 
-_index = attrgetter("index")
+_candidate_index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_PLAIN_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
-_CANDIDATE = _PLAIN_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
+_COMMON_CANDIDATE = frozenset({"content", "finishReason", "finishMessage", "index"})
+_CANDIDATE = _COMMON_CANDIDATE | {"logprobsResult", "groundingMetadata", "citationMetadata"}
 
 
 def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer; a prompt that was blocked is a choice without parts, an error in its place is one."""
-    usage, time, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
-    created = time_of(time) if time else None
-    given = body.get("responseId") or None
-    told = body.get("candidates") or ()
-    numbers = numbered([raw.get("index") or 0 for raw in told])
-    choices = [_decode_choice(raw, f"/candidates/{at}", numbers[at], given) for at, raw in enumerate(told)]
+    """Decode a whole response. A blocked prompt is a choice without parts."""
+    usage, created_text, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
+    created = time_of(created_text) if created_text else None
+    response_id = body.get("responseId") or None
+    candidates = body.get("candidates") or ()
+    numbers = numbered([raw.get("index") or 0 for raw in candidates])
+    choices = [
+        _decode_choice(raw, f"/candidates/{position}", numbers[position], response_id) for position, raw in enumerate(candidates)
+    ]
     error = failure_of(body)
-    blocked = [each for each in choices if each.finish and each.finish.raw in UNSAID] if feedback.get("blockReason") else []
-    for each in blocked:
-        if each.finish and each.finish.message:
-            each.extra = joined(each.extra, {"finishMessage": each.finish.message})
-        each.finish = decode_blocked(feedback)
+    blocked = (
+        [choice for choice in choices if choice.finish and choice.finish.raw in NO_REASON] if feedback.get("blockReason") else []
+    )
+    for choice in blocked:
+        if choice.finish and choice.finish.message:
+            choice.extra = joined(choice.extra, {"finishMessage": choice.finish.message})
+        choice.finish = decode_blocked(feedback)
     if not choices and not error:
         blocked = choices = [_decode_missing(feedback)]
     if blocked:
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
     extra = rest(body, _RESPONSE if not error else _RESPONSE | {"error"})
-    if feedback or (time and created is None):
+    if feedback or (created_text and created is None):
         extra = joined(
-            extra, rest(feedback, frozenset(), "promptFeedback/"), {"createTime": time} if time and created is None else None
+            extra,
+            rest(feedback, frozenset(), "promptFeedback/"),
+            {"createTime": created_text} if created_text and created is None else None,
         )
     counts = decode_usage(usage, "/usageMetadata") if usage else None
-    return ir.Response("generate_content", given, body.get("modelVersion"), choices, created, counts, extra, error)
+    return ir.Response("generate_content", response_id, body.get("modelVersion"), choices, created, counts, extra, error)
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:
-    """Return what went wrong on the way; servers say it beside the answer, or in its place."""
+    """Return the error that a server puts into a response, with candidates or without."""
     return decode_error({"error": body["error"]}, status=None) if body.get("error") else None
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer."""
-    del context  # nothing in an answer of this format repeats the request
+    """Encode a whole response."""
+    del context  # responses of this format do not repeat the request
     drop_unheld_in_answer(response, losses)
-    choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
-    body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
+    choices = sorted(response.choices, key=_candidate_index) or [ir.Choice(parts=[])]
+    body: JsonObject = {
+        "candidates": [_encode_choice(choice, position, losses, options) for position, choice in enumerate(choices)]
+    }
     if response.usage:
         body["usageMetadata"] = encode_usage(response.usage, losses)
     if response.model is not None:
         body["modelVersion"] = response.model
-    given = encode_id(response.id, "")
-    if given is not None:
-        body["responseId"] = given
+    response_id = encode_id(response.id, "")
+    if response_id is not None:
+        body["responseId"] = response_id
     created = response.created if response.created is not None else options.created
     if created is not None:
         body["createTime"] = encode_time(response, created, losses)
@@ -88,7 +96,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 
 def _decode_missing(feedback: JsonObject) -> ir.Choice:
-    """Make the choice of an answer that has none."""
+    """Return the choice of a response without candidates."""
     if feedback.get("blockReason") is not None or feedback.get("blockReasonMessage"):
         return ir.Choice(parts=[], finish=decode_blocked(feedback), src="/promptFeedback")
     src = "/promptFeedback" if feedback else ""
@@ -96,10 +104,11 @@ def _decode_missing(feedback: JsonObject) -> ir.Choice:
 
 
 def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | None) -> ir.Choice:
+    """Decode one candidate."""
     content = raw.get("content") or {}
     parts = decode_answer(content, f"{src}/content", response_id, number)
-    choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
-    if raw.keys() <= _PLAIN_CANDIDATE and content.keys() <= CONTENT:  # neither logprobs, nor citations, nor anything unknown
+    choice = ir.Choice(parts, decode_finish(raw, ir.ToolCall in map(type, parts), src), number, src)
+    if raw.keys() <= _COMMON_CANDIDATE and content.keys() <= CONTENT:  # no logprobs, no citations, no unknown fields
         return choice
     choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
     choice.extra = joined(
@@ -111,86 +120,90 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
     return choice
 
 
-def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:
+def _encode_choice(choice: ir.Choice, position: int, losses: Ledger, options: Options) -> JsonObject:
+    """Encode one candidate; ``position``: its index in the list."""
     drop_unheld_in_answer(choice, losses)
     kinds = set(map(type, choice.parts))
-    parts = encode_answer(choice, kinds, f"/candidates/{place}/content/parts", losses, options)
-    made: JsonObject = {"content": {"role": "model", "parts": parts}}
-    made |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{place}", losses)
-    made["index"] = choice.index
+    parts = encode_answer(choice, kinds, f"/candidates/{position}/content/parts", losses, options)
+    candidate: JsonObject = {"content": {"role": "model", "parts": parts}}
+    candidate |= encode_finish(choice.finish, ir.ToolCall in kinds, f"/candidates/{position}", losses)
+    candidate["index"] = choice.index
     grounding = encode_citations(choice.parts, losses)
     if grounding:
-        made["groundingMetadata"] = grounding
+        candidate["groundingMetadata"] = grounding
     if choice.logprobs:
-        made |= Average(choice.logprobs).told() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
-    return made
+        candidate |= AverageLogprob(choice.logprobs).fields() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
+    return candidate
 
 
 def decode_answer(content: JsonObject, src: str, response_id: str | None, number: int) -> list[ir.Part]:
-    """Read the content of a candidate. ``number``: its own, which tells the calls of several apart."""
+    """Decode the content of a candidate. ``number``: its index, from which the ids of its calls are derived."""
     return decode_parts(content.get("parts"), src, Calls((content,), response_id, number))
 
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Write the parts of a candidate. ``kinds``: theirs; ``at`` is the pointer of the list in the target."""
-    given = move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
-    around = Surroundings(
+    """Encode the parts of a candidate. ``kinds``: their types; ``at``: the pointer of the list in the target."""
+    moved = move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
+    context = EncodeContext(
         (),
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
         carries=options.carry_reasoning,
-        objects=read_objects(given) if ir.ToolCall in kinds else NOT_READ,
-        refusal_cost=_refusal_cost(choice) if ir.Refusal in kinds else "lossy",
+        objects=read_objects(moved) if ir.ToolCall in kinds else NOT_READ,
+        refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
-    encode_parts(given, parts, at, around, losses)
+    encode_parts(moved, parts, at, context, losses)
     return parts
 
 
 def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
-    """Return the parts with each token of another format's reasoning on the text or call that follows, as ``stream_encoder`` writes them.
+    """Return the parts with each token of another format moved from its reasoning to the text or call that follows.
 
-    The vendor puts a token there, and clients drop an empty thought that has one (the Vercel AI SDK and opencode, run). A token stays where
-    it is if the part that follows has one, or if the decoder would read it there as that of another thought.
+    The vendor puts a token there, and clients drop empty reasoning with a token (the Vercel AI SDK and opencode, run). ``stream_encoder``
+    does the same. A token stays if the next part has one, or if a decoder would then assign it to other reasoning.
     """
-    made: list[ir.Part] = []
-    named = frozenset(map(bound_to, parts))
-    reasoning_at: int | None = None  # where the reasoning stands whose token may move
-    has_unsigned = False  # a thought without a token, behind the last token
-    follows_unsigned = False  # such a thought directly before
+    moved: list[ir.Part] = []
+    named_calls = frozenset(map(bound_to, parts))
+    reasoning_at: int | None = None  # the position of the reasoning whose token may be moved
+    has_unsigned = False  # there is reasoning without a token after the last token
+    is_after_unsigned = False  # it is directly before the part
     for part in parts:
-        if reasoning_at is not None and _takes_token(part, named):
-            reasoning = made[reasoning_at]
+        if reasoning_at is not None and _accepts_token(part, named_calls):
+            reasoning = moved[reasoning_at]
             assert isinstance(reasoning, ir.Reasoning)
             signature = reasoning.signature
-            kept = keeps_id(signature, reasoning.id, "generate_content")
-            made[reasoning_at] = altered(reasoning, signature=None, id=None if kept else reasoning.id)
-            made.append(altered(part, signature=signature))
-            reasoning_at, has_unsigned, follows_unsigned = None, False, False
+            is_kept = keeps_id(signature, reasoning.id, "generate_content")
+            moved[reasoning_at] = altered(reasoning, signature=None, id=None if is_kept else reasoning.id)
+            moved.append(altered(part, signature=signature))
+            reasoning_at, has_unsigned, is_after_unsigned = None, False, False
             continue
-        made.append(part)
+        moved.append(part)
         if isinstance(part, ir.Text | ir.Refusal) and not part.text and not getattr(part, "signature", None):
-            continue  # nothing is written of it
+            continue  # an empty text is not encoded
         reasoning_at = None
         if isinstance(part, ir.Reasoning) and is_carried(part.signature):
-            is_ambiguous = follows_unsigned if part.text else has_unsigned and is_late(part.signature)
-            reasoning_at = None if is_ambiguous else len(made) - 1
+            is_ambiguous = is_after_unsigned if part.text else has_unsigned and signs_earlier_reasoning(part.signature)
+            reasoning_at = None if is_ambiguous else len(moved) - 1
         has_token = getattr(part, "signature", None) is not None
-        follows_unsigned = isinstance(part, ir.Reasoning) and not has_token
-        has_unsigned = follows_unsigned or (has_unsigned and not has_token)
-    return made
+        is_after_unsigned = isinstance(part, ir.Reasoning) and not has_token
+        has_unsigned = is_after_unsigned or (has_unsigned and not has_token)
+    return moved
 
 
-def _takes_token(part: ir.Part, named: Set[str | None]) -> bool:
-    """Say whether a part becomes a call or a visible text without a token. ``named``: the calls to which tokens elsewhere belong."""
+def _accepts_token(part: ir.Part, named_calls: Set[str | None]) -> bool:
+    """Return whether a part becomes a call or a visible text without a token.
+
+    ``named_calls``: the ids of the calls that tokens of other parts name.
+    """
     if isinstance(part, ir.ToolCall):
-        return part.signature is None and part.id not in named
+        return part.signature is None and part.id not in named_calls
     return isinstance(part, ir.Text) and part.signature is None and bool(part.text)
 
 
-def _refusal_cost(choice: ir.Choice) -> Severity:
-    """Return what it costs that a refusal becomes text: little where the reason of the end says that something was refused."""
-    return "lossy" if choice.finish is None or WORDS[choice.finish.reason][0] != "SAFETY" else "info"
+def _refusal_severity(choice: ir.Choice) -> Severity:
+    """Return the severity of encoding a refusal as text: low if the finish reason shows the refusal."""
+    return "lossy" if choice.finish is None or VALUES[choice.finish.reason][0] != "SAFETY" else "info"
 
 
 FINISH: Mapping[str, ir.FinishReason] = {
@@ -219,12 +232,12 @@ FINISH: Mapping[str, ir.FinishReason] = {
     "MISSING_THOUGHT_SIGNATURE": "error",
     "UNEXPECTED_TOOL_CALL": "error",
 }
-"""The wire's words to ours; any other is ``other``, none at all is inferred from the content."""
+"""Finish reasons of the wire to canonical ones; an unknown one is ``other``, and none is inferred from the content."""
 
-UNSAID = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
-"""What stands where an answer has not said why it ended."""
+NO_REASON = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
+"""Values of ``finishReason`` in a candidate that has not ended."""
 
-WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
+VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("STOP", True),
     "stop_sequence": ("STOP", False),
     "length": ("MAX_TOKENS", True),
@@ -238,32 +251,35 @@ WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "cancelled": ("OTHER", False),
     "other": ("OTHER", True),
 }
-"""Our words to the wire's, and whether nothing is lost by that. CONTINUATION is never written: it makes clients ask again by themselves."""
+"""Canonical finish reasons to those of the wire, and whether the value is exact.
+
+CONTINUATION is never written, because clients then send another request by themselves.
+"""
 
 _NUMBERED = (
     "FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT",
     "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
 )  # fmt: skip
-"""By number, as in the vendor's public protocol definitions (google.ai.generativelanguage.v1beta)."""
+"""Finish reasons by number, from the vendor's public protocol definitions (google.ai.generativelanguage.v1beta)."""
 
-_PLAIN = frozenset({"", "STOP", "MAX_TOKENS"})
+_UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
 _UPGRADED = frozenset({"stop", "other", "error"})
 
 
-def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
-    """Read why a candidate ended. What it holds beats what it says: with calls it ended for calls, unless it was cut or blocked."""
-    given = raw.get("finishReason")
-    word = given if given in FINISH else word_of(given, _NUMBERED)
-    reason: ir.FinishReason = FINISH.get(word, "other") if word else "stop"
-    if reason in _UPGRADED and ir.ToolCall in map(type, parts):
+def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
+    """Decode a finish reason. With tool calls the reason is ``tool_calls``, unless the candidate was truncated or blocked."""
+    raw_reason = raw.get("finishReason")
+    name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _NUMBERED)
+    reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
+    if has_calls and reason in _UPGRADED:
         reason = "tool_calls"
-    finish = ir.Finish(reason, given, word not in _PLAIN, src)
+    finish = ir.Finish(reason, raw_reason, name not in _UNSPECIFIC, src)
     finish.message = raw.get("finishMessage") or None
     return finish
 
 
 def decode_blocked(feedback: JsonObject) -> ir.Finish:
-    """Read why a prompt was not answered at all, or an answer broke off; a server may send the message of a block without its reason."""
+    """Decode the block reason of a prompt or of an incomplete response; some servers send only its message."""
     return ir.Finish(
         reason="content_filter",
         raw=feedback.get("blockReason"),
@@ -274,72 +290,78 @@ def decode_blocked(feedback: JsonObject) -> ir.Finish:
 
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Ledger) -> JsonObject:
-    """Write why a candidate ended; ``at`` is its pointer in the target."""
+    """Encode a finish reason; ``at`` is the pointer of its candidate in the target."""
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
-    word, is_exact = WORDS[finish.reason]
+    value, is_exact = VALUES[finish.reason]
     if has_calls and finish.reason in OVERRULED:
-        word = "STOP"
-    note_finish(finish, word, is_exact, losses)
+        value = "STOP"
+    note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)
     if finish.raw is None:
-        losses.added(f"{at}/finishReason", word)
-    return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}
+        losses.added(f"{at}/finishReason", value)
+    return {"finishReason": value} if finish.message is None else {"finishReason": value, "finishMessage": finish.message}
 
 
-def unfinished(body: JsonObject) -> JsonObject:
-    """Return an answer as one that has not ended: it may still, or it was cut."""
+def mark_unfinished(body: JsonObject) -> JsonObject:
+    """Return a body without finish reasons: its response may continue, or it was truncated."""
     for candidate in body.get("candidates") or ():
         candidate.pop("finishReason", None)
     return body
 
 
 _TOKEN = frozenset({"token", "logProbability"})
-_IMPOSSIBLE = -9999.0
-"""What other vendors write for a token that could not be; JSON has no infinity."""
+_ZERO_PROBABILITY = -9999.0
+"""The value of other vendors for a probability of 0, because JSON has no infinity."""
 
 
 def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.TokenLogprob] | None, JsonObject | None]:
-    """Read the tokens taken, each with its runners-up; in a stream, from its token number ``start`` on.
+    """Decode the chosen tokens, each with its alternatives. ``start``: the number of tokens in earlier events of the stream.
 
-    The second value is what no token holds, by pointer.
+    The second value is the unread fields, by pointer.
     """
     chosen, ranked = raw.get("chosenCandidates") or [], raw.get("topCandidates") or []
     unread = rest(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
-    for index, step in enumerate(ranked):
+    for index, candidates in enumerate(ranked):
         if index >= len(chosen):
-            unread[f"topCandidates/{index}"] = step
+            unread[f"topCandidates/{index}"] = candidates
         else:
-            unread |= rest(step, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
-    tokens = [_decode_token(token, f"{src}/chosenCandidates/{place}") for place, token in enumerate(chosen, start)]
-    for place, (token, step) in enumerate(zip(tokens, ranked, strict=False), start):
-        if step.get("candidates"):
-            token.second_src = f"{src}/topCandidates/{place}"
-            token.top = [_decode_token(top, f"{token.second_src}/candidates/{rank}") for rank, top in enumerate(step["candidates"])]
+            unread |= rest(candidates, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
+    tokens = [_decode_token(token, f"{src}/chosenCandidates/{position}") for position, token in enumerate(chosen, start)]
+    for position, (token, candidates) in enumerate(zip(tokens, ranked, strict=False), start):
+        if candidates.get("candidates"):
+            token.second_src = f"{src}/topCandidates/{position}"
+            token.top = [
+                _decode_token(top, f"{token.second_src}/candidates/{rank}") for rank, top in enumerate(candidates["candidates"])
+            ]
     return tokens or None, unread or None
 
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
-    chance = raw.get("logProbability")
-    is_number = isinstance(chance, int | float)
+    """Decode one token."""
+    probability = raw.get("logProbability")
+    is_number = isinstance(probability, int | float)
     return ir.TokenLogprob(
         token=raw.get("token") or "",
-        logprob=chance if isinstance(chance, int | float) else 0.0 if chance is None else _IMPOSSIBLE,
+        logprob=probability if isinstance(probability, int | float) else 0.0 if probability is None else _ZERO_PROBABILITY,
         src=src,
-        extra=rest(raw, _TOKEN) if is_number or chance is None else rest(raw, frozenset({"token"})),
+        extra=rest(raw, _TOKEN) if is_number or probability is None else rest(raw, frozenset({"token"})),
     )
 
 
 def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject:
-    """Write the tokens taken and, step by step, their runners-up."""
-    made: JsonObject = {"chosenCandidates": [_encode_token(token, losses) for token in tokens]}
+    """Encode the chosen tokens and the alternatives of each."""
+    logprobs: JsonObject = {"chosenCandidates": [_encode_token(token, losses) for token in tokens]}
     if any(token.top for token in tokens):
-        made["topCandidates"] = [{"candidates": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens]
-    return made
+        logprobs["topCandidates"] = [{"candidates": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens]
+    return logprobs
 
 
-class Average:
-    """The mean chance of the tokens of an answer, taken one after the other, so that a stream ends in the same number."""
+class AverageLogprob:
+    """The average log probability of the tokens of a candidate.
+
+    Tokens are added in order, so a stream and a whole response have the same value.
+    """
 
     __slots__ = ("_count", "_total")
 
@@ -348,21 +370,22 @@ class Average:
         self.add(tokens)
 
     def add(self, tokens: Iterable[ir.TokenLogprob]) -> None:
-        """Take the next tokens."""
+        """Add the next tokens."""
         for token in tokens:
             self._total += token.logprob or 0.0
             self._count += 1
 
-    def told(self) -> JsonObject:
-        """Return the field that tells it; nothing where there are no tokens."""
+    def fields(self) -> JsonObject:
+        """Return the field of the candidate, or nothing without tokens."""
         return {"avgLogprobs": self._total / self._count} if self._count else {}
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
+    """Encode one token."""
     drop_unheld_in_answer(token, losses)
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
-    made: JsonObject = {"token": token.token, "logProbability": token.logprob}
+    fields: JsonObject = {"token": token.token, "logProbability": token.logprob}
     if token.logprob is None:
-        losses.added_in(made, "logProbability", 0.0)
-    return made
+        losses.added_in(fields, "logProbability", 0.0)
+    return fields

@@ -1,9 +1,9 @@
-"""Settings of a request: flat ones by table, those with a shape of their own by function."""
+"""Settings of a Gemini request: flat ones by a table, others by functions."""
 
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.settings import drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.jsontext.types import JsonObject
@@ -31,31 +31,31 @@ TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "pri
 _MOST_STOPS = 5
 _LARGEST_SEED = 2**31 - 1
 """The server takes signed integers of 32 bits. Source: the vendor's discovery document, v1beta, ``GenerationConfig.seed``."""
-_DONE = frozenset({
+_NOT_FLAT = frozenset({
     "stop", "max_tokens", "modalities", "metadata", "tier", "additional_tier", "prompt_cache_options", "parallel_tool_calls",
 })  # fmt: skip
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
-    """Read the settings that stand beside ``generationConfig``; return what has no canonical name, by pointer."""
-    leftover: JsonObject | None = None
+    """Decode the settings outside ``generationConfig``; return the unread fields, by pointer."""
+    unread: JsonObject | None = None
     if body.get("labels"):
         settings["metadata"] = body["labels"]
     if body.get("serviceTier") is not None:
-        tier = word_of(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
+        tier = enum_name(body["serviceTier"], ("UNSPECIFIED",)).removeprefix("SERVICE_TIER_").lower()
         if tier in TIERS.canonical:
             settings["tier"] = TIERS.canonical[tier]
         elif tier not in ("", "unspecified"):
-            leftover = {"serviceTier": body["serviceTier"]}
-    return leftover
+            unread = {"serviceTier": body["serviceTier"]}
+    return unread
 
 
 def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> None:
-    """Write the settings into ``generationConfig``, all but those that stand beside it."""
+    """Encode the settings in ``generationConfig``."""
     settings = request.settings
-    encode_flat_settings(request, SETTINGS, config, losses, _DONE)
+    encode_flat_settings(request, SETTINGS, config, losses, _NOT_FLAT)
     if "seed" in config and not -_LARGEST_SEED - 1 <= config["seed"] <= _LARGEST_SEED:
-        del config["seed"]  # the nearest one is as good as none
+        del config["seed"]  # a replacement has no benefit
         losses.dropped(request, "seed", "out_of_range")
     if "prompt_cache_options" in settings:
         drop_cache_options(request, losses)
@@ -70,10 +70,10 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
         )
 
 
-def encode_settings_beside(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Write the settings that stand beside ``generationConfig`` into a body.
+def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Encode the settings outside ``generationConfig``.
 
-    Metadata has no place: the vendor's Developer API refuses ``labels``, which only its Vertex API has.
+    Metadata is dropped: the vendor's Developer API rejects ``labels``, which only its Vertex API has.
     """
     settings = request.settings
     if settings.get("metadata"):
@@ -83,13 +83,13 @@ def encode_settings_beside(request: ir.Request, body: JsonObject, losses: Ledger
 
 
 def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write the tier; where it is a speed that nobody has here, the one beside that."""
-    made: JsonObject = {}
+    """Encode the service tier; if the format has no such tier, encode the additional one."""
+    fields: JsonObject = {}
     settings = request.settings
     for name, tier in (("tier", settings.get("tier")), ("additional_tier", settings.get("additional_tier"))):
-        word = TIERS.wire.get(tier) if tier is not None and not made else None
-        if word is not None:
-            made["serviceTier"] = word
+        value = TIERS.wire.get(tier) if tier is not None and not fields else None
+        if value is not None:
+            fields["serviceTier"] = value
         elif tier is not None:
             drop_setting(request, name, tier, losses)
-    return made
+    return fields

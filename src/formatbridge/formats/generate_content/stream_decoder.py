@@ -1,7 +1,7 @@
-"""Decoder for generateContent streams: each event is a small answer, whose parts continue those of the event before.
+"""Decoder for Gemini streams: each event is a partial response, whose parts continue those of the event before.
 
-No event marks the end: an answer is complete when each of its candidates has a finish reason, and even then more may follow. Sources and
-usage are those of the whole answer, so they are complete at the end of the bytes.
+No event marks the end. A response is complete when each candidate has a finish reason, and even then more may follow. Citations and
+usage apply to the whole response, so they are complete at the end of the bytes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
-from formatbridge.formats.generate_content.conversation import CONTENT, decode_rarer_part
+from formatbridge.formats.generate_content.conversation import CONTENT, decode_other_part
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.reasoning import is_carried, is_late
-from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
-from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.reasoning import is_carried, signs_earlier_reasoning
+from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
@@ -29,9 +29,9 @@ _COMMON = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"
 _EVENT = _COMMON | {"createTime", "promptFeedback"}
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
 _CONTENT = frozenset({"content", "index"})
-_SOURCES = frozenset({"groundingMetadata", "citationMetadata"})
-_CANDIDATE = _CONTENT | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
-_PAGES = "urlContextMetadata"
+_CITATIONS = frozenset({"groundingMetadata", "citationMetadata"})
+_CANDIDATE = _CONTENT | _CITATIONS | {"finishReason", "finishMessage", "logprobsResult"}
+_URL_CONTEXT = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
@@ -55,7 +55,7 @@ class StreamDecoder:
         self._is_over = False
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
-        """Take one event, or ``count`` of them joined, and return what it adds."""
+        """Decode one event, or ``count`` events with joined texts, and return what it adds."""
         del count  # nothing accumulates but text
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
@@ -63,7 +63,7 @@ class StreamDecoder:
         is_common = _COMMON.issuperset(raw)
         is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
         if self._pending_start is not None:
-            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
+            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events do not begin a response
                 self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
             self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
@@ -83,7 +83,7 @@ class StreamDecoder:
         return bool(self._feedback.get("blockReason") or (not self._choices and self._feedback.get("blockReasonMessage")))
 
     def _feed_others(self, raw: JsonObject) -> None:
-        """Take what few events have: feedback on the prompt, and unmodelled fields."""
+        """Decode the fields that few events have: feedback on the prompt, and unmodelled fields."""
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         self._extra |= rest(raw, _EVENT) or {}
@@ -96,13 +96,14 @@ class StreamDecoder:
         if reason == "done":
             return out
         if self.is_complete and not self._is_over:
-            self._end_answer(out)
+            self._end_response(out)
         elif self._pending_start is not None:
             out.append(self._pending_start)
             self._pending_start = None
         return out
 
-    def _end_answer(self, out: list[events.Event]) -> None:
+    def _end_response(self, out: list[events.Event]) -> None:
+        """Emit the ends of all candidates, the metadata, and the end of the response."""
         self._is_over = True
         for _, choice in sorted(self._choices.items()):
             self._close(choice, out)
@@ -113,14 +114,14 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _pending(self) -> list[events.Event]:
-        """Return what is pending where the answer stops here."""
+        """Return the pending events of a stream that stops here."""
         out = [] if self._pending_start is None else [self._pending_start]
         held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
         feedback = self._feedback_fields()
         return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer that are known."""
+        """Return the fields and the usage of the response that are known."""
         out: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
@@ -136,6 +137,7 @@ class StreamDecoder:
         return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
     def _begin(self, event: JsonObject, out: list[events.Event]) -> None:
+        """Emit the start of the response."""
         self._pending_start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
@@ -143,7 +145,7 @@ class StreamDecoder:
         out.append(self._start)
 
     def _time(self, event: JsonObject) -> float | None:
-        """Decode the time of the answer, unless it is known; a value that is no time stays an unmodelled field."""
+        """Decode the time of the response, unless it is known; an invalid time stays an unmodelled field."""
         time = event.get("createTime")
         if not time or self._start.created is not None:
             return None
@@ -155,6 +157,7 @@ class StreamDecoder:
     # One candidate of one event.
 
     def _feed_candidate(self, raw: JsonObject, out: list[events.Event]) -> None:
+        """Decode one candidate of an event."""
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -170,23 +173,21 @@ class StreamDecoder:
             self._feed_other_fields(choice, raw, out)
 
     def _feed_other_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
-        """Take the other fields of a candidate."""
-        if raw.get("finishReason") not in UNSAID:
+        """Decode the other fields of a candidate."""
+        if raw.get("finishReason") not in NO_REASON:
             choice.finish["finishReason"] = raw["finishReason"]
             self._running.discard(choice.index)
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
-        if not _SOURCES.isdisjoint(raw):
-            choice.sources = choice.sources or Sources()
-            choice.sources.feed(raw)
+        if not _CITATIONS.isdisjoint(raw):
+            choice.citations.add(raw)
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
             fields = rest(raw, _CANDIDATE) or {}
-            if _PAGES in fields:
-                choice.pages = choice.pages or Gathered()
-                choice.pages.feed(fields[_PAGES])
-                fields[_PAGES] = choice.pages.told
+            if _URL_CONTEXT in fields:
+                choice.url_context.add(fields)
+                fields |= choice.url_context.whole()
             choice.extra |= fields
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
@@ -202,6 +203,7 @@ class StreamDecoder:
             text.logprobs, choice.tokens = choice.tokens, []
 
     def _feed_part(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Decode one part of an event."""
         if raw.get("functionCall") is not None and raw.get("text") is None:
             self._feed_call(choice, raw, out)
             return
@@ -210,7 +212,7 @@ class StreamDecoder:
         text = raw.get("text")
         if text is None:
             at = choice.at
-            part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
+            part = (decode_result if raw.get("functionResponse") is not None else decode_other_part)(raw, at, choice.calls)
             if part is not None:
                 self._whole(choice, part, out)
         elif _TEXT.issuperset(raw):
@@ -219,38 +221,44 @@ class StreamDecoder:
             self._feed_text_with_fields(choice, raw, out)
 
     def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
-        """Take text with a token or with unmodelled fields: a separate part.
+        """Decode text with a token or with unmodelled fields as a separate part.
 
-        But the encoder puts a token of another format on a separate part if its text had been sent before.
+        Exception: the encoder puts a token of another format on a separate part if its text was sent before.
         """
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and is_carried(part.signature):
             self._take_carried(choice, part, out)
             self._close_text(choice, out)
-        signature, is_bare = part.signature, not part.text and not part.extra
+        signature, has_only_token = part.signature, not part.text and not part.extra
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
             self._add_text(choice, type(part), part.text, out)
-        elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
+        elif has_only_token and signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is kind:
             out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
-        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.unsigned is not None:
+        elif (
+            has_only_token
+            and signature is not None
+            and signs_earlier_reasoning(signature)
+            and kind is ir.Reasoning
+            and choice.unsigned is not None
+        ):
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
             self._whole(choice, part, out)
 
     def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, out: list[events.Event]) -> None:
-        """Take the token of another format off a part, as if it had come on an empty reasoning part before it."""
+        """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
         signature, part.signature = part.signature, None
         assert signature is not None
-        if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
+        if signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
             out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
-        elif is_late(signature) and choice.unsigned is not None:
+        elif signs_earlier_reasoning(signature) and choice.unsigned is not None:
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
@@ -284,6 +292,7 @@ class StreamDecoder:
         return number
 
     def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
+        """Close the open text, and the text before a token without text."""
         if choice.before is not None:
             out.append(events.PartEnd(choice.index, choice.before))
             choice.before = None
@@ -292,12 +301,12 @@ class StreamDecoder:
             choice.open = None
 
     def _whole(self, choice: Choice, part: ir.Part, out: list[events.Event]) -> None:
-        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may follow it.
+        """Decode a part in one piece. A text stays open until the next part comes, because its citations may follow it.
 
-        A text that only has a token is no next part.
+        A text that only has a token does not close the text before it.
         """
-        is_bare = isinstance(part, ir.Text) and not part.text and choice.before is None
-        if is_bare and choice.open is not None and choice.open[1] in choice.texts:
+        has_only_token = isinstance(part, ir.Text) and not part.text and choice.before is None
+        if has_only_token and choice.open is not None and choice.open[1] in choice.texts:
             choice.before, choice.open = choice.open[1], None
         else:
             self._close_text(choice, out)
@@ -315,6 +324,7 @@ class StreamDecoder:
     # Calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Emit a function call, or add a piece to a call in pieces."""
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             if choice.partial is None:
@@ -323,17 +333,19 @@ class StreamDecoder:
                 self._call(choice, part, out)
         elif any(call.values()):
             self._call(choice, raw, out)
-        elif len(raw) > 1:  # an empty call after the end of a call in pieces is none, but its other fields are valid
+        elif len(raw) > 1:  # an empty call ends a call in pieces; its other fields are valid
             others = {key: value for key, value in raw.items() if key != "functionCall"}
             self._feed_text_with_fields(choice, {"text": ""} | others, out)
 
     def _end_calls(self, choice: Choice, out: list[events.Event]) -> None:
+        """Emit the calls in pieces that are still open."""
         for part in choice.partial.end() if choice.partial else ():
             self._call(choice, part, out)
 
     def _call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Emit one call."""
         call = decode_call(raw, choice.at, choice.calls)
-        choice.called = [call]
+        choice.has_calls = True
         if is_carried(call.signature):
             self._take_carried(choice, call, out)
         self._close_text(choice, out)
@@ -350,7 +362,7 @@ class StreamDecoder:
             out.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, out)
         is_ended = "finishReason" in choice.finish
-        finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
+        finish = decode_finish(choice.finish, choice.has_calls, choice.src) if is_ended else decode_blocked(self._feedback)
         if extra:
             choice.extra |= extra
         out.append(events.Finished(choice.index, finish))

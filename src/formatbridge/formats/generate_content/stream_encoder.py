@@ -1,10 +1,10 @@
-"""Encoder for generateContent streams: each event is a small answer; the last one has the finish reasons, sources and usage.
+"""Encoder for Gemini streams: each event is a partial response; the last one has the finish reasons, citations and usage.
 
-Text and reasoning are sent as they come. A call waits until its arguments are complete, because they are an object here. Visible text
+Text and reasoning are sent as they come. A call is sent when its arguments are complete, because they are an object here. Visible text
 is kept, because the end cites it by words and by byte offsets.
 
 A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
-them, but no other token. Reasoning parts that follow one another are one, unless an empty text separates them.
+them, but no other token. Adjacent reasoning parts are one, unless an empty text separates them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
-from formatbridge.formats.generate_content.content import Surroundings
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import ends_unsigned, has_room, holds_carried, is_late
-from formatbridge.formats.generate_content.response import Average, encode_finish, encode_logprobs, encode_response
-from formatbridge.formats.generate_content.stream_fold import NOTHING
+from formatbridge.formats.generate_content.reasoning import (
+    accepts_token,
+    ends_in_unsigned_reasoning,
+    has_carried_token,
+    signs_earlier_reasoning,
+)
+from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_logprobs, encode_response
+from formatbridge.formats.generate_content.stream_fold import EMPTY_PART
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
 from formatbridge.ir import events
@@ -37,9 +42,9 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 @dataclass(slots=True)
 class SentText:
-    """What was sent of a text. ``has_text``: some, after the last interruption; ``began``: some before it.
+    """The state of a text that is sent in pieces. ``has_text``: text was sent after the last interruption; ``began``: before it.
 
-    ``step``: the number of interruptions when it opened; -1: other texts were open, which may interrupt it.
+    ``step``: the number of interruptions when the text opened; -1: other texts were open, which may interrupt it.
     """
 
     number: int
@@ -54,7 +59,7 @@ class SentText:
 
 
 class SendOrder:
-    """The order in which the parts of a candidate were sent. ``unsigned``: tokens that arrived after their parts were sent."""
+    """The order in which the parts of a candidate are sent. ``unsigned``: tokens that came after their parts were sent."""
 
     def __init__(self) -> None:
         self.unsigned: list[ir.Signature] = []
@@ -70,7 +75,7 @@ class SendOrder:
         return self._open > 0
 
     def begin(self, text: SentText, part: ir.Part) -> bool:
-        """Take a text that opens; return whether an empty one must separate it from the reasoning before."""
+        """Note a text that opens; return whether an empty text must separate it from the reasoning before."""
         is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
         self._interrupt()
         if self._open and self._last is not None and not self._last.was_sent:
@@ -88,7 +93,7 @@ class SendOrder:
         if text.step == self._step:  # no interruption
             return True
         is_whole = text.step >= 0 and not (text.began and text.has_text)
-        return text is self._last and is_whole and is_late(signature)
+        return text is self._last and is_whole and signs_earlier_reasoning(signature)
 
     def reasoning(self, number: int) -> SentText | None:
         """Return the reasoning of a number, if a token may still sign it."""
@@ -96,26 +101,26 @@ class SendOrder:
 
     def may_be_misread(self, part: ir.Part) -> bool:
         """Return whether a token without text may be decoded as that of reasoning before it, which may be open."""
-        is_lone = isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature)
+        is_lone = isinstance(part, ir.Reasoning) and not part.text and signs_earlier_reasoning(part.signature)
         return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.was_sent))
 
     def end(self, part: ir.Part, out: list[JsonObject], *, is_sent: bool) -> None:
-        """Take the parts that a part becomes at its end; ``is_sent``: its text was sent before."""
+        """Note the encoded parts ``out`` at the end of a part; ``is_sent``: its text was sent before."""
         if is_sent and not out:
             self._ends_in_reasoning = isinstance(part, ir.Reasoning)
         elif out:
             self._interrupt()
-            self._ends_in_reasoning = ends_unsigned(out)
+            self._ends_in_reasoning = ends_in_unsigned_reasoning(out)
         if any("thoughtSignature" in each for each in out):
             self._last, self._has_unsigned = None, False
         self._has_unsigned = self._has_unsigned or self._ends_in_reasoning
 
     def close(self) -> None:
-        """Take the end of a text."""
+        """Note the end of a text."""
         self._open -= 1
 
     def _interrupt(self) -> None:
-        """Count an interruption; what was sent of the last reasoning precedes it."""
+        """Count an interruption: text that was sent of the last reasoning precedes it."""
         self._step += 1
         if self._last is not None and self._last.has_text:
             self._last.began, self._last.has_text = True, False
@@ -126,10 +131,10 @@ _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 @dataclass(slots=True)
 class _Part:
-    """An open part. ``head`` and ``tail``: the bytes around its text; no head: it is sent whole. ``place``: among the visible parts.
+    """An open part. ``head`` and ``tail``: the bytes of an event around its text; without a head it is sent whole.
 
     ``next_head``: the head of a text whose first piece is sent with another part. ``is_separate``: an empty text separates it from the
-    reasoning before.
+    reasoning before. ``position``: the index in the visible parts.
     """
 
     part: ir.Part
@@ -139,7 +144,7 @@ class _Part:
     is_separate: bool = False
     tail: bytes = b""
     pieces: list[str] | None = None
-    place: int = -1
+    position: int = -1
     fields: JsonObject = field(default_factory=dict)
 
 
@@ -147,62 +152,65 @@ class _Part:
 class _Choice:
     """The state of one candidate.
 
-    ``waiting``: tokens of the next part. ``carried``: an empty reasoning part with the token of another format, until the next part is
-    sent. ``bound``: reasoning whose token names a call that may come. ``visible``: the parts that citations count, in the order in which
-    they were sent. ``calls``: those that were not sent, in their order. ``ended``: those that wait for one before them. ``cited``:
-    citations that came after their texts. ``average``: of the log probabilities that were sent. ``order``: the order of the parts.
+    ``next_tokens``: reasoning parts with a token for the next part. ``carried``: an empty reasoning part with the token of another format,
+    until the next part is sent. ``reserved``: reasoning whose token names a later call. ``visible``: the parts whose text citations count,
+    in sending order. ``calls``: calls that were not sent, in their order. ``ended``: those that ended before an earlier call. ``cited``:
+    citations that came after their texts. ``average``: the average of the log probabilities that were sent. ``order``: the sending order.
     """
 
-    around: Surroundings
+    context: EncodeContext
     runs: set[str]
     parts: dict[int, _Part] = field(default_factory=dict)
-    waiting: list[ir.Part] = field(default_factory=list)
+    next_tokens: list[ir.Part] = field(default_factory=list)
     carried: JsonObject | None = None
-    bound: dict[str, ir.Reasoning] = field(default_factory=dict)
+    reserved: dict[str, ir.Reasoning] = field(default_factory=dict)
     visible: list[ir.Part] = field(default_factory=list)
     pieces: dict[int, list[str]] = field(default_factory=dict)
     calls: deque[int] = field(default_factory=deque)
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
-    average: Average | None = None
+    average: AverageLogprob | None = None
     order: SendOrder = field(default_factory=SendOrder)
     end: JsonObject | None = None
 
-    def keeps(self, part: ir.Part) -> bool:
-        """Keep reasoning whose token names a call until that call or the end is sent; return whether it does."""
+    def reserve(self, part: ir.Part) -> bool:
+        """Reserve reasoning whose token names a call for that call or the end; return whether it does."""
         call_id = bound_to(part)
-        if call_id is None or call_id in self.bound:
+        if call_id is None or call_id in self.reserved:
             return False
         assert isinstance(part, ir.Reasoning)
-        self.bound[call_id] = part
+        self.reserved[call_id] = part
         return True
 
-    def to_send(self, parts: list[JsonObject]) -> list[JsonObject]:
-        """Return the parts to send now. A token that waits goes to the first of them that has no token, or precedes them.
+    def take_sendable(self, parts: list[JsonObject]) -> list[JsonObject]:
+        """Return the parts to send now. The carried token is added to the first part if that accepts it; otherwise it precedes the parts.
 
-        A token at their end waits in turn, unless an open text may continue before the next part.
+        A token at their end is carried in turn, unless an open text may continue before the next part.
         """
         carried, self.carried = self.carried, None
         if carried is not None:
-            has_token = bool(parts) and has_room(parts[0])
-            first = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]] if has_token else [carried, *parts]
-            parts = first
-        if parts and not parts[-1].get("text") and not self.order.is_open and holds_carried(parts[-1]):
+            if parts and accepts_token(parts[0]):
+                parts = [parts[0] | {"thoughtSignature": carried["thoughtSignature"]}, *parts[1:]]
+            else:
+                parts = [carried, *parts]
+        if parts and not parts[-1].get("text") and not self.order.is_open and has_carried_token(parts[-1]):
             *parts, self.carried = parts
         return parts
 
-    def sent_with(self, part: ir.Part) -> list[ir.Part]:
-        """Return what is sent with a part: with a call also the token that names it."""
-        token = self.bound.pop(part.id, None) if self.bound and isinstance(part, ir.ToolCall) and part.signature is None else None
+    def with_reserved(self, part: ir.Part) -> list[ir.Part]:
+        """Return a part, after the reserved token that names it if it is a call."""
+        token = (
+            self.reserved.pop(part.id, None) if self.reserved and isinstance(part, ir.ToolCall) and part.signature is None else None
+        )
         return [part] if token is None else [token, part]
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated response, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
-        del context  # nothing in an answer of this format repeats the request
+        del context  # responses of this format do not repeat the request
         self._options = options
         self._head: JsonObject = {}
         self._choices: dict[int, _Choice] = {}
@@ -214,7 +222,7 @@ class StreamEncoder:
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Encode an error, after the tokens that wait; nothing follows."""
+        """Encode an error after the carried tokens; no event follows."""
         del behind  # events have no numbers here
         out = b""
         for index, choice in sorted(self._choices.items()):
@@ -227,31 +235,36 @@ class StreamEncoder:
         return [token for choice in self._choices.values() for token in choice.order.unsigned]
 
     def _begin(self, event: events.Start) -> bytes:
+        """Store the fields of the response that each event repeats."""
         self._usage = event.usage
-        answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, null_ledger(), self._options, None)
+        response = ir.Response("generate_content", event.id, event.model, [], event.created)
+        self._head = encode_response(response, null_ledger(), self._options, None)
         del self._head["candidates"]
         return b""
 
     def _note_usage(self, event: events.UsageUpdate) -> bytes:
+        """Store the usage for the last event."""
         self._usage = event.usage
         return b""
 
     def _fail(self, event: events.Failed) -> bytes:
+        """Encode the error of the source stream."""
         return self.fail(event.error)
 
     def _choice(self, index: int) -> _Choice:
+        """Return the state of a candidate."""
         choice = self._choices.get(index)
         if choice is None:
             runs: set[str] = set()
             choice = self._choices[index] = _Choice(
-                Surroundings((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
+                EncodeContext((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
             )
         return choice
 
     # Parts.
 
     def _start(self, event: events.PartStart) -> bytes:
+        """Open a part; text and reasoning are sent in pieces."""
         choice = self._choice(event.choice)
         held = choice.parts[event.index] = _Part(event.part, SentText(event.index))
         part = event.part
@@ -264,9 +277,9 @@ class StreamEncoder:
                 held.head, held.next_head = None, held.head
         if isinstance(part, ir.Text | ir.Refusal):
             held.pieces = []
-            held.place = len(choice.visible)
+            held.position = len(choice.visible)
             choice.visible.append(part)
-            choice.pieces[held.place] = held.pieces
+            choice.pieces[held.position] = held.pieces
         elif type(part) in DELTA_FIELDS and held.head is None:
             held.pieces = []
             if isinstance(part, ir.ToolCall):
@@ -274,6 +287,7 @@ class StreamEncoder:
         return b""
 
     def _delta(self, event: events.Delta) -> bytes:
+        """Encode a piece of text, or store it for a part that is sent whole."""
         choice = self._choices[event.choice]
         held = choice.parts[event.index]
         if held.pieces is not None:
@@ -286,13 +300,15 @@ class StreamEncoder:
         return held.head + dumps(event.text) + held.tail
 
     def _delta_with_logprobs(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
-        choice.average = choice.average or Average()
+        """Encode a piece of text with the log probabilities of its tokens."""
+        choice.average = choice.average or AverageLogprob()
         choice.average.add(event.logprobs or ())
         is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
-        parts = choice.to_send(_pieces(held, event.text)) if is_written else []
+        parts = choice.take_sendable(_pieces(held, event.text)) if is_written else []
         return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
+        """Store fields of a part for its end."""
         fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
             fields["signature"] = event.signature
@@ -303,6 +319,7 @@ class StreamEncoder:
         return b""
 
     def _cite(self, event: events.Cited) -> bytes:
+        """Store a citation whose text has ended."""
         self._choices[event.choice].cited.append(event.citation)
         return b""
 
@@ -321,7 +338,7 @@ class StreamEncoder:
         return self._send(event.choice, out)
 
     def _end(self, event: events.PartEnd) -> bytes:
-        """Close a part; a call waits for those that opened before it."""
+        """End a part; a call is sent after the calls that opened before it."""
         choice = self._choices[event.choice]
         if not isinstance(choice.parts[event.index].part, ir.ToolCall):
             return self._end_part(choice, event)
@@ -332,7 +349,7 @@ class StreamEncoder:
         return out
 
     def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
-        """Encode a part that is sent whole, or what a text has only at its end."""
+        """Encode a part that is sent whole, or the fields of a text that only its end has."""
         held = choice.parts.pop(event.index)
         part = event.part if event.part is not None else _whole(held)
         if isinstance(part, ir.Media) and part.transcript:
@@ -342,44 +359,46 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             choice.has_calls = True
         elif isinstance(part, ir.Text) and isinstance(held.part, ir.Text):
-            choice.visible[held.place] = part
-        elif isinstance(part, ir.Text):  # which only its end shows
+            choice.visible[held.position] = part
+        elif isinstance(part, ir.Text):  # the decoder knew its type only at the end
             choice.visible.append(part)
         if isinstance(held.part, _TextLike):
             choice.order.close()
         is_gone = held.sent.was_sent and isinstance(part, _TextLike)
         if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
-            choice.waiting.append(part)
+            choice.next_tokens.append(part)
             return b""
-        if not is_gone and choice.keeps(part):
+        if not is_gone and choice.reserve(part):
             return b""
         out = (
-            self._tokens_after_text(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+            self._tokens_after_text(part, held, choice)
+            if is_gone
+            else _encoded([*choice.next_tokens, *choice.with_reserved(part)], choice)
         )
-        choice.waiting = []
+        choice.next_tokens = []
         if out and not is_gone and choice.order.may_be_misread(part):
             out[0].pop("thought", None)
         choice.order.end(part, out, is_sent=is_gone)
         return self._send(event.choice, out) if out else b""
 
     def _tokens_after_text(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
-        """Encode the tokens of a text that was sent: those that the text would have in one piece."""
+        """Encode the tokens of a text that was sent, as for the text in one piece."""
         token: ir.Signature | None = getattr(part, "signature", None)
-        bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
+        stub: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
         if token is not None and not choice.order.accepts(held.sent, token):
             if is_carried(token, "generate_content", self._options):
                 choice.order.unsigned.append(token)
-            token, bare = None, bare | {"signature": None}
-        if not choice.waiting and token is None:
+            token, stub = None, stub | {"signature": None}
+        if not choice.next_tokens and token is None:
             return []
-        first, *others = _encoded([*choice.waiting, replace(part, **bare)], choice)
+        first, *others = _encoded([*choice.next_tokens, replace(part, **stub)], choice)
         return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
     def _finish(self, event: events.Finished) -> bytes:
-        """End a candidate; its finish reason is sent with the usage."""
+        """End a candidate; its finish reason is sent with the usage in the last event."""
         choice = self._choice(event.choice)
         sent = [] if choice.carried is None else [choice.carried]
-        sent += _encoded([*choice.waiting, *choice.bound.values()], choice)
+        sent += _encoded([*choice.next_tokens, *choice.reserved.values()], choice)
         choice.carried = None
         out = self._event(event.choice, sent)["candidates"][0]
         out |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
@@ -389,13 +408,14 @@ class StreamEncoder:
             grounding = encode_citations(visible, null_ledger())
             out |= {"groundingMetadata": grounding} if grounding else {}
         if choice.average is not None:
-            out |= choice.average.told()
+            out |= choice.average.fields()
         choice.end = out
         return b""
 
     # Events.
 
     def _close(self, event: events.End) -> bytes:
+        """Encode the last event: the ends of all candidates, and the usage."""
         del event  # it has no fields
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
@@ -403,18 +423,20 @@ class StreamEncoder:
         usage = {"usageMetadata": encode_usage(self._usage, null_ledger())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
-    def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
-        content = {"role": "model", "parts": parts or [NOTHING]}
-        candidate = {"content": content, "index": choice, **(more or {})}
+    def _event(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> JsonObject:
+        """Return an event with parts of one candidate and its other fields."""
+        content = {"role": "model", "parts": parts or [EMPTY_PART]}
+        candidate = {"content": content, "index": choice, **(fields or {})}
         return {"candidates": [candidate], **self._head}
 
     def _send(self, choice: int, parts: list[JsonObject]) -> bytes:
-        """Encode parts, except a token that waits for the next one."""
-        to_send = self._choices[choice].to_send(parts)
-        return self._written(choice, to_send) if to_send else b""
+        """Encode parts, except a token that is carried to the next part."""
+        sendable = self._choices[choice].take_sendable(parts)
+        return self._written(choice, sendable) if sendable else b""
 
-    def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:
-        return encode_crlf_event(dumps(self._event(choice, parts, more)))
+    def _written(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> bytes:
+        """Encode an event with parts of one candidate."""
+        return encode_crlf_event(dumps(self._event(choice, parts, fields)))
 
 
 def _whole(held: _Part) -> ir.Part:
@@ -429,16 +451,17 @@ def _whole(held: _Part) -> ir.Part:
 
 def _pieces(held: _Part, text: str) -> list[JsonObject]:
     """Return the parts of an event with a piece of a text. Before its first piece an empty text may separate it."""
-    before: list[JsonObject] = [NOTHING] if held.next_head and held.is_separate else []
+    before: list[JsonObject] = [EMPTY_PART] if held.next_head and held.is_separate else []
     held.head, held.next_head = held.head or held.next_head, None
     held.sent.has_text = True
     return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]
 
 
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
+    """Encode parts without a report."""
     out: list[JsonObject] = []
     if parts:
-        encode_parts(parts, out, "", choice.around, null_ledger())
+        encode_parts(parts, out, "", choice.context, null_ledger())
     return out
 
 
@@ -450,6 +473,7 @@ def _cite_first(choice: _Choice) -> None:
 
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
+    """Return a text with the pieces that were sent."""
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
 
 

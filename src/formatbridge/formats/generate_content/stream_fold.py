@@ -1,4 +1,4 @@
-"""Streams of generate_content, folded: events to the ``GenerateContentResponse`` that they add up to, and back."""
+"""Gemini streams folded: events to the ``GenerateContentResponse`` that they accumulate to, and back."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
-from formatbridge.formats.generate_content.stream_pieces import SOURCES, PartialCalls
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.shared.choices import unique_numbers
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
-NOTHING: JsonObject = {"text": ""}
+EMPTY_PART: JsonObject = {"text": ""}
 """The part of an event that has none. The official client's chats forget a turn of which one event has no parts."""
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events; None where the whole answer is unknown, for the vendor documents no rule."""
+    """Fold events; None if the whole response is unknown, because the vendor documents no rule for it."""
     body = Fold(_BODY)
     candidates: dict[int, _Candidate] = {}
     try:
@@ -25,14 +25,14 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
             body.add(event)
             for piece in event.get("candidates") or ():
                 candidates.setdefault(piece.get("index") or 0, _Candidate()).add(piece)
-        whole = {"candidates": [each.whole() for _, each in sorted(candidates.items())]} if candidates else {}
+        whole = {"candidates": [candidate.whole() for _, candidate in sorted(candidates.items())]} if candidates else {}
     except ConflictError:
         return None
     return body.whole() | whole or None
 
 
 class _Candidate(Fold):
-    """One candidate. ``_has_gap``: an empty text follows the last part, which is a thought."""
+    """One candidate. ``_has_gap``: an empty text follows the last part, which is reasoning."""
 
     __slots__ = ("_calls", "_content", "_has_gap", "_parts")
 
@@ -53,7 +53,7 @@ class _Candidate(Fold):
                 self._take(part, is_first=place == 0)
 
     def whole(self) -> JsonObject:
-        """Return the candidate as a whole answer has it."""
+        """Return the candidate as in a whole response."""
         self._end_calls()
         outer = super().whole()
         if self._content is None:
@@ -73,29 +73,30 @@ class _Candidate(Fold):
         elif any(call.values()):
             self._append(part, is_first=False)
         elif len(part) > 1:
-            self._append(NOTHING | {key: value for key, value in part.items() if key != "functionCall"}, is_first=is_first)
+            self._append(EMPTY_PART | {key: value for key, value in part.items() if key != "functionCall"}, is_first=is_first)
 
     def _end_calls(self) -> None:
+        """Add the calls that are still open."""
         for call in self._calls.end():
             self._append(call, is_first=False)
 
     def _append(self, part: JsonObject, *, is_first: bool) -> None:
-        """Add a part. The first of an event continues the text before it if their flags agree and no signature has ended that.
+        """Add a part. The first part of an event continues the text before it, if the flags agree and no signature ended that text.
 
-        An empty text is left out, except between two thoughts.
+        An empty text is left out, except between two reasoning parts.
         """
         last = self._parts[-1] if self._parts else Fold(_PART)
-        before = last.values
-        is_same = "text" in before and ("thoughtSignature" not in before or _is_carried(before)) and _continues(before, part)
+        known = last.values
+        is_same = "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _continues(known, part)
         if self._has_gap and is_same:
-            self._parts.append(Fold(_PART, NOTHING))
+            self._parts.append(Fold(_PART, EMPTY_PART))
         elif is_first and is_same and isinstance(part.get("text"), str):
             last.add({"text": part["text"]})
             return
-        self._has_gap = part == NOTHING and bool(before.get("thought"))
-        if part == NOTHING and before:
+        self._has_gap = part == EMPTY_PART and bool(known.get("thought"))
+        if part == EMPTY_PART and known:
             return
-        if before == NOTHING and last.whole() == NOTHING:
+        if known == EMPTY_PART and last.whole() == EMPTY_PART:
             self._parts.pop()
         self._parts.append(Fold(_PART, part))
 
@@ -107,12 +108,12 @@ def _no_candidates(body: Fold, key: str, value: Any) -> None:
 
 
 def _add_logprobs(candidate: Fold, key: str, value: Any) -> None:
-    """Extend the lists of log probabilities; raise ``ConflictError`` where others than before have come."""
+    """Extend the lists of log probabilities; raise ``ConflictError`` if the fields differ from those before."""
     known = candidate.values.get(key)
     if not known:
         candidate.values[key] = value
     elif value:
-        if {name: type(each) for name, each in value.items()} != {name: type(each) for name, each in known.items()}:
+        if {name: type(items) for name, items in value.items()} != {name: type(items) for name, items in known.items()}:
             raise ConflictError(key)
         candidate.object_of(key, _LOGPROBS).add(value)
 
@@ -131,19 +132,59 @@ def _continues(before: JsonObject, part: JsonObject) -> bool:
 
 
 def _is_carried(part: JsonObject) -> bool:
-    """Return whether a visible text has the token of another format's reasoning, which does not sign the text and does not end it."""
+    """Return whether a visible text has the token of another format's reasoning, which neither signs nor ends the text."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
     return is_marked and is_carried(decode_signature(part, ""))
 
 
+def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
+    """Add grounding metadata. An event repeats all earlier chunks, or has new ones only; then the indices of its supports increase."""
+    if not candidate.values.get(key):
+        candidate.values[key] = value
+        return
+    grounding = candidate.object_of(key, _GROUNDING)
+    before = _continue(grounding, "groundingChunks", value.get("groundingChunks"))
+    supports = value.get("groundingSupports")
+    if supports and before:
+        supports = [
+            support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
+            for support in supports
+        ]
+    _continue(grounding, "groundingSupports", supports)
+    grounding.add(value)
+
+
+def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
+    """Extend a list, except by a repetition of all of it.
+
+    Return the index of the first new item, 0 for a repetition.
+    """
+    if not items:
+        return 0
+    known = grounding.list_of(key)
+    before = 0 if items[: len(known)] == known else len(known)
+    known += items if before else items[len(known) :]
+    return before
+
+
+_UNION = Table({}, other="unique", null="unique")
+_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
+CITATIONS = Table({"groundingMetadata": _add_grounding, "citationMetadata": _UNION}, other="ignore", null="ignore")
+"""Rules for the fields of a candidate with citations. The vendor does not document how they continue."""
+URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
+"""Rules for the web pages that the server read."""
 _BODY = Table({"candidates": _no_candidates, "error": "empty"}, other="last", null="ignore")
-_CANDIDATE = Table(SOURCES | {"content": "ignore", "logprobsResult": _add_logprobs}, other=_last_object, null="ignore")
+_CANDIDATE = Table(
+    {**CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _add_logprobs},
+    other=_last_object,
+    null="ignore",
+)
 _LOGPROBS = Table({}, other="list", null="last")
 _PART = Table({"text": "text"}, other="last", null="last")
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the place in the whole answer of a path in an event; ``lengths``: of the lists that earlier events began."""
+    """Return the path in the whole response for a path in an event. ``lengths``: those of the lists that earlier events began."""
     match path:
         case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):
             return continued(("candidates", index_in(event["candidates"][at], "index"), *below), lengths)
@@ -151,7 +192,10 @@ def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each part in one piece, then all else. Texts that would be joined stay in one event."""
+    """Return the events that fold to a body: each part whole, then all else.
+
+    Adjacent texts that a decoder would combine stay in one event.
+    """
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     events: list[JsonObject] = []
     ends: list[JsonObject] = []
@@ -163,10 +207,10 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         groups: list[list[JsonObject]] = []
         for part in (content or {}).get("parts") or []:
             before = groups[-1][-1] if groups else {}
-            if "text" in part and "text" in before and (_continues(before, part) or before == NOTHING):
+            if "text" in part and "text" in before and (_continues(before, part) or before == EMPTY_PART):
                 groups[-1].append(part)
             else:
                 groups.append([part])
         events += [envelope | {"candidates": [{"content": content | {"parts": parts}} | index]} for parts in groups]
-        ends.append(candidate | ({"content": content | {"parts": [NOTHING]}} if groups else {}) | index)
+        ends.append(candidate | ({"content": content | {"parts": [EMPTY_PART]}} if groups else {}) | index)
     return [*events, body | ({"candidates": ends} if ends else {})]

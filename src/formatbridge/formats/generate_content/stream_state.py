@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.stream_calls import PartialCalls
+from formatbridge.formats.generate_content.stream_fold import CITATIONS, URL_CONTEXT
 from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.shared.fold import Fold
 from formatbridge.formats.shared.unmodelled_fields import joined
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
@@ -17,9 +19,9 @@ from formatbridge.jsontext.types import JsonObject
 class Choice:
     """The state of one candidate. ``texts``: all visible text.
 
-    ``open``: the number of the open part, and its kind if text may be added to it; ``before``: the text before a token without text, also
-    open. ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens
-    on other parts became separate parts.
+    ``open``: the number of the open part, and its kind if text may be added to it. ``before``: the open text before a token without text.
+    ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens on
+    other parts became separate parts.
     """
 
     index: int
@@ -31,11 +33,11 @@ class Choice:
     unsigned: int | None = None
     token_parts: int = 0
     texts: dict[int, list[str]] = field(default_factory=dict)
-    called: list[ir.Part] = field(default_factory=list)
+    has_calls: bool = False
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
-    sources: Sources | None = None
-    pages: Gathered | None = None
+    citations: Fold = field(default_factory=lambda: Fold(CITATIONS))
+    url_context: Fold = field(default_factory=lambda: Fold(URL_CONTEXT))
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     token_count: int = 0
     extra: JsonObject = field(default_factory=dict)
@@ -57,11 +59,12 @@ class Choice:
         return f"{self.src}/content/parts/{self.place}"
 
     def cite(self, out: list[events.Event]) -> JsonObject | None:
-        """Emit each citation with its text, or alone if that has closed; return the unmodelled fields of the sources."""
-        if self.sources is None:
+        """Emit each citation with its text, or alone if that has closed; return the unread fields."""
+        fields = self.citations.whole()
+        if not fields:
             return None
         texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
-        extra = decode_citations(self.sources.told, list(texts.values()), self.src)
+        extra = decode_citations(fields, list(texts.values()), self.src)
         still_open = self.open_texts
         for number, text in texts.items():
             for citation in text.citations or ():
@@ -72,7 +75,7 @@ class Choice:
         return extra
 
     def pending(self) -> list[events.Event]:
-        """Return what its end would emit: citations, log probabilities, incomplete calls. The candidate does not change."""
+        """Return what the end of the stream would emit: citations, log probabilities, incomplete calls. The state does not change."""
         out: list[events.Event] = []
         extra = self.cite(out)
         if self.tokens:
@@ -81,6 +84,6 @@ class Choice:
             if not texts:
                 out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
             out.append(events.Delta(self.index, number, "", [*self.tokens]))
-        if extra := joined(extra, self.partial.left_over(self.place) if self.partial else None):
+        if extra := joined(extra, self.partial.unread(self.place) if self.partial else None):
             out.append(events.Meta(extra, self.index))
         return out

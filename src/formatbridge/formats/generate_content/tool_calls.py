@@ -1,4 +1,4 @@
-"""Tool calls of generate_content: a name and an object of arguments, mostly without an id."""
+"""Tool calls and results of Gemini: a name and an object of arguments, mostly without an id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import Surroundings, decode_returned, encode_part
+from formatbridge.formats.generate_content.content import EncodeContext, decode_response_part, encode_part
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
@@ -30,55 +30,56 @@ _CALL = frozenset({"id", "name", "args"})
 
 
 def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
-    """Read one tool call."""
+    """Decode one function call."""
     call = raw["functionCall"]
-    given, name, arguments = call.get("id"), call.get("name"), call.get("args")
-    call_id = given or calls.make_id(src, call)
-    calls.note(call_id, name or "")
-    made = ir.ToolCall(call_id, name or "", arguments or {}, src)
-    if given and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # these are all the keys there are
-        return made
-    if not given:
-        made.has_generated_id = True
+    raw_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
+    call_id = raw_id or calls.generate_id(src, call)
+    calls.add(call_id, name or "")
+    decoded = ir.ToolCall(call_id, name or "", arguments or {}, src)
+    if raw_id and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # there are no other keys
+        return decoded
+    if not raw_id:
+        decoded.has_generated_id = True
     if "thoughtSignature" in raw:
-        made.signature = decode_signature(raw, src)
-    made.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
-    return made
+        decoded.signature = decode_signature(raw, src)
+    decoded.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
+    return decoded
 
 
-def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> JsonObject:
-    """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
+def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> JsonObject:
+    """Encode one function call; the server parses numbers as doubles. The text of a custom call becomes one argument."""
     drop_unheld(call, losses)
     if call.kind == "custom":
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, around.objects, lost_of_arguments)
-    made: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return made | encode_signature(call.signature, losses, carry=around.carries) if call.signature else made
+        arguments = encode_arguments_object(call, losses, context.objects, argument_loss)
+    part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+    return part | encode_signature(call.signature, losses, carry=context.carries) if call.signature else part
 
 
 def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
-    """Give the first call of each turn of the model a placeholder where it has no signature.
+    """Add a placeholder to the first call of each model turn that has no signature.
 
-    Gemini 3 and later refuse a turn whose first call has none; the other calls of a turn need none.
+    Gemini 3 and later reject a turn whose first call has no signature; the other calls of a turn need none.
     """
     for index, content in enumerate(contents):
         if content["role"] != "model":
             continue
-        for place, part in enumerate(content["parts"]):
+        for position, part in enumerate(content["parts"]):
             if "functionCall" in part:
                 if "thoughtSignature" not in part:
-                    part["thoughtSignature"] = losses.added(f"/contents/{index}/parts/{place}/thoughtSignature", PLACEHOLDER)
+                    part["thoughtSignature"] = losses.added(f"/contents/{index}/parts/{position}/thoughtSignature", PLACEHOLDER)
                 break
 
 
-def lost_of_arguments(given: str | JsonObject, arguments: JsonObject) -> str | None:
-    """Say what is lost of arguments: of keys that stand twice all but the last, and of integers what a double cannot hold."""
-    return repeated_keys(given, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
+def argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
+    """Return the reason for a loss in arguments: a repeated key, whose last value counts, or an integer beyond a double."""
+    return repeated_keys(raw, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 
 
 def _has_inexact_numbers(arguments: JsonObject) -> bool:
+    """Return whether an integer in the arguments is too large for a double."""
     pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
@@ -96,43 +97,44 @@ _RESULT = frozenset({"id", "name", "response", "parts"})
 
 
 def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
-    """Read what a function returned. One that answers no call is marked on itself."""
+    """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     result = raw["functionResponse"]
-    name, given, response = result.get("name"), result.get("id"), result.get("response")
-    call_id, called = calls.answer(given, name or "")
+    name, raw_id, response = result.get("name"), result.get("id"), result.get("response")
+    call_id, call_name = calls.match_result(raw_id, name or "")
     output = response.get("output") if response and len(response) == 1 else None
-    if type(output) is str and given and name and name == called and len(raw) == 1 and len(result) == 3:  # these are all there is
-        return ir.ToolResult(given, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
-    made = ir.ToolResult(call_id or calls.make_id(src, result), [], src, name or None)
-    _decode_content(result, f"{src}/functionResponse", made)
+    # With these lengths there are no other keys.
+    if type(output) is str and raw_id and name and name == call_name and len(raw) == 1 and len(result) == 3:
+        return ir.ToolResult(raw_id, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
+    decoded = ir.ToolResult(call_id or calls.generate_id(src, result), [], src, name or None)
+    _decode_content(result, f"{src}/functionResponse", decoded)
     if "thoughtSignature" in raw:
-        made.signature = decode_signature(raw, src)
-    if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
-        made.extra = joined(made.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
+        decoded.signature = decode_signature(raw, src)
+    if len(raw) > 1 or len(result) > 3 or not (raw_id and name and response is not None):  # otherwise there are no other keys
+        decoded.extra = joined(decoded.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        made.extra, made.has_generated_id = joined({WHOLE_NODE: name or ""}, made.extra), True
-    elif given and name and name != called:
-        made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
-    return made
+        decoded.extra, decoded.has_generated_id = joined({WHOLE_NODE: name or ""}, decoded.extra), True
+    elif raw_id and name and name != call_name:
+        decoded.name, decoded.extra = None, joined({"functionResponse/name": name}, decoded.extra)
+    return decoded
 
 
-def _decode_content(result: JsonObject, src: str, made: ir.ToolResult) -> None:
-    """Read the object that was returned, and media beside it."""
+def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> None:
+    """Decode the response object and the media of a function response."""
     response = result.get("response")
     if response is not None:
-        words = _decode_response(response, f"{src}/response")
-        made.content.append(words)
+        text = _decode_response_object(response, f"{src}/response")
+        decoded.content.append(text)
         if "error" in response and len(response) == 1:
-            made.is_error = True
-        if "Infinity" in words.text and may_hold_infinity(response):  # which whoever looks for one must find
-            made.extra = {"functionResponse/response": response}
+            decoded.is_error = True
+        if "Infinity" in text.text and may_hold_infinity(response):  # kept for the check for infinite numbers
+            decoded.extra = {"functionResponse/response": response}
     if result.get("parts"):
-        returned = [decode_returned(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
-        made.content += set_unknown_severity([part for part in returned if part is not None])
+        returned = [decode_response_part(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
+        decoded.content += set_unknown_severity([part for part in returned if part is not None])
 
 
-def _decode_response(response: JsonObject, src: str) -> ir.Text:
-    """Read the object that was returned: its ``output``, its ``error``, or else all of it as JSON text."""
+def _decode_response_object(response: JsonObject, src: str) -> ir.Text:
+    """Decode the response object: its only field ``output`` or ``error``, otherwise all of it as JSON text."""
     value: Any = response
     if len(response) == 1:
         if "output" in response:
@@ -142,35 +144,35 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
     return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
 
 
-def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: the object in its text, or the text under ``output`` or ``error``; its media beside it."""
+def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> JsonObject:
+    """Encode a tool result. A text with a JSON object is the response, other text its ``output`` or ``error``; media are separate parts."""
     drop_unheld(result, losses)
-    name = result.name or around.name_of(result)
+    name = result.name or context.name_of(result)
     if name is None:
-        name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
+        name = losses.changed(result, "", _name_from_id(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
     media: list[JsonObject] | None = None
-    if type(first) is ir.Text and is_only_text(first):  # nothing can be lost with it
+    if type(first) is ir.Text and is_only_text(first):  # nothing to note
         text = first.text
     else:
-        words, media = _encode_result_content(result.content, at, losses)
-        text = "\n".join(words)
-        if len(words) > 1:
+        texts, media = _encode_result_content(result.content, at, losses)
+        text = "\n".join(texts)
+        if len(texts) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
-    if result.has_generated_id or result.call_id in around.made_ids:
+    if result.has_generated_id or result.call_id in context.generated_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
-    body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response(text, bool(result.is_error))}
+    body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response_object(text, bool(result.is_error))}
     if media:
         body["parts"] = media
-    made = {"functionResponse": body}
-    return made | encode_signature(result.signature, losses, carry=around.carries) if result.signature else made
+    part = {"functionResponse": body}
+    return part | encode_signature(result.signature, losses, carry=context.carries) if result.signature else part
 
 
-def _encode_response(text: str, is_error: bool) -> JsonObject:
-    """Write a text as the object that the function returned.
+def _encode_response_object(text: str, is_error: bool) -> JsonObject:
+    """Encode a text as the response object.
 
-    A text that is a JSON object is that object, if the object holds all of the text. One with a key ``output`` or ``error`` is not, for
-    the server reads these as the output of the function and as its failure. Source: the vendor's reference, ``FunctionResponse.response``.
+    A text with a JSON object becomes that object, if this loses nothing. An object with a key ``output`` or ``error`` stays a text, because
+    the server reads these keys as output and error. Source: the vendor's reference, ``FunctionResponse.response``.
     """
     value = None if is_error else read_lossless_object(text)
     if value is None or "output" in value or "error" in value:
@@ -179,132 +181,146 @@ def _encode_response(text: str, is_error: bool) -> JsonObject:
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
-    """Write what a tool answered as its texts and its media, which stand behind them here: a text that stood behind media has moved."""
-    words: list[str] = []
+    """Encode the content of a result as texts and media. The media follow the texts, so a text after media is reported as moved."""
+    texts: list[str] = []
     media: list[JsonObject] = []
-    around = Surroundings()
+    context = EncodeContext()
     for part in parts:
-        for made in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", around, losses):
-            if "text" in made:
-                words.append(made["text"])
+        for encoded in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", context, losses):
+            if "text" in encoded:
+                texts.append(encoded["text"])
                 if media:
-                    losses.changed(part, "", made["text"], "moved")
+                    losses.changed(part, "", encoded["text"], "moved")
             else:
-                media.append(made)
-    return words, media
+                media.append(encoded)
+    return texts, media
 
 
-def _name_from(call_id: str) -> str:
-    """Make a name that the vendor allows out of the id of a call that nobody made."""
-    legal = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
-    return legal if legal[:1].isalpha() or legal[:1] == "_" else f"_{legal}"
+def _name_from_id(call_id: str) -> str:
+    """Return a valid function name derived from the id of a call that does not exist."""
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
+    return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"
 
 
 class Calls:
-    """The calls of a conversation: ids for those that have none, and which call a result answers."""
+    """The calls of a conversation: generates missing ids and matches results to calls."""
 
-    __slots__ = ("_code", "_contents", "_names", "_number", "_open", "_prefix", "_response_id", "_single", "_taken", "_waiting")
+    __slots__ = (
+        "_by_id",
+        "_by_id_and_name",
+        "_candidate_number",
+        "_contents",
+        "_last_code_id",
+        "_names",
+        "_prefix",
+        "_response_id",
+        "_unanswered",
+        "_used_ids",
+    )  # fmt: skip
 
     def __init__(self, contents: Sequence[JsonObject], response_id: str | None = None, number: int | None = None) -> None:
         self._contents = contents
         self._response_id = response_id
-        self._number = number
-        self._taken: set[str] | None = None  # this and the prefix are worked out when an id must be made
+        self._candidate_number = number
+        self._used_ids: set[str] | None = None  # collected with the prefix for the first generated id
         self._prefix = ""
-        self._names: dict[str, str] = {}
-        self._single: dict[str, str] | None = {}  # id to name of the calls that wait, while no two have one id
-        self._open: dict[str, dict[str, int]] = {}  # id to names to how many calls have no result yet
-        self._waiting: dict[str, deque[str]] = {}
-        self._code = ""
+        self._names: dict[str, str] = {}  # answered calls, id to name
+        self._by_id: dict[str, str] | None = {}  # unanswered calls, id to name, while ids are unique
+        self._by_id_and_name: dict[str, dict[str, int]] = {}  # unanswered calls, id to names to their number
+        self._unanswered: dict[str, deque[str]] = {}  # ids of unanswered calls by name
+        self._last_code_id = ""
 
-    def make_id(self, src: str, part: JsonObject) -> str:
-        """Return the id of a part that has none; the same for the same pointer, and never one that is taken.
+    def generate_id(self, src: str, part: JsonObject) -> str:
+        """Return an id for a part that has none: the same for the same pointer, and unique.
 
-        An answer's begin with what tells it and its candidate from others; where it has no id either, its calls tell it from others.
+        The prefix identifies the response and the candidate. Without a response id, the id is derived from the call.
         """
-        taken = self._taken if self._taken is not None else self._look_around()
-        made = f"{self._prefix}{_place_of(src)}"
-        if self._number is not None and not self._response_id:
-            made = derive_call_id(self._number, _place_of(src), part.get("name"), part.get("args"))
-        while made in taken:
-            made += "_x"
-        return made
+        used_ids = self._used_ids if self._used_ids is not None else self._prepare_ids()
+        generated_id = f"{self._prefix}{_position(src)}"
+        if self._candidate_number is not None and not self._response_id:
+            generated_id = derive_call_id(self._candidate_number, _position(src), part.get("name"), part.get("args"))
+        while generated_id in used_ids:
+            generated_id += "_x"
+        return generated_id
 
-    def _look_around(self) -> set[str]:
-        answer = f"{sha256(self._response_id.encode()).hexdigest()[:16]}_" if self._response_id else ""
-        self._prefix = f"call_{answer}" if self._number is None else f"call_{answer}{self._number}_"
-        self._taken = {
+    def _prepare_ids(self) -> set[str]:
+        """Set the prefix of generated ids; return the ids that the source has."""
+        response = f"{sha256(self._response_id.encode()).hexdigest()[:16]}_" if self._response_id else ""
+        self._prefix = f"call_{response}" if self._candidate_number is None else f"call_{response}{self._candidate_number}_"
+        self._used_ids = {
             call["id"]
             for content in self._contents
             for part in content.get("parts") or ()
             if (call := part.get("functionCall")) is not None and call.get("id")
         }
-        return self._taken
+        return self._used_ids
 
-    def note(self, call_id: str, name: str) -> None:
-        """Remember a call that waits for its result."""
-        if self._single is not None and call_id not in self._single:
-            self._single[call_id] = name
+    def add(self, call_id: str, name: str) -> None:
+        """Add a call that has no result yet."""
+        if self._by_id is not None and call_id not in self._by_id:
+            self._by_id[call_id] = name
             return
-        self._open_all()
-        names = self._open.setdefault(call_id, {})
+        self._key_by_name()
+        names = self._by_id_and_name.setdefault(call_id, {})
         names[name] = names.get(name, 0) + 1
-        self._waiting.setdefault(name, deque()).append(call_id)
+        self._unanswered.setdefault(name, deque()).append(call_id)
 
-    def _open_all(self) -> None:
-        """Keep calls by name, too, from here on: an id alone does not tell them apart."""
-        single, self._single = self._single or {}, None
-        for call_id, name in single.items():
-            self.note(call_id, name)
+    def _key_by_name(self) -> None:
+        """From now on keep calls by id and name, because an id alone is not unique."""
+        by_id, self._by_id = self._by_id or {}, None
+        for call_id, name in by_id.items():
+            self.add(call_id, name)
 
-    def answer(self, call_id: str | None, name: str) -> tuple[str | None, str | None]:
-        """Return id and name of the call that a result answers, each None where there is none.
+    def match_result(self, call_id: str | None, name: str) -> tuple[str | None, str | None]:
+        """Return the id and the name of the call that a result answers, each None if there is none.
 
-        Of calls that share an id it is an unanswered one of the result's name, else the latest that is unanswered. A result without an id
+        If calls share the id, it is an unanswered one with the result's name, otherwise the latest unanswered one. A result without an id
         answers the first unanswered call of its name.
         """
-        if call_id and self._single is not None:
-            called = self._single.pop(call_id, None)
-            if called is not None:
-                self._names[call_id] = called
+        if call_id and self._by_id is not None:
+            call_name = self._by_id.pop(call_id, None)
+            if call_name is not None:
+                self._names[call_id] = call_name
             return call_id, self._names.get(call_id)
-        self._open_all()
+        self._key_by_name()
         if not call_id:
-            call_id = self._first_waiting(name)
-            return call_id, None if call_id is None else self._close(call_id, name)
-        names = self._open.get(call_id, {})
-        return call_id, self._close(call_id, name if name in names else next(reversed(names))) if names else self._names.get(
-            call_id
-        )
+            call_id = self._first_unanswered(name)
+            return call_id, None if call_id is None else self._mark_answered(call_id, name)
+        names = self._by_id_and_name.get(call_id, {})
+        if not names:
+            return call_id, self._names.get(call_id)
+        return call_id, self._mark_answered(call_id, name if name in names else next(reversed(names)))
 
-    def _close(self, call_id: str, name: str) -> str:
-        names = self._open[call_id]
+    def _mark_answered(self, call_id: str, name: str) -> str:
+        """Mark a call as answered; return its name."""
+        names = self._by_id_and_name[call_id]
         names[name] -= 1
         if not names[name]:
             del names[name]
         self._names[call_id] = name
         return name
 
-    def _first_waiting(self, name: str) -> str | None:
-        waiting = self._waiting.get(name)
-        while waiting:
-            first = waiting.popleft()
-            if name in self._open[first]:
-                return first
+    def _first_unanswered(self, name: str) -> str | None:
+        """Return the id of the first unanswered call of a name."""
+        call_ids = self._unanswered.get(name)
+        while call_ids:
+            call_id = call_ids.popleft()
+            if name in self._by_id_and_name[call_id]:
+                return call_id
         return None
 
     def code_id(self, src: str | None) -> str:
-        """Return the id of a run of code: a new one for the code at a pointer, else that of the last run."""
+        """Return the id of a code execution. ``src``: the pointer of new code, or None for the last code."""
         if src is not None:
-            self._code = f"code_{_place_of(src)}"
-        return self._code or "code"
+            self._last_code_id = f"code_{_position(src)}"
+        return self._last_code_id or "code"
 
 
-def _place_of(src: str) -> str:
-    """Name the place of a part in its conversation or answer by the numbers in its pointer."""
+def _position(src: str) -> str:
+    """Return the position of a part in its conversation or response: the numbers in its pointer."""
     steps = [step for step in src.split("/") if step.isdecimal()]
     if src.startswith("/candidates/"):
-        del steps[0]  # the candidate's own number counts, which may be another
+        del steps[0]  # the prefix has the candidate's ``index``, which may be another number
     elif src.startswith("/systemInstruction/"):
         steps.insert(0, "system")
     return "_".join(steps)

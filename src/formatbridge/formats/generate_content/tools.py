@@ -1,4 +1,4 @@
-"""Tool definitions and tool choice of generate_content."""
+"""Tool definitions and the tool choice of Gemini."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -16,29 +16,29 @@ from formatbridge.report.ledger import Ledger
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
 _OBJECT = frozenset({"object", "null"})
-_PLAIN_FUNCTION = frozenset({"name", "description", "parameters"})
+_COMMON_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 
 def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
-    """Read one entry of ``tools``, which may hold many functions and several of the server's tools."""
+    """Decode one entry of ``tools``, which may hold many functions and several server tools."""
     tools: list[ir.Tool] = []
-    for member, value in raw.items():
+    for field, value in raw.items():
         if value is None:
             continue
-        if member == "functionDeclarations":
+        if field == "functionDeclarations":
             tools += [decode_function(item, f"{src}/functionDeclarations/{index}") for index, item in enumerate(value)]
-        elif member == "mcpServers":
+        elif field == "mcpServers":
             tools += [decode_server(item, f"{src}/mcpServers/{index}") for index, item in enumerate(value)]
         else:
-            tools.append(decode_hosted_tool(member, value, src))
+            tools.append(decode_hosted_tool(field, value, src))
     return tools
 
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools of a request, where there is any: all functions in one entry, first; all remote servers in another, last."""
+    """Encode the tools of a request: all functions in the first entry, all MCP servers in the last."""
     functions: list[JsonObject] = []
     hosted: dict[str, JsonObject] = {}
     servers: list[JsonObject] = []
@@ -47,9 +47,9 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
             case ir.FunctionTool():
                 functions.append(encode_function(tool, losses))
             case ir.HostedTool():
-                made = encode_hosted_tool(tool, losses)
-                if made is not None:
-                    hosted.setdefault(str(made), made)
+                entry = encode_hosted_tool(tool, losses)
+                if entry is not None:
+                    hosted.setdefault(str(entry), entry)
             case ir.McpServer():
                 server = encode_server(tool, losses)
                 servers += [server] if server else []
@@ -65,14 +65,14 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
-    """Read one function; of two schemas for the same thing the JSON Schema counts."""
+    """Decode one function declaration; of two schemas for the same value the JSON Schema has priority."""
     schema = raw.get("parametersJsonSchema")
-    if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # with the name, which is required, this is all
+    if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # the third key is the name, which is required
         return ir.FunctionTool(raw["name"], raw["description"], schema, False, src)
-    parameters, leftover = _decode_either(raw, "parameters", "parametersJsonSchema")
-    if _PLAIN_FUNCTION.issuperset(raw):
-        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, leftover)
-    output, unread = _decode_either(raw, "response", "responseJsonSchema")
+    parameters, unread_fields = _decode_either(raw, "parameters", "parametersJsonSchema")
+    if _COMMON_FUNCTION.issuperset(raw):
+        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, unread_fields)
+    output, unread_response = _decode_either(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
         name=raw["name"],
         description=raw.get("description"),
@@ -80,68 +80,70 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
         output_schema=output,
         strict=False,
         src=src,
-        extra=joined(leftover, unread, rest(raw, _FUNCTION)),
+        extra=joined(unread_fields, unread_response, rest(raw, _FUNCTION)),
     )
 
 
-def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObject | None, JsonObject | None]:
-    """Read a schema that may stand under two names; the second value is what was left unread."""
-    schema, given = raw.get(plain), raw.get(dialect)
+def _decode_either(raw: JsonObject, dialect: str, json_schema_field: str) -> tuple[JsonObject | None, JsonObject | None]:
+    """Decode a schema that may be in either of two fields; the second value is the unread fields."""
+    schema, raw_schema = raw.get(json_schema_field), raw.get(dialect)
     if isinstance(schema, dict):
-        return schema, {dialect: given} if given is not None else None
-    leftover = {plain: schema} if schema is not None else None
-    if given is None:
-        return None, leftover
-    is_nullable = dialect == "parameters" and given.get("nullable") is True  # arguments are an object, whatever their schema allows
-    made, is_whole = decode_schema({key: value for key, value in given.items() if key != "nullable"} if is_nullable else given)
-    if not is_whole:
-        leftover = joined(leftover, {dialect: given})
-    kinds = made.get("type")
-    if dialect == "parameters" and isinstance(kinds, list) and _OBJECT.issuperset(kinds):
-        made["type"] = "object"
-        leftover = joined(leftover, {"parameters/type": given["type"]} if "null" in kinds else None)
+        return schema, {dialect: raw_schema} if raw_schema is not None else None
+    unread = {json_schema_field: schema} if schema is not None else None
+    if raw_schema is None:
+        return None, unread
+    is_nullable = dialect == "parameters" and raw_schema.get("nullable") is True  # arguments are always an object
+    decoded, is_complete = decode_schema(
+        {key: value for key, value in raw_schema.items() if key != "nullable"} if is_nullable else raw_schema
+    )
+    if not is_complete:
+        unread = joined(unread, {dialect: raw_schema})
+    types = decoded.get("type")
+    if dialect == "parameters" and isinstance(types, list) and _OBJECT.issuperset(types):
+        decoded["type"] = "object"
+        unread = joined(unread, {"parameters/type": raw_schema["type"]} if "null" in types else None)
     if is_nullable:
-        leftover = joined(leftover, {"parameters/nullable": True})
-    return made, leftover
+        unread = joined(unread, {"parameters/nullable": True})
+    return decoded, unread
 
 
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
-    """Write one function; its schemas stay as they are."""
+    """Encode one function declaration; its schemas do not change."""
     drop_unheld(tool, losses)
-    made: JsonObject = {"name": tool.name}
+    declaration: JsonObject = {"name": tool.name}
     if tool.description is not None:
-        made["description"] = tool.description
+        declaration["description"] = tool.description
     if tool.parameters is not None:
-        made["parametersJsonSchema"] = tool.parameters
+        declaration["parametersJsonSchema"] = tool.parameters
     if tool.output_schema is not None:
-        made["responseJsonSchema"] = tool.output_schema
-    return made
+        declaration["responseJsonSchema"] = tool.output_schema
+    return declaration
 
 
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
-    """Read ``functionCallingConfig``, which is about functions only; an unknown mode counts as AUTO."""
-    word, names = word_of(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
+    """Decode ``functionCallingConfig``, which applies to functions only; an unknown mode is decoded as AUTO."""
+    mode, names = enum_name(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = rest(raw, _CHOICE)
     free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
-    if word == "ANY" and names:
+    if mode == "ANY" and names:
         if len(names) == 1:
             return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)
         return ir.ToolChoice(mode="allowed", names=names, free=free, inner="required", src=src, extra=extra)
-    if word == "VALIDATED":
+    if mode == "VALIDATED":
         return ir.ToolChoice(mode="validated", names=names, free=free, src=src, extra=extra)
     unread: JsonObject = {"allowedFunctionNames": names} if names else {}
-    if word not in _MODES:
+    if mode not in _MODES:
         unread["mode"] = raw["mode"]
-    elif word == "MODE_UNSPECIFIED" and not names and not extra:
+    elif mode == "MODE_UNSPECIFIED" and not names and not extra:
         return None
     extra = joined(extra, unread or None)
-    if word in ("ANY", "NONE"):
-        return ir.ToolChoice(mode="required" if word == "ANY" else "none", free=free, src=src, extra=extra)
+    if mode in ("ANY", "NONE"):
+        return ir.ToolChoice(mode="required" if mode == "ANY" else "none", free=free, src=src, extra=extra)
     return ir.ToolChoice(mode="auto", src=src, extra=extra)
 
 
 def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
-    """Write which tools may or must be called; None where the target cannot say it."""
+    """Encode the tool choice; None if the format cannot express it."""
     drop_unheld(choice, losses)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
@@ -158,8 +160,8 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
         case "allowed":
             if choice.inner == "required":
                 return {"mode": "ANY", "allowedFunctionNames": choice.names}
-            made: JsonObject = losses.changed(choice, "", {"mode": "AUTO"})
-            return made
+            config: JsonObject = losses.changed(choice, "", {"mode": "AUTO"})
+            return config
         case "validated":
             return {"mode": "VALIDATED"} | ({"allowedFunctionNames": choice.names} if choice.names else {})
         case _:

@@ -1,10 +1,10 @@
-"""Usage in generate_content: the prompt leaves out what the server's tools read, the candidates leave out reasoning."""
+"""Usage of Gemini: the prompt count excludes the input of server tools, and the candidates count excludes reasoning."""
 
 from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
-from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
@@ -25,25 +25,25 @@ _UNCOUNTED = ("accepted_prediction", "rejected_prediction", "server_tools")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
-    """Read usage. A total without the thoughts says that this server counts them among the candidates."""
+    """Decode usage. If the total excludes the reasoning count, the server includes it in the candidates count."""
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
-    made, thoughts, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
-    includes_thoughts = bool(thoughts) and total == prompt + (tools or 0) + made
-    output = made if includes_thoughts else made + (thoughts or 0)
-    usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, thoughts, src)
+    candidates, reasoning, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
+    includes_reasoning = bool(reasoning) and total == prompt + (tools or 0) + candidates
+    output = candidates if includes_reasoning else candidates + (reasoning or 0)
+    usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, reasoning, src)
     usage.tool_prompt = tools
     if not _COUNTS.issuperset(raw):
-        _decode_details(raw, usage, prompt, usage.output - (thoughts or 0))
+        _decode_details(raw, usage, prompt, usage.output - (reasoning or 0))
     return usage
 
 
-def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, spoken: int) -> None:
-    """Read what usage has beside the counts: tokens by modality, and what no other format counts."""
+def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, output: int) -> None:
+    """Decode the fields other than counts: tokens by modality, and unmodelled fields."""
     unread: JsonObject = {}
     if "promptTokensDetails" in raw:
         usage.input_modality = _decode_modalities(raw, "promptTokensDetails", prompt, unread)
     if "candidatesTokensDetails" in raw:
-        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", spoken, unread)
+        usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", output, unread)
     if "cacheTokensDetails" in raw:
         usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
     extra = rest(raw, _USAGE)
@@ -51,34 +51,35 @@ def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, spoken: int) 
 
 
 def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
-    """Read tokens by modality, but for zeros. A second count of one is left unread, and so is what no other format counts: video, say.
+    """Decode tokens by modality, without zeros. A repeated modality is unread, and so is one that no other format counts, such as video.
 
-    Of a list without text, text is what the others leave of the total; of those that no other format counts, only the word is lost then.
+    If the list has no text, the text count is the total minus the others. Then only the name of an unread modality is lost.
     """
-    told = raw.get(name)
-    if not told:
+    details = raw.get(name)
+    if not details:
         return None
-    if len(told) == 1 and len(told[0]) == 2 and told[0].get("modality") == "TEXT" and told[0].get("tokenCount"):  # nearly always
-        return {"text": told[0]["tokenCount"]}
+    first = details[0]
+    if len(details) == 1 and len(first) == 2 and first.get("modality") == "TEXT" and first.get("tokenCount"):  # the common case
+        return {"text": first["tokenCount"]}
     counts: dict[str, int] = {}
-    items = [(word_of(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in told]
-    left = (total or 0) - sum(count for _, count, _ in items)
-    is_counted = left > 0 and all(word != "text" for word, _, _ in items)
-    for index, (word, count, item) in enumerate(items):
+    items = [(enum_name(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in details]
+    text_count = (total or 0) - sum(count for _, count, _ in items)
+    is_text_missing = text_count > 0 and all(modality != "text" for modality, _, _ in items)
+    for index, (modality, count, item) in enumerate(items):
         unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
-        if word not in counts and word in _SHARED[name]:
-            counts[word] = count
-        elif is_counted and "modality" in item:
+        if modality not in counts and modality in _SHARED[name]:
+            counts[modality] = count
+        elif is_text_missing and "modality" in item:
             unread[f"{name}/{index}/modality"] = item["modality"]
         else:
             unread[f"{name}/{index}"] = item
-    if is_counted:
-        counts["text"] = left
-    return {word: count for word, count in counts.items() if count} or None
+    if is_text_missing:
+        counts["text"] = text_count
+    return {modality: count for modality, count in counts.items() if count} or None
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Write usage; details that the source did not give are not invented."""
+    """Encode usage; details that the source does not have are not added."""
     drop_unheld_in_answer(usage, losses)
     if usage.cache_write_ttl:
         join_ttls(usage, None, losses)
@@ -105,5 +106,6 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
 
 
 def _encode_modalities(counts: dict[str, int] | None, name: str) -> JsonObject:
-    made = [{"modality": word.upper(), "tokenCount": count} for word, count in (counts or {}).items() if count]
-    return {name: made} if made else {}
+    """Encode tokens by modality."""
+    details = [{"modality": modality.upper(), "tokenCount": count} for modality, count in (counts or {}).items() if count]
+    return {name: details} if details else {}

@@ -1,11 +1,12 @@
 """Wire models of the generate_content format: one class per JSON object, with the vendor's field names."""
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.generate_content.wire._proto import Double, Int64, Proto, Repeated, Word
+    from formatbridge.formats.generate_content.wire._proto import Double, EnumValue, Int64, Proto, Repeated
     from formatbridge.formats.generate_content.wire.content import (
         Blob,
         CodeExecutionResult,
@@ -88,10 +89,10 @@ if TYPE_CHECKING:
         DocumentMetadata,
         MediaResolution,
         SpeechMetadata,
-        SpokenWord,
         SpreadsheetMetadata,
         Transcription,
         VideoMetadata,
+        WordInfo,
     )
     from formatbridge.formats.generate_content.wire.models import Checkpoint, DeployedModel, Model, ModelList
     from formatbridge.formats.generate_content.wire.request import ModelArmorConfig, OutputConfig, Request, SafetySetting
@@ -156,7 +157,8 @@ if TYPE_CHECKING:
         ToolConfig,
     )
 else:
-    __getattr__ = lazy_names(
+    _FORMER_NAMES = {"Word": "EnumValue", "SpokenWord": "WordInfo"}
+    _load = lazy_names(
         __name__,
         (
             "request",
@@ -176,6 +178,14 @@ else:
             "tools",
         ),
     )
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name at first use; a former name returns its replacement with a warning."""
+        new_name = _FORMER_NAMES.get(name)
+        if new_name is not None:
+            warnings.warn(f"{__name__}.{name} is deprecated, use {new_name}", DeprecationWarning, stacklevel=2)
+        return _load(new_name or name)
+
 
 __all__ = [
     "ApiAuth",
@@ -205,6 +215,7 @@ __all__ = [
     "Double",
     "DynamicRetrievalConfig",
     "ElasticSearchParams",
+    "EnumValue",
     "Error",
     "ErrorDetail",
     "ExecutableCode",
@@ -295,7 +306,6 @@ __all__ = [
     "SpeakerVoiceConfig",
     "SpeechConfig",
     "SpeechMetadata",
-    "SpokenWord",
     "SpreadsheetMetadata",
     "Status",
     "StreamEvent",
@@ -321,7 +331,7 @@ __all__ = [
     "WebChunk",
     "WebSearch",
     "WebSearchFilter",
-    "Word",
+    "WordInfo",
 ]
 
 

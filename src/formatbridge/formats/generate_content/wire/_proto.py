@@ -45,7 +45,7 @@ class Proto(Wire):
     model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_key_names), populate_by_name=False)
 
 
-Word = str | int
+EnumValue = str | int
 """A value of an enumeration: its name, in any case, or its number. The set is open, because servers send new names."""
 
 Int64 = Int | Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]

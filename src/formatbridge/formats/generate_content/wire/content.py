@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto, Repeated
 from formatbridge.formats.generate_content.wire.media import (
     AudioMetadata,
     DocumentMetadata,
@@ -48,7 +48,7 @@ class PartialArg(Proto):
     boolValue: bool | None = None
     jsonPath: str | None = None
     """The argument of the piece, as an RFC 9535 path such as ``$.places[0].name``."""
-    nullValue: Word | None = None
+    nullValue: EnumValue | None = None
     """NULL_VALUE: the argument is null. A JSON null means an absent field."""
     numberValue: Number | None = None
     stringValue: str | None = None
@@ -81,7 +81,7 @@ class FunctionResponsePart(Proto):
 
     inlineData: Blob | None = None
     fileData: FileData | None = None
-    mediaProcessing: Word | None = None
+    mediaProcessing: EnumValue | None = None
     """STATIC or AGENTIC; for video."""
     mediaResolution: MediaResolution | None = None
     videoMetadata: VideoMetadata | None = None
@@ -98,7 +98,7 @@ class FunctionResponse(Proto):
 
     willContinue: bool | None = None
     """True: a non-blocking function will return more results."""
-    scheduling: Word | None = None
+    scheduling: EnumValue | None = None
     """SILENT, WHEN_IDLE (the default) or INTERRUPT; for non-blocking functions."""
     parts: Repeated[FunctionResponsePart] | None = None
     id: str | None = None
@@ -114,7 +114,7 @@ class ExecutableCode(Proto):
     """
 
     code: str | None = None
-    language: Word | None = None
+    language: EnumValue | None = None
     """Known: PYTHON."""
     id: str | None = None
 
@@ -125,7 +125,7 @@ class CodeExecutionResult(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    outcome: Word | None = None
+    outcome: EnumValue | None = None
     """OUTCOME_OK, OUTCOME_FAILED or OUTCOME_DEADLINE_EXCEEDED."""
     output: str | None = None
     """The output of the code, or the error message."""
@@ -140,7 +140,7 @@ class ToolCall(Proto):
     """
 
     id: str | None = None
-    toolType: Word | None = None
+    toolType: EnumValue | None = None
     """GOOGLE_SEARCH_WEB, GOOGLE_SEARCH_IMAGE, URL_CONTEXT, GOOGLE_MAPS, FILE_SEARCH or MEDIA_PROCESSING."""
     args: dict[str, Any] | None = None
 
@@ -152,7 +152,7 @@ class ToolResponse(Proto):
     """
 
     id: str | None = None
-    toolType: Word | None = None
+    toolType: EnumValue | None = None
     """The same value as in the call."""
     response: dict[str, Any] | None = None
 
@@ -182,7 +182,7 @@ class Part(Proto):
     partMetadata: dict[str, Any] | None = None
     """Metadata of the client; the model does not see it."""
     audioTranscription: Transcription | None = None
-    mediaProcessing: Word | None = None
+    mediaProcessing: EnumValue | None = None
     """STATIC or AGENTIC; for video."""
     speechMetadata: SpeechMetadata | None = None
     documentMetadata: DocumentMetadata | None = None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto, Repeated
 from formatbridge.validation.wire_base import AT_ONCE, Int
 
 
@@ -37,8 +37,8 @@ class Status(Proto):
     code: Int | str | None = None
     """The HTTP status."""
     message: str | None = None
-    status: Word | None = None
-    """INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE and others."""
+    status: EnumValue | None = None
+    """INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, ``NOT_FOUND``, RESOURCE_EXHAUSTED, UNAVAILABLE and others."""
     details: Repeated[ErrorDetail] | None = None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 from formatbridge.formats.generate_content.wire.schema import Schema
 from formatbridge.formats.generate_content.wire.speech import (
     AudioTranscriptionConfig,
@@ -24,7 +24,7 @@ class ModelSelectionConfig(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    featureSelectionPreference: Word | None = None
+    featureSelectionPreference: EnumValue | None = None
     """PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
 
 
@@ -34,7 +34,7 @@ class AutoRouting(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    modelRoutingPreference: Word | None = None
+    modelRoutingPreference: EnumValue | None = None
     """UNKNOWN, PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
 
 
@@ -67,7 +67,7 @@ class ThinkingConfig(Proto):
     """True: the response contains ``thought`` parts."""
     thinkingBudget: Int | None = None
     """Tokens; 0 disables reasoning, -1 leaves the budget to the model."""
-    thinkingLevel: Word | None = None
+    thinkingLevel: EnumValue | None = None
     """MINIMAL, LOW, MEDIUM, HIGH or XHIGH."""
 
 
@@ -92,9 +92,9 @@ class ImageConfig(Proto):
     """Width to height: 1:1, 2:3, 3:2, 3:4, 4:3, 9:16, 16:9, 21:9 and, for some models, others."""
     imageSize: str | None = None
     """512, 1K (the default), 2K or 4K."""
-    personGeneration: Word | None = None
+    personGeneration: EnumValue | None = None
     """ALLOW_ALL, ALLOW_ADULT or ALLOW_NONE."""
-    prominentPeople: Word | None = None
+    prominentPeople: EnumValue | None = None
     """ALLOW_PROMINENT_PEOPLE or BLOCK_PROMINENT_PEOPLE."""
     outputMimeType: str | None = None
     """An SDK option that the SDK sends as ``imageOutputOptions.mimeType``."""
@@ -111,7 +111,7 @@ class AudioFormat(Proto):
 
     bitRate: Count | None = None
     """Bits per second; for compressed formats."""
-    delivery: Word | None = None
+    delivery: EnumValue | None = None
     """INLINE or URI."""
     mimeType: str | None = None
     sampleRate: Count | None = None
@@ -124,11 +124,11 @@ class ImageFormat(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    aspectRatio: Word | None = None
+    aspectRatio: EnumValue | None = None
     """ASPECT_RATIO_ONE_BY_ONE and others; not 1:1 as in ``ImageConfig``."""
-    delivery: Word | None = None
+    delivery: EnumValue | None = None
     """INLINE or URI."""
-    imageSize: Word | None = None
+    imageSize: EnumValue | None = None
     """IMAGE_SIZE_FIVE_TWELVE, IMAGE_SIZE_ONE_K, IMAGE_SIZE_TWO_K or IMAGE_SIZE_FOUR_K."""
     mimeType: str | None = None
 
@@ -139,9 +139,9 @@ class VideoFormat(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    aspectRatio: Word | None = None
+    aspectRatio: EnumValue | None = None
     """ASPECT_RATIO_SIXTEEN_BY_NINE and others."""
-    delivery: Word | None = None
+    delivery: EnumValue | None = None
     """INLINE or URI."""
     duration: str | None = None
     """Seconds with the suffix s."""
@@ -199,13 +199,13 @@ class GenerationConfig(Proto):
     logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
     """Number of alternatives per token; requires ``responseLogprobs``."""
     maxOutputTokens: Annotated[Int, Field(ge=1)] | None = None
-    mediaResolution: Word | None = None
+    mediaResolution: EnumValue | None = None
     """MEDIA_RESOLUTION_LOW, _MEDIUM or _HIGH, for all media."""
     presencePenalty: Penalty | None = None
     responseLogprobs: bool | None = None
     responseMimeType: str | None = None
     """text/plain (the default), application/json or text/x.enum."""
-    responseModalities: list[Word] | None = None
+    responseModalities: list[EnumValue] | None = None
     """TEXT, IMAGE, AUDIO, VIDEO."""
     responseSchema: Schema | None = None
     """Requires ``responseMimeType``; mutually exclusive with ``responseJsonSchema``."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 from formatbridge.formats.generate_content.wire.retrieval import AuthConfig
 from formatbridge.validation.wire_base import Count, Number
 
@@ -13,11 +13,11 @@ class ComputerUse(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    environment: Word | None = None
+    environment: EnumValue | None = None
     """ENVIRONMENT_BROWSER, ENVIRONMENT_MOBILE or ENVIRONMENT_DESKTOP."""
     excludedPredefinedFunctions: list[str] | None = None
     enablePromptInjectionDetection: bool | None = None
-    disabledSafetyPolicies: list[Word] | None = None
+    disabledSafetyPolicies: list[EnumValue] | None = None
     """FINANCIAL_TRANSACTIONS, ACCOUNT_CREATION, LEGAL_TERMS_AND_AGREEMENTS and others."""
 
 
@@ -71,12 +71,12 @@ class Interval(Proto):
 
 
 class WebSearchFilter(Proto):
-    """Exclusions from the results of a web search; as a tool of its own, the enterprise web search.
+    """Exclusions from the results of a web search; as a separate tool, the enterprise web search.
 
     Source: official SDK types, 2026-11.
     """
 
-    blockingConfidence: Word | None = None
+    blockingConfidence: EnumValue | None = None
     """Excludes sites with this or a higher likelihood of phishing: BLOCK_LOW_AND_ABOVE up to BLOCK_ONLY_EXTREMELY_HIGH."""
     excludeDomains: list[str] | None = None
 
@@ -142,7 +142,7 @@ class DynamicRetrievalConfig(Proto):
 
     dynamicThreshold: Number | None = None
     """0 to 1; the tool searches if the predicted score is higher."""
-    mode: Word | None = None
+    mode: EnumValue | None = None
     """Known: MODE_DYNAMIC."""
 
 

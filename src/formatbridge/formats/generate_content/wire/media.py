@@ -1,6 +1,6 @@
 """Options and metadata of media parts: clip ranges, page ranges, resolution, transcripts."""
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 from formatbridge.validation.wire_base import Count, Int, Number
 
 
@@ -10,7 +10,7 @@ class MediaResolution(Proto):
     Source: official SDK types, 2026-11.
     """
 
-    level: Word | None = None
+    level: EnumValue | None = None
     """MEDIA_RESOLUTION_LOW, _MEDIUM, _HIGH or _ULTRA_HIGH."""
     numTokens: Count | None = None
     """Exact number of tokens, instead of a level."""
@@ -28,12 +28,12 @@ class VideoMetadata(Proto):
     """Frames per second, over 0 and up to 24; the server's default is 1."""
     startOffset: str | None = None
     """Seconds with the suffix s, ``"1.5s"``."""
-    contentLayers: list[Word] | None = None
+    contentLayers: list[EnumValue] | None = None
     """FRAMES, AUDIO, TRANSCRIPT; empty: the first two."""
 
 
 class AudioMetadata(Proto):
-    """The clip of an audio recording that the model hears.
+    """The clip of an audio recording that the model receives.
 
     Source: official SDK types, 2026-11.
     """
@@ -54,7 +54,7 @@ class DocumentMetadata(Proto):
     """First page, counted from 1."""
     endPage: Int | None = None
     """Last page, counted from 1, inclusive."""
-    contentLayers: list[Word] | None = None
+    contentLayers: list[EnumValue] | None = None
     """PAGE_IMAGE, PAGE_TEXT; empty: the first."""
 
 
@@ -68,7 +68,7 @@ class SpreadsheetMetadata(Proto):
     """A range in A1 notation; None: all cells with content."""
     sheetIndex: Int | None = None
     """Counted from 1; None: the first sheet."""
-    contentLayers: list[Word] | None = None
+    contentLayers: list[EnumValue] | None = None
     """DATA, FORMULAS, VISUAL; empty: the first two."""
 
 
@@ -83,7 +83,7 @@ class SpeechMetadata(Proto):
     style: str | None = None
 
 
-class SpokenWord(Proto):
+class WordInfo(Proto):
     """A word of a transcript, with its times.
 
     Source: official SDK types, 2026-11.
@@ -107,7 +107,7 @@ class Transcription(Proto):
     languageCode: str | None = None
     """A BCP-47 code."""
     speakerLabel: str | None = None
-    words: list[SpokenWord] | None = None
+    words: list[WordInfo] | None = None
     startOffset: str | None = None
     """Seconds with the suffix s, from the start of the audio."""
     endOffset: str | None = None

@@ -1,6 +1,6 @@
 """The request body. The model and the choice of streaming are in the URL."""
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto, Repeated
 from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.generation import GenerationConfig
 from formatbridge.formats.generate_content.wire.tools import Tool, ToolConfig
@@ -13,12 +13,12 @@ class SafetySetting(Proto):
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    category: Word | None = None
+    category: EnumValue | None = None
     """HARM_CATEGORY_ and HARASSMENT, HATE_SPEECH, SEXUALLY_EXPLICIT, DANGEROUS_CONTENT, CIVIC_INTEGRITY, JAILBREAK or
     an IMAGE_ kind."""
-    method: Word | None = None
+    method: EnumValue | None = None
     """SEVERITY or PROBABILITY (the default)."""
-    threshold: Word | None = None
+    threshold: EnumValue | None = None
     """BLOCK_LOW_AND_ABOVE, BLOCK_MEDIUM_AND_ABOVE, BLOCK_ONLY_HIGH, BLOCK_NONE or OFF."""
 
 
@@ -65,7 +65,7 @@ class Request(Proto):
     """``cachedContents/...``: a prefix in the server's cache; mutually exclusive with a system instruction and tools."""
     labels: dict[str, str] | None = None
     modelArmorConfig: ModelArmorConfig | None = None
-    serviceTier: Word | None = None
+    serviceTier: EnumValue | None = None
     """unspecified, flex, standard or priority."""
     store: bool | None = None
     """Whether the server logs this request; it does not store a conversation."""

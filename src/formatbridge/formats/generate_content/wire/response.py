@@ -6,7 +6,7 @@ from pydantic import ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_snake
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from formatbridge.formats.generate_content.wire._proto import Double, Proto, Word
+from formatbridge.formats.generate_content.wire._proto import Double, EnumValue, Proto
 from formatbridge.formats.generate_content.wire.content import Content
 from formatbridge.formats.generate_content.wire.grounding import CitationMetadata, GroundingMetadata
 from formatbridge.validation.wire_base import Count, Int
@@ -51,13 +51,13 @@ class SafetyRating(Proto):
     """
 
     blocked: bool | None = None
-    category: Word | None = None
+    category: EnumValue | None = None
     """The same values as in a safety setting."""
-    overwrittenThreshold: Word | None = None
-    probability: Word | None = None
+    overwrittenThreshold: EnumValue | None = None
+    probability: EnumValue | None = None
     """NEGLIGIBLE, LOW, MEDIUM or HIGH."""
     probabilityScore: Double | None = None
-    severity: Word | None = None
+    severity: EnumValue | None = None
     """HARM_SEVERITY_NEGLIGIBLE, _LOW, _MEDIUM or _HIGH."""
     severityScore: Double | None = None
 
@@ -69,7 +69,7 @@ class UrlMetadata(Proto):
     """
 
     retrievedUrl: str | None = None
-    urlRetrievalStatus: Word | None = None
+    urlRetrievalStatus: EnumValue | None = None
     """URL_RETRIEVAL_STATUS_SUCCESS, _ERROR, _PAYWALL or _UNSAFE."""
 
 
@@ -93,7 +93,7 @@ class Candidate(Proto):
     finishMessage: str | None = None
     """An explanation of the finish reason; it also occurs with STOP."""
     tokenCount: Count | None = None
-    finishReason: Word | None = None
+    finishReason: EnumValue | None = None
     """STOP (with function calls, too), MAX_TOKENS, SAFETY, RECITATION and twenty more; None in a stream: not finished."""
     groundingMetadata: GroundingMetadata | None = None
     avgLogprobs: Double | None = None
@@ -112,7 +112,7 @@ class PromptFeedback(Proto):
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    blockReason: Word | None = None
+    blockReason: EnumValue | None = None
     """SAFETY, OTHER, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY, MODEL_ARMOR or JAILBREAK."""
     blockReasonMessage: str | None = None
     safetyRatings: list[SafetyRating] | None = None
@@ -124,7 +124,7 @@ class ModalityTokenCount(Proto):
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    modality: Word | None = None
+    modality: EnumValue | None = None
     """TEXT, IMAGE, VIDEO, AUDIO or DOCUMENT."""
     tokenCount: Count | None = None
 
@@ -149,9 +149,9 @@ class Usage(Proto):
     """Results of server tools as input of the model; not part of ``promptTokenCount``."""
     toolUsePromptTokensDetails: list[ModalityTokenCount] | None = None
     totalTokenCount: Count | None = None
-    trafficType: Word | None = None
+    trafficType: EnumValue | None = None
     """ON_DEMAND, ON_DEMAND_PRIORITY, ON_DEMAND_FLEX, ON_DEMAND_OFFPEAK or PROVISIONED_THROUGHPUT."""
-    serviceTier: Word | None = None
+    serviceTier: EnumValue | None = None
     """standard and others. Seen: recorded traffic; not in the SDK types."""
 
 
@@ -162,7 +162,7 @@ class ModelStatus(Proto):
     """
 
     message: str | None = None
-    modelStage: Word | None = None
+    modelStage: EnumValue | None = None
     """EXPERIMENTAL, PREVIEW, STABLE, LEGACY, DEPRECATED, RETIRED and others."""
     retirementTime: str | None = None
     """RFC 3339."""

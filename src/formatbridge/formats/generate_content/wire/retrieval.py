@@ -1,6 +1,6 @@
 """Grounding in the customer's data, and authentication for it. Only the vendor's cloud platform accepts this."""
 
-from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Int64, Proto
 from formatbridge.validation.wire_base import Count, Number
 
 
@@ -34,7 +34,7 @@ class ApiKeyConfig(Proto):
     """The name of the secret that holds the key."""
     apiKeyString: str | None = None
     """A secret."""
-    httpElementLocation: Word | None = None
+    httpElementLocation: EnumValue | None = None
     """HTTP_IN_QUERY, HTTP_IN_HEADER, HTTP_IN_PATH, HTTP_IN_BODY or HTTP_IN_COOKIE."""
     name: str | None = None
 
@@ -88,7 +88,7 @@ class AuthConfig(Proto):
     apiKey: str | None = None
     """A secret."""
     apiKeyConfig: ApiKeyConfig | None = None
-    authType: Word | None = None
+    authType: EnumValue | None = None
     """NO_AUTH, API_KEY_AUTH, HTTP_BASIC_AUTH, GOOGLE_SERVICE_ACCOUNT_AUTH, OAUTH or OIDC_AUTH."""
     googleServiceAccountConfig: ServiceAccountConfig | None = None
     httpBasicAuthConfig: BasicAuthConfig | None = None
@@ -122,7 +122,7 @@ class ExternalApi(Proto):
 
     apiAuth: ApiAuth | None = None
     """Replaced by ``authConfig``."""
-    apiSpec: Word | None = None
+    apiSpec: EnumValue | None = None
     """SIMPLE_SEARCH or ELASTIC_SEARCH."""
     authConfig: AuthConfig | None = None
     elasticSearchParams: ElasticSearchParams | None = None
@@ -178,13 +178,13 @@ class RagFilter(Proto):
 
 
 class HybridSearch(Proto):
-    """The weight of dense and sparse vectors.
+    """The ratio of dense and ``sparse`` vectors.
 
     Source: official SDK types, 2026-11.
     """
 
     alpha: Number | None = None
-    """0 (sparse only) to 1 (dense only)."""
+    """1: only dense vectors; 0: only ``sparse`` ones."""
 
 
 class Ranker(Proto):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Int64, Proto
 from formatbridge.validation.wire_base import Number
 
 
@@ -41,6 +41,6 @@ class Schema(Proto):
     propertyOrdering: list[str] | None = None
     required: list[str] | None = None
     title: str | None = None
-    type: Word | list[str] | None = None
+    type: EnumValue | list[str] | None = None
     """STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT or NULL, in any case. A list, as in JSON Schema, is rejected
     by the server."""

@@ -1,6 +1,6 @@
 """Settings of speech: voices, transcription, translation."""
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 
 
 class VoiceConsentSignature(Proto):
@@ -123,7 +123,7 @@ class AudioTranscriptionConfig(Proto):
     wordTimestamp: bool | None = None
     diarization: bool | None = None
     """True: the transcript distinguishes speakers."""
-    mode: Word | None = None
+    mode: EnumValue | None = None
     """VERBATIM (the default) or SMART."""
     sourceText: str | None = None
-    """The text that a spoken instruction edits; for the mode SMART."""
+    """The text that an audio instruction edits; for the mode SMART."""

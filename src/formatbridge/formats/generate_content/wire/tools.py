@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
+from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto, Repeated
 from formatbridge.formats.generate_content.wire.hosted_tools import (
     CodeExecution,
     ComputerUse,
@@ -36,7 +36,7 @@ class FunctionDeclaration(Proto):
     parametersJsonSchema: dict[str, Any] | bool | None = None
     response: Schema | None = None
     responseJsonSchema: dict[str, Any] | bool | None = None
-    behavior: Word | None = None
+    behavior: EnumValue | None = None
     """BLOCKING or NON_BLOCKING; for live sessions."""
 
 
@@ -69,7 +69,7 @@ class FunctionCallingConfig(Proto):
 
     allowedFunctionNames: list[str] | None = None
     """For ANY and VALIDATED; None or []: all functions."""
-    mode: Word | None = None
+    mode: EnumValue | None = None
     """AUTO (the default), ANY (the model must call a function), NONE, or VALIDATED (arguments follow their schema)."""
     streamFunctionCallArguments: bool | None = None
     """True: arguments may be sent in pieces, as ``partialArgs``."""

@@ -1,4 +1,4 @@
-"""Streams of generate_content: function calls whose arguments come in pieces, and sources; complete only at the end of a candidate."""
+"""Function calls of Gemini streams whose arguments come in pieces; they are complete when the call or the candidate ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import deque
 from typing import Any
 
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.shared.fold import Fold, Rule, Table
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.types import EXACT, JsonObject
@@ -20,17 +19,17 @@ _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 
 
 class PartialCall:
-    """A function call that comes argument by argument: each piece names a JSON path, and text for one path is concatenated.
+    """A function call in pieces: each piece names a JSON path, and the strings for one path are concatenated.
 
-    ``is_cut``: the stream ended before the call.
+    ``is_truncated``: the stream ended before the call.
     """
 
     def __init__(self, part: JsonObject) -> None:
         self._part = {key: value for key, value in part.items() if key != "functionCall"}
         self._call: JsonObject = {}
         self._values: dict[str, Any] = {}
-        self.is_over = False
-        self.is_cut = False
+        self.is_ended = False
+        self.is_truncated = False
 
     @property
     def id(self) -> str | None:
@@ -51,11 +50,11 @@ class PartialCall:
             if name == "stringValue" and isinstance(known, list):
                 known.append(piece[name])
             elif name is not None or piece.get("nullValue") is not None or not piece.get("willContinue"):
-                self._values[path] = [piece[name]] if name == "stringValue" else _number(piece[name]) if name else None
-        self.is_over = not call.get("willContinue")
+                self._values[path] = [piece[name]] if name == "stringValue" else _as_integer(piece[name]) if name else None
+        self.is_ended = not call.get("willContinue")
 
-    def so_far(self) -> JsonObject:
-        """Return the call with its pieces as they came."""
+    def pending_part(self) -> JsonObject:
+        """Return the pending call with its pieces as they were received."""
         pieces = [
             {"jsonPath": path, "stringValue": "".join(value)}
             if isinstance(value, list)
@@ -65,21 +64,21 @@ class PartialCall:
         return self._part | {"functionCall": self._call | ({"partialArgs": pieces} if pieces else {})}
 
     def whole(self) -> JsonObject:
-        """Return the call as a part that came in one piece."""
-        call: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_cut else {})
+        """Return the call as a part in one piece."""
+        call: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_truncated else {})
         for path, value in self._values.items():
-            _put(call, path, "".join(value) if isinstance(value, list) else value)
+            _set_value(call, path, "".join(value) if isinstance(value, list) else value)
         return self._part | {"functionCall": self._call | call}
 
 
 class PartialCalls:
-    """The calls of a candidate that come in pieces, which may alternate. They are returned in the order in which they began.
+    """The calls in pieces of one candidate, whose pieces may alternate. They are returned in the order in which they began.
 
     A piece belongs to the call with its id. One without an id or a name continues the call of the piece before, or the last open one.
     """
 
     def __init__(self) -> None:
-        self._begun: deque[PartialCall] = deque()  # a call that has ended waits for those before it
+        self._begun: deque[PartialCall] = deque()  # in order; an ended call stays until those before it have ended
         self._open: dict[str, PartialCall] = {}  # open calls by id
         self._unnamed: PartialCall | None = None  # the open call without an id, if no other began after it
         self._latest: PartialCall | None = None
@@ -97,8 +96,8 @@ class PartialCalls:
             call = self._begin(part)
         call.feed(part)
         self._latest = call
-        self._unnamed = call if not call.id and not call.is_over else None if call is self._unnamed else self._unnamed
-        if call.id and not call.is_over:
+        self._unnamed = call if not call.id and not call.is_ended else None if call is self._unnamed else self._unnamed
+        if call.id and not call.is_ended:
             self._open[call.id] = call
         elif call.id:
             self._open.pop(call.id, None)
@@ -107,14 +106,14 @@ class PartialCalls:
     def end(self) -> list[JsonObject]:
         """End the open calls and return them with ``willContinue``."""
         for call in self._begun:
-            call.is_cut = not call.is_over
-            call.is_over = True
+            call.is_truncated = not call.is_ended
+            call.is_ended = True
         self._open, self._unnamed = {}, None
         return self._ended()
 
-    def left_over(self, first: int) -> JsonObject:
+    def unread(self, first: int) -> JsonObject:
         """Return the pending calls by pointer from their candidate; ``first``: the place of the next part."""
-        return {f"content/parts/{place}": call.so_far() for place, call in enumerate(self._begun, first)}
+        return {f"content/parts/{place}": call.pending_part() for place, call in enumerate(self._begun, first)}
 
     def _open_of(self, raw: JsonObject) -> PartialCall | None:
         """Return the open call that a piece continues; the id may come after the name."""
@@ -122,50 +121,51 @@ class PartialCalls:
             return self._open.get(raw["id"]) or (None if raw.get("name") else self._unnamed)
         if raw.get("name"):
             return None
-        if not any(raw.values()) or (self._latest is not None and not self._latest.is_over):
+        if not any(raw.values()) or (self._latest is not None and not self._latest.is_ended):
             return self._latest
-        return next((call for call in reversed(self._begun) if not call.is_over), None)
+        return next((call for call in reversed(self._begun) if not call.is_ended), None)
 
     def _begin(self, part: JsonObject) -> PartialCall:
-        """Begin a call. An open one without an id ends, for no later piece can name it."""
+        """Begin a call. An open one without an id ends, because no later piece can name it."""
         if self._unnamed is not None:
-            self._unnamed.is_over = True
+            self._unnamed.is_ended = True
             self._unnamed = None
         self._begun.append(PartialCall(part))
         return self._begun[-1]
 
     def _ended(self) -> list[JsonObject]:
+        """Remove and return the calls that have ended, up to the first open one."""
         ended: list[JsonObject] = []
-        while self._begun and self._begun[0].is_over:
+        while self._begun and self._begun[0].is_ended:
             call = self._begun.popleft()
             ended.append(call.whole())
             self._latest = None if call is self._latest else self._latest
         return ended
 
 
-def _number(value: Any) -> Any:
-    """Return a whole number as an integer: on the wire both look the same, and validation makes every number a double."""
+def _as_integer(value: Any) -> Any:
+    """Return an integral number as an integer, because validation decodes every number as a double."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT else value
 
 
-def _put(call: JsonObject, path: str, value: Any) -> None:
-    """Set the value at a JSON path of the arguments; objects and lists on the way that do not exist are created."""
+def _set_value(call: JsonObject, path: str, value: Any) -> None:
+    """Set the value at a JSON path of the arguments; missing objects and lists are created."""
     steps = _steps(path)
     node: Any = call
-    for step, following in zip(["args", *steps], [*steps, None], strict=True):
-        new = value if following is None else [] if isinstance(following, int) else {}
+    for step, next_step in zip(["args", *steps], [*steps, None], strict=True):
+        new = value if next_step is None else [] if isinstance(next_step, int) else {}
         if isinstance(node, dict) and isinstance(step, str):
-            if following is None or step not in node:
+            if next_step is None or step not in node:
                 node[step] = new
         elif isinstance(node, list) and isinstance(step, int) and step <= len(node):
-            node[step:] = [new, *node[step + 1 :]] if following is None or step == len(node) else node[step:]
+            node[step:] = [new, *node[step + 1 :]] if next_step is None or step == len(node) else node[step:]
         else:
             raise _bad_path(path)
         node = node[step]
 
 
 def _steps(path: str) -> list[str | int]:
-    """Return the steps of a JSON path; raise ``StreamDecodeError`` where it is none, or too deep."""
+    """Return the steps of a JSON path; raise ``StreamDecodeError`` if it is invalid or too deep."""
     steps = list(_STEP.finditer(path, 1))
     if path[:1] != "$" or not 0 < len(steps) <= MAX_DEPTH or sum(len(step[0]) for step in steps) != len(path) - 1:
         raise _bad_path(path)
@@ -173,64 +173,5 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _bad_path(path: str) -> StreamDecodeError:
-    return StreamDecodeError("has an argument whose path leads nowhere", offset=0, snippet=path.encode(errors="replace"))
-
-
-class Gathered:
-    """An object that comes event by event. A list gets the items that no earlier event had; of other values the last one counts."""
-
-    _TABLE = Table({}, other="unique", null="unique")
-
-    def __init__(self) -> None:
-        self._fold = Fold(self._TABLE)
-
-    def feed(self, piece: JsonObject) -> None:
-        """Add what an event has of it."""
-        self._fold.add(piece)
-
-    @property
-    def told(self) -> JsonObject:
-        """The object as far as it has come."""
-        return self._fold.whole()
-
-
-def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
-    """Add grounding. An event repeats all earlier chunks, or has new ones only; then the indexes of its supports increase."""
-    if not candidate.values.get(key):
-        candidate.values[key] = value
-        return
-    grounding = candidate.object_of(key, _GROUNDING)
-    before = _continue(grounding, "groundingChunks", value.get("groundingChunks"))
-    supports = value.get("groundingSupports")
-    if supports and before:
-        supports = [
-            support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
-            for support in supports
-        ]
-    _continue(grounding, "groundingSupports", supports)
-    grounding.add(value)
-
-
-def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
-    """Extend a list, except by a repetition of all of it; return the index of the first new item, 0 for a repetition."""
-    if not items:
-        return 0
-    known = grounding.list_of(key)
-    before = 0 if items[: len(known)] == known else len(known)
-    known += items if before else items[len(known) :]
-    return before
-
-
-_GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
-SOURCES: dict[str, Rule] = {
-    "groundingMetadata": _add_grounding,
-    "citationMetadata": Gathered._TABLE,
-    "urlContextMetadata": Gathered._TABLE,
-}
-"""Fields of a candidate with sources. The vendor does not document how they continue."""
-
-
-class Sources(Gathered):
-    """The sources of a candidate, event by event."""
-
-    _TABLE = Table(SOURCES | {"urlContextMetadata": "ignore"}, other="ignore", null="ignore")
+    """Return the error for a JSON path that is invalid or does not fit the values before it."""
+    return StreamDecodeError("has a function call with an invalid jsonPath", offset=0, snippet=path.encode(errors="replace"))
