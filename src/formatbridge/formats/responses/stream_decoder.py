@@ -14,9 +14,9 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.responses.content import decode_part
-from formatbridge.formats.responses.conversation import decode_item, kind_of
-from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
-from formatbridge.formats.responses.response import decode_finish, decode_response, take_message
+from formatbridge.formats.responses.conversation import decode_item, item_type
+from formatbridge.formats.responses.errors import decode_error, decode_error_event, move_request_id
+from formatbridge.formats.responses.response import adjust_message, decode_finish, decode_response
 from formatbridge.formats.responses.stream_state import (
     Item,
     Items,
@@ -132,7 +132,7 @@ def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part
     parts: list[ir.Part] = []
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
-        take_message(parts, raw["content"], [], item.start)
+        adjust_message(parts, raw["content"], [], item.start)
     parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
     return parts_with_places, missing
 
@@ -254,7 +254,7 @@ class StreamDecoder:
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
         shell = decode_response({**body, "id": body.get("id") or "", "output": []})
         is_failure = raw.get("error") or raw["type"] == "response.failed"
-        error = failure_in(raw) if is_failure and not body.get("error") else shell.error
+        error = decode_error_event(raw) if is_failure and not body.get("error") else shell.error
         if error is None:
             self._emitter.out.append(events.Finished(0, finish))
         if shell.usage:
@@ -269,12 +269,12 @@ class StreamDecoder:
         """Emit the fields of the answer, then its end."""
         fields = {**(extra or {}), **self._fields.whole()}
         if isinstance(end, events.Failed):
-            take_request_id(end.error, fields)
+            move_request_id(end.error, fields)
         self._emitter.out += [*self._metadata(fields), end]
         self.is_complete = True
 
     def _fail(self, raw: JsonObject) -> None:
-        self._emit_end(events.Failed(failure_in(raw)))
+        self._emit_end(events.Failed(decode_error_event(raw)))
 
     def _fail_untyped(self, raw: JsonObject) -> None:
         self._emit_end(events.Failed(decode_error(raw, status=None)))
@@ -283,7 +283,7 @@ class StreamDecoder:
 
     def _add_item(self, raw: JsonObject) -> None:
         added, index = raw["item"], raw.get("output_index")
-        item = self._items.add(kind_of(added), index, added.get("id"))
+        item = self._items.add(item_type(added), index, added.get("id"))
         item.added = added
         part = opening(item, added) if item.kind not in _OPENED_BY_DELTA else None
         if part:
@@ -293,7 +293,7 @@ class StreamDecoder:
 
     def _finish_item(self, raw: JsonObject) -> None:
         done = raw["item"]
-        item = self._items.find(raw, done.get("id"), kind_of(done))
+        item = self._items.find(raw, done.get("id"), item_type(done))
         if not item.is_closed and self._may_close(item, done):
             self._close_as_done(item, done)
             self._release()
@@ -338,7 +338,7 @@ class StreamDecoder:
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Decode a done item and emit what was not emitted yet."""
         parts: list[ir.Part] = []
-        was_message, item.kind, item.execution = item.kind == "message", kind_of(raw), raw.get("execution")
+        was_message, item.kind, item.execution = item.kind == "message", item_type(raw), raw.get("execution")
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
         raw, text_field = _without_text(item, raw)
@@ -348,7 +348,7 @@ class StreamDecoder:
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
-            item.length = take_message(parts, raw["content"], tokens, start) - start
+            item.length = adjust_message(parts, raw["content"], tokens, start) - start
         self._extra = gathered(self._extra, _fields_after_close(item, parts))
         were_emitted = any(slot.tokens for slot in item.slots.values())
         slots_out_of_range = item.slots_out_of_range(len(parts))
@@ -399,7 +399,7 @@ class StreamDecoder:
             start = before.start + (before.length if isinstance(before.part, ir.Text) else 0)
             if before.whole is not None and self._items.is_next(item):
                 part = decode_part(before.whole, before.src, item.id)
-                take_message([part], [before.whole], [], self._items.length + before.start)
+                adjust_message([part], [before.whole], [], self._items.length + before.start)
                 self._emitter.complete(before, part)
         slot = self._emitter.open(
             item, at, decode_part({"type": kind, _TEXTS_OF[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)

@@ -15,10 +15,10 @@ from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_item
+from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_output_item
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_token, encode_item
-from formatbridge.formats.responses.response import encode_response, refusal_of, status_of_last
+from formatbridge.formats.responses.reasoning import carry_token, encode_reasoning_item
+from formatbridge.formats.responses.response import encode_response, last_item_status, refusal_of
 from formatbridge.formats.responses.stream_items import (
     Call,
     Calls,
@@ -134,7 +134,7 @@ class StreamEncoder:
             self._close(slot)
         self._has_refusal = had_refusal
         self._flush_held(None)
-        self._leave_items(status_of_last(event.finish, self._refusals()))
+        self._leave_items(last_item_status(event.finish, self._refusals()))
         self._hosted.close()
 
     def _refusals(self) -> list[ir.Part]:
@@ -255,7 +255,7 @@ class StreamEncoder:
         self._calls.leave()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
-        if slot.signature and not isinstance(part, ir.Reasoning) and has_item(part):
+        if slot.signature and not isinstance(part, ir.Reasoning) and has_output_item(part):
             self._leave_message()
             self._write_token(slot.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
@@ -266,7 +266,7 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             slot.item = open_call(self._writer, part)
             slot.open_text = slot.item.open_text
-        elif isinstance(part, ir.Hosted) and has_item(part):
+        elif isinstance(part, ir.Hosted) and has_output_item(part):
             slot.item = HostedItem.open(self._writer, part, slot.index)
             slot.open_text = slot.item.open_text
         text = text_of(part)
@@ -389,7 +389,7 @@ class StreamEncoder:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
             self._calls.leave()
-            item = encode_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
+            item = encode_reasoning_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), dumps(item))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.responses.conversation import kind_of
+from formatbridge.formats.responses.conversation import item_type
 from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
@@ -95,7 +95,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 def _unfold_item(item: JsonObject, index: int) -> list[JsonObject]:
     """Return the events of an item. What no delta brings is in the item when it is added and when it is done."""
     place = {"item_id": item.get("id") or "", "output_index": index}
-    bare, kind = dict(item), kind_of(item)
+    bare, kind = dict(item), item_type(item)
     events: list[JsonObject] = []
     if "status" in item:
         bare["status"] = "in_progress"

@@ -10,7 +10,7 @@ from formatbridge.formats.responses.citations import encode_citations
 from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.hosted_tools import encode_hosted
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import encode_item
+from formatbridge.formats.responses.reasoning import encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
 from formatbridge.formats.shared.reasoning_tokens import id_of
@@ -218,7 +218,7 @@ class Message:
         self._writer = writer
         self._content: Content | None = None
         self._done: list[JsonObject] = []
-        self._id = source_id or writer.ids.make("msg", writer.next_place())
+        self._id = source_id or writer.ids.generate("msg", writer.next_place())
         self._at = writer.add(self._item("in_progress"))
 
     def _item(self, status: str) -> JsonObject:
@@ -283,7 +283,7 @@ class ReasoningItem:
 
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
-        item = encode_item("", None, writer.next_place(), writer.ids, id_of(part))
+        item = encode_reasoning_item("", None, writer.next_place(), writer.ids, id_of(part))
         self.id: str = item["id"]
         self._at = writer.add(item)
         self._live: OpenText | None = None
@@ -302,7 +302,7 @@ class ReasoningItem:
             text, place = self._live.text(), self._live.place
             writer.emit("response.reasoning_summary_text.done", {**place, "text": text})
             writer.emit("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
-        item = encode_item(text, token, self._at, writer.ids, self.id)
+        item = encode_reasoning_item(text, token, self._at, writer.ids, self.id)
         writer.done(self._at, dumps(item | ({"status": status} if status else {})))
 
 

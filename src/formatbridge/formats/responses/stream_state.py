@@ -13,9 +13,9 @@ from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.responses.citations import decode_citations, shift
+from formatbridge.formats.responses.citations import decode_citations, shift_citations
 from formatbridge.formats.responses.content import decode_part
-from formatbridge.formats.responses.conversation import as_text, decode_item, kind_of
+from formatbridge.formats.responses.conversation import decode_item, item_type, token_as_text
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
@@ -151,7 +151,7 @@ class PartEmitter:
     def flush_token(self) -> None:
         """Emit the pending token as an empty text: no part followed that can have it."""
         if self.token is not None:
-            number, part = self._parts, as_text(self.token)
+            number, part = self._parts, token_as_text(self.token)
             self._parts, self.token = number + 1, None
             self.out += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
 
@@ -220,7 +220,7 @@ def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
     citations, _ = decode_citations([raw["annotation"]], "")
     for citation in citations or ():
         citation.src = f"{slot.src}/annotations/{slot.annotations if at is None else at}"
-        shift([citation], start + slot.start)
+        shift_citations([citation], start + slot.start)
     return citations or []
 
 
@@ -300,11 +300,11 @@ class Items:
     def repeated(self, raw: JsonObject, at: int) -> Item:
         """Return the item that the last event repeats: by its id, or else by its place. An item that never came is added."""
         item = self._by_id.get(raw.get("id") or "")
-        if item is None or item.kind != kind_of(raw):
+        if item is None or item.kind != item_type(raw):
             item = self._by_place.get(at)
-        if item is not None and item.kind == kind_of(raw):
+        if item is not None and item.kind == item_type(raw):
             return item
-        return self.add(kind_of(raw), at, raw.get("id"))
+        return self.add(item_type(raw), at, raw.get("id"))
 
     # Messages.
 
@@ -352,7 +352,7 @@ _REASONING_PART = frozenset({"type", "text"})
 def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list[events.Event]:
     """Return what the end would emit of open items, and the fields of the first events, ``head``. Nothing changes."""
     out: list[events.Event] = []
-    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, as_text(emitter.token))]
+    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, token_as_text(emitter.token))]
     extra: JsonObject | None = None
     start = 0
     for item in sorted(items.all, key=lambda item: item.at):
@@ -364,7 +364,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
         for at, part in parts:
             slot = item.slots.get(at)
             if slot is None:
-                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
+                new += [((item.at, at), token_as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
             elif not slot.is_closed:
                 out += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
         start += length_of(item)
@@ -439,7 +439,7 @@ def _reasoning(item: Item, src: str) -> ir.Reasoning:
 def _placed(part: ir.Part, start: int) -> ir.Part:
     """Return a part with the spans of its citations counted from the start of the answer."""
     if isinstance(part, ir.Text) and part.citations:
-        shift(part.citations, start)
+        shift_citations(part.citations, start)
     return part
 
 
