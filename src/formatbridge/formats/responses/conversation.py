@@ -68,15 +68,15 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if role == "assistant":
         encode_assistant_parts(message.parts, items, ids, losses, options)
         return
-    others: list[ir.Part] = []
+    content_parts: list[ir.Part] = []
     for part in message.parts:
         if type(part) is ir.ToolResult:
             ids.note_result(part, len(items))
             items.append(encode_result(part, losses, is_custom=part.kind == "custom" or part.call_id in ids.custom_calls))
         else:
-            others.append(part)
-    content = encode_content(others, losses) if others else ""
-    if content or any(isinstance(part, ir.Text) for part in others):
+            content_parts.append(part)
+    content = encode_content(content_parts, losses) if content_parts else ""
+    if content or any(isinstance(part, ir.Text) for part in content_parts):
         items.append({"type": "message", "role": "user" if role == "tool" else role, "content": content})
 
 
@@ -86,7 +86,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
 def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> JsonObject | None:
     """Decode one item of the model and append its parts to ``parts``; return its unmodelled fields, by pointer from the root.
 
-    A carried token of a call moves from its reasoning item to the part after it.
+    A carried token of the kind ``call`` moves from its reasoning item to the part after it.
     """
     first, unread = len(parts), None
     if kind == "message":
@@ -108,7 +108,7 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
 
 
 def _bind_call_token(parts: list[ir.Part], at: int) -> None:
-    """Move a pending call token to the part at ``at``; if that part has no signature, the token gets an empty text."""
+    """Move a pending call token to the part at ``at``; before a part of a type without tokens, it gets an empty text."""
     if at == len(parts) or not carries_call_token(parts[at - 1]):
         return
     part = parts[at]

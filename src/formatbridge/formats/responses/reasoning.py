@@ -25,10 +25,10 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     summary_text = _join(summary) if summary else ""
     signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content", raw.get("id")) if token else None
     part = ir.Reasoning(text or summary_text, src, signature, not text, raw.get("id"))
-    lost_summary = {"summary": summary} if text and summary_text and summary_text != text else None
-    unread = None if lost_summary else _unread_fields(summary, "summary")
-    if lost_summary or unread or content or not _ITEM.issuperset(raw):
-        part.extra = joined(rest(raw, _ITEM), lost_summary, _unread_fields(content, "content"), unread)
+    other_summary = {"summary": summary} if text and summary_text and summary_text != text else None
+    unread = None if other_summary else _unread_fields(summary, "summary")
+    if other_summary or unread or content or not _ITEM.issuperset(raw):
+        part.extra = joined(rest(raw, _ITEM), other_summary, _unread_fields(content, "content"), unread)
     return part
 
 

@@ -243,7 +243,7 @@ class StreamDecoder:
             if not item.is_closed:
                 self._take_waiting(item)
                 self._close(item, item_raw)
-                self._release()
+                self._release_waiting()
             elif item.done_shape is not None:
                 self._add_missing(item, item_raw)
         for item in sorted(self._items.all, key=lambda item: item.at):
@@ -253,14 +253,14 @@ class StreamDecoder:
         self._emitter.flush_token()
         body = {**body, "status": body.get("status") or raw["type"].removeprefix("response.")}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
-        shell = decode_response({**body, "id": body.get("id") or "", "output": []})
+        response = decode_response({**body, "id": body.get("id") or "", "output": []})
         is_failure = raw.get("error") or raw["type"] == "response.failed"
-        error = decode_error_event(raw) if is_failure and not body.get("error") else shell.error
+        error = decode_error_event(raw) if is_failure and not body.get("error") else response.error
         if error is None:
             self._emitter.out.append(events.Finished(0, finish))
-        if shell.usage:
-            self._emitter.out.append(events.UsageUpdate(shell.usage))
-        self._emit_end(events.Failed(error) if error else events.End(), shell.extra)
+        if response.usage:
+            self._emitter.out.append(events.UsageUpdate(response.usage))
+        self._emit_end(events.Failed(error) if error else events.End(), response.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:
         """Return the unmodelled fields of the response; the usage is only in the last event."""
@@ -297,19 +297,19 @@ class StreamDecoder:
         item = self._items.find(raw, done.get("id"), item_type(done))
         if not item.is_closed and self._may_close(item, done):
             self._close_as_done(item, done)
-            self._release()
+            self._release_waiting()
         elif not item.is_closed:
             item.waiting.append((None, raw))
 
     def _may_close(self, item: Item, raw: JsonObject) -> bool:
-        """Return whether an item can be emitted: its citations wait for the messages before it."""
+        """Return whether an item can be closed now; one with citations waits until the messages before it are complete."""
         return not (item.waiting or has_citations(raw)) or self._items.has_known_start(item)
 
     def _close_as_done(self, item: Item, raw: JsonObject) -> None:
         item.done_shape = shape_of(raw, item.slots.values())
         self._close(item, raw)
 
-    def _release(self) -> None:
+    def _release_waiting(self) -> None:
         """Decode the events that waited until the messages before theirs were complete."""
         while (item := self._items.first_open_message()) is not None and item.waiting:
             self._take_waiting(item)
@@ -327,7 +327,7 @@ class StreamDecoder:
         if not item.is_closed:
             item.length = text_length(item)
             self._emitter.close(item)
-            self._release()
+            self._release_waiting()
 
     def _add_missing(self, item: Item, raw: JsonObject) -> None:
         """Emit the content of a done item that only the last event has."""

@@ -130,7 +130,7 @@ class StreamEncoder:
         refusal = refusal_of(event.finish, self._refusals(), self._writer.losses)
         if refusal and refusal.text:
             slot = _Slot(refusal)
-            self._end_other_message(slot)
+            self._prepare_part(slot)
             self._close(slot)
         self._has_refusal = had_refusal
         self._flush_held_token(None)
@@ -176,10 +176,10 @@ class StreamEncoder:
         slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
         if citations := getattr(event.part, "citations", None):
             slot.citations = list(citations)
-        self._end_other_message(slot)
+        self._prepare_part(slot)
 
-    def _end_other_message(self, slot: _Slot) -> None:
-        """Close the open message if a part does not belong to it."""
+    def _prepare_part(self, slot: _Slot) -> None:
+        """Prepare for a part: note a call or a refusal, and end the open message unless the part belongs to it."""
         part, message = slot.part, self._message
         if isinstance(part, ir.Refusal):
             self._has_refusal = True
@@ -192,7 +192,7 @@ class StreamEncoder:
             self._end_message()
 
     def _end_message(self, status: str = "completed") -> None:
-        """Add no more texts to the open message; it closes now, unless a part of it is open."""
+        """Add no more parts to the open message; it closes now, unless a part of it is open."""
         message, self._message = self._message, None
         if message and not message.open_parts:
             message.close(status)
@@ -346,14 +346,14 @@ class StreamEncoder:
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data
-            item = encode_generated_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
+            item = encode_generated_image(replace(part, data=data), self._writer.next_index(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):
             text = encode_opaque(part, losses)
             if text and text.text:
                 slot_of_text = _Slot(text)
-                self._end_other_message(slot_of_text)
+                self._prepare_part(slot_of_text)
                 self._close(slot_of_text)
 
     def _close_incomplete(self, slot: _Slot) -> None:
@@ -389,7 +389,7 @@ class StreamEncoder:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
             self._calls.close_complete()
-            item = encode_reasoning_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
+            item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), dumps(item))
 

@@ -165,12 +165,12 @@ class Writer:
         out, self._out = self._out, []
         return out[0] if len(out) == 1 else b"".join(out)
 
-    def next_place(self) -> int:
-        """Return the place of the next item."""
+    def next_index(self) -> int:
+        """Return the output index of the next item."""
         return len(self._items)
 
     def add(self, item: JsonObject) -> int:
-        """Open an item and return its place."""
+        """Open an item and return its output index."""
         at = len(self._items)
         self._items.append(None)
         self.write("response.output_item.added", b'"output_index":%d,"item":%b' % (at, dumps(item)))
@@ -220,7 +220,7 @@ class Message:
         self._writer = writer
         self._content: Content | None = None
         self._finished_parts: list[JsonObject] = []
-        self._id = source_id or writer.ids.generate("msg", writer.next_place())
+        self._id = source_id or writer.ids.generate("msg", writer.next_index())
         self._at = writer.add(self._item("in_progress"))
 
     def _item(self, status: str) -> JsonObject:
@@ -287,7 +287,7 @@ class ReasoningItem:
 
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
-        item = encode_reasoning_item("", None, writer.next_place(), writer.ids, id_of(part))
+        item = encode_reasoning_item("", None, writer.next_index(), writer.ids, id_of(part))
         self.id: str = item["id"]
         self._at = writer.add(item)
         self._open_text: OpenText | None = None
@@ -328,7 +328,7 @@ class HostedItem:
     def open(cls, writer: Writer, call: ir.Hosted, index: int) -> HostedItem:
         """Open the item of a call."""
         bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
-        return cls(writer, call, index, encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses))
+        return cls(writer, call, index, encode_hosted(bare, None, writer.next_index(), writer.ids, writer.losses))
 
     def complete(self, call: ir.Hosted) -> None:
         """Close the arguments: the call is complete."""
@@ -391,7 +391,7 @@ class Call:
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
         self._writer = writer
         bare = altered(call, arguments="") if call.arguments else call
-        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
+        self._item = encode_answer_call(bare, writer.next_index(), writer.ids, writer.losses)
         self._field = "input" if call.kind == "custom" else "arguments"
         self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
         kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
@@ -425,7 +425,7 @@ class ToolSearch:
         self._arguments = text_of(call)
         self._writer = writer
         self._call = call
-        item = encode_answer_call(altered(call, arguments={}), writer.next_place(), writer.ids, writer.losses)
+        item = encode_answer_call(altered(call, arguments={}), writer.next_index(), writer.ids, writer.losses)
         self._at = writer.add(item | {"status": "in_progress"})
 
     @property
