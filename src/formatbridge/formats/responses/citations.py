@@ -12,6 +12,7 @@ from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Keys that the decoder reads in each type of annotation.
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})

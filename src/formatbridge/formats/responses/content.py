@@ -33,6 +33,7 @@ _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _CACHE_FIELDS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
 """Fields that are cache marks, and the keys that the decoder reads in each."""
+# Keys that the decoder reads in each type of part.
 _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
 _FOREIGN_TEXT = frozenset({"type", "text"})

@@ -31,6 +31,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
+# Keys that the decoder reads in messages.
 _MESSAGE = frozenset({"type", "role", "content"})
 _OUTPUT_MESSAGE = frozenset({"type", "role", "content", "id"})
 _COMPLETED_MESSAGE = _OUTPUT_MESSAGE | {"status"}

@@ -16,6 +16,17 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 from formatbridge.report.losses import Severity
 
+FAMILIES = {
+    "web_search": "web_search",
+    "web_search_2025_08_26": "web_search",
+    "web_search_preview": "web_search",
+    "web_search_preview_2025_03_11": "web_search",
+    "code_interpreter": "code",
+    "image_generation": "image_generation",
+    "tool_search": "tool_search",
+}
+"""Types of hosted tools, to the families that other formats have, too."""
+
 HOSTED: Mapping[str, str] = {
     "web_search": "web_search",
     "code": "code_interpreter",
@@ -31,17 +42,7 @@ A choice of one tool has only an older type for them, and the server compares th
 the types of allowed tools.
 """
 
-FAMILIES = {
-    "web_search": "web_search",
-    "web_search_2025_08_26": "web_search",
-    "web_search_preview": "web_search",
-    "web_search_preview_2025_03_11": "web_search",
-    "code_interpreter": "code",
-    "image_generation": "image_generation",
-    "tool_search": "tool_search",
-}
-"""Types of hosted tools, to the families that other formats have, too."""
-
+# Keys that the decoder reads in each type of tool.
 _SEARCH_PREVIEW = frozenset({"type", "search_context_size", "user_location"})
 _SEARCH = _SEARCH_PREVIEW | {"filters"}
 _SERVER = frozenset({
@@ -166,6 +167,7 @@ _SEVERITY: Mapping[str, Severity] = {
 _MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
 _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
 
+# Keys that the decoder reads in each type of item.
 _IMAGE = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})

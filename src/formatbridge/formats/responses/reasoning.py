@@ -13,6 +13,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
+# Keys that the decoder reads.
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})
 _CONFIG = frozenset({"effort", "summary", "generate_summary"})

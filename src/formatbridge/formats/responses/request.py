@@ -21,7 +21,9 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
 _NOT_SETTINGS = frozenset({"model", "input", "instructions", "stream"})
+"""Keys that a request with only flat settings may have, too."""
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
+"""Keys that the decoder reads."""
 _CONFIGURATION = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration for the items after them."""
 _CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
@@ -29,7 +31,8 @@ _CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "t
 
 _STORES_RESPONSES = frozenset({"chat_completions", "responses"})
 """Formats whose ``store`` stores responses for retrieval; in others it controls the logs of the server."""
-_ADDITION = frozenset({"type", "role", "tools"})
+# Keys that the decoder reads in items of ``_CONFIGURATION``.
+_ADDED_TOOLS = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
 
@@ -135,7 +138,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
 
     ``unpaired``: a list that receives the results without a call id and those with a tool name.
     """
-    turn: ir.Message | None = None
+    assistant: ir.Message | None = None
     for index, raw in enumerate(items):
         src, kind = f"/input/{index}", raw.get("type")
         if type(kind) is not str:
@@ -149,18 +152,18 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
             message = _decode_configuration(kind, raw, src) if kind in _CONFIGURATION else None
         if message is not None:
             messages.append(message)
-            if turn is not None:
-                flush_pending_token(turn.parts)
-                turn = None
+            if assistant is not None:
+                flush_pending_token(assistant.parts)
+                assistant = None
             continue
-        if turn is None:
-            turn = ir.Message("assistant", [], src)
-            messages.append(turn)
-        unread = decode_item(raw, kind, src, turn.parts)
+        if assistant is None:
+            assistant = ir.Message("assistant", [], src)
+            messages.append(assistant)
+        unread = decode_item(raw, kind, src, assistant.parts)
         if unread:
-            turn.extra = gathered(turn.extra, unread)
-    if turn is not None:
-        flush_pending_token(turn.parts)
+            assistant.extra = gathered(assistant.extra, unread)
+    if assistant is not None:
+        flush_pending_token(assistant.parts)
 
 
 def _decode_output(kind: str, raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> list[ir.Message | None]:
@@ -183,7 +186,7 @@ def _decode_configuration(kind: str, raw: JsonObject, src: str) -> ir.Message | 
     if kind == "configuration_update":
         return _decode_update(raw, src)
     tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
-    return ir.Message("developer", [], src, rest(raw, _ADDITION), tools=tools)
+    return ir.Message("developer", [], src, rest(raw, _ADDED_TOOLS), tools=tools)
 
 
 def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
@@ -199,7 +202,7 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    if messages and _is_single_text(messages[0]) and leading_instructions(messages) == 1:
+    if messages and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
         drop_unheld(messages[0], losses)
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
@@ -222,7 +225,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     body["input"] = items
 
 
-def _is_single_text(message: ir.Message) -> bool:
+def _is_single_system_text(message: ir.Message) -> bool:
     if message.role != "system" or len(message.parts) != 1:
         return False
     part = message.parts[0]

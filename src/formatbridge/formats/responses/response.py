@@ -216,21 +216,21 @@ class _Encoder:
     def _add_to_message(
         self, index: int, part: ir.Text | ir.Refusal, parts: list[ir.Text | ir.Refusal]
     ) -> list[ir.Text | ir.Refusal]:
-        """Add a part to those of the open message, after that message is written if the part starts a new one; return the open parts."""
+        """Add a part to the open message, or write that message and open another; return the parts of the open one."""
         token = part.signature if type(part) is ir.Text else None
         if parts and (token or parts[-1].id != part.id):
             self._write_message(parts)
             parts = []
         if token:
-            self._write_token(token, "call" if part.text or self._reasoning_follows(index) else None)
+            self._write_token(token, "call" if part.text or self._needs_call_kind(index) else None)
         if part.text or (type(part) is ir.Text and part.citations):
             parts.append(part)
         elif part.extra:
             self._losses.extras(part)
         return parts
 
-    def _reasoning_follows(self, index: int) -> bool:
-        """Return whether a reasoning item, a part with a token or nothing follows. Then only the kind ``call`` restores an empty text."""
+    def _needs_call_kind(self, index: int) -> bool:
+        """Return whether the token of an empty text needs the kind ``call``: before reasoning, a part with a token, or the end."""
         if index + 1 == len(self._parts):
             return True
         part = self._parts[index + 1]

@@ -9,6 +9,7 @@ from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
+# Keys that the decoder reads.
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
 

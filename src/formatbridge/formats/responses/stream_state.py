@@ -36,7 +36,7 @@ _LAST_PLACE = (maxsize, 0)
 
 @dataclass(slots=True)
 class Slot:
-    """The state of a part.
+    """The state of a part. ``number``: its number in the response.
 
     ``start``: the length of the text before it in its item. ``whole``: the part in its ``done`` event. ``part_index``: the index of the
     reasoning part that deltas continue; ``part_start``: the length of the text before that. ``annotations``: the number of annotation
@@ -110,7 +110,7 @@ class Item:
         return raw | {field: "".join(self.arguments)} if field else raw
 
     def slots_out_of_range(self, count: int) -> Iterator[Slot]:
-        """Yield the open parts whose place is out of range: some servers continue to count from the item before."""
+        """Yield the open parts whose index is out of range: some servers continue to count from the item before."""
         return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
 
     def stub(self) -> JsonObject:

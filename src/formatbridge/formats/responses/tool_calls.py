@@ -16,6 +16,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
+# Keys that the decoder reads in each type of call.
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _COMPLETED_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
@@ -115,6 +116,7 @@ def _generate_id(call: ir.ToolCall, raw: JsonObject) -> None:
     call.id, call.has_generated_id = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
 
 
+# Keys that the decoder reads in results.
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 _SEARCH_OUTPUT = frozenset({"type", "call_id", "execution", "tools"})
 _IDENTITY = frozenset({"type", "name"})

@@ -27,6 +27,7 @@ from formatbridge.report.ledger import WHOLE_NODE, Ledger
 TOOL_SEARCH = "tool_search"
 """The name of a tool search as a function; tools of the type ``tool_search`` have no name."""
 
+# Keys that the decoder reads in each type of tool.
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
 _SIMPLE_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})

@@ -17,6 +17,7 @@ _DETAILS = (
     ("input_tokens_details", "prompt_tokens_details"),
     ("output_tokens_details", "completion_tokens_details"),
 )
+# Keys that the decoder reads.
 _USAGE = frozenset({"total_tokens", *(name for pair in _NAMES + _DETAILS for name in pair)})
 _INPUT_DETAILS = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
