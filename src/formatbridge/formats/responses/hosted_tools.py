@@ -38,8 +38,8 @@ HOSTED: Mapping[str, str] = {
 FORCED_BY_ALLOWED_TOOLS = frozenset({"web_search"})
 """Tools that a choice of type ``allowed_tools`` forces, as its only tool.
 
-A choice of one tool has only an older type for them, and the server compares that type with the tools of the request. It does not compare
-the types of allowed tools.
+A choice of one tool has only an older type for them, which must equal the type of a tool in the request. The server does not compare the
+types of allowed tools.
 """
 
 # Keys that the decoder reads in each type of tool.

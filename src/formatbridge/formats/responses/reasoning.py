@@ -36,7 +36,7 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Encode reasoning as an item of a request; None if all of it is dropped.
 
-    The server looks up an item without encrypted content by its id, and rejects an id that it has not stored (vercel/ai#7543,
+    The server looks up an item without encrypted content by its id. It rejects an id that it has not stored (vercel/ai#7543,
     openai/openai-agents-python#919). So no id is generated here. For reasoning without a token of this format, the options decide.
     """
     signature = part.signature
@@ -52,7 +52,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 
 def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject:
-    """Encode reasoning without a token of this format as an assistant message, or as an item for servers that accept unsigned ones."""
+    """Encode reasoning without a token of this format as an assistant message, or as an item without encrypted content."""
     drop_unheld(part, losses)
     if part.signature:
         losses.dropped(part.signature, code="foreign_signature")

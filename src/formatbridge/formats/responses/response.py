@@ -473,7 +473,7 @@ def last_item_status(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
 
 
 def _with_last_status(items: list[JsonObject], status: str) -> list[JsonObject]:
-    """Return the items with a status for the last one, if its type has a status, and for calls with incomplete arguments.
+    """Return the items with a status for the last one and for calls with incomplete arguments.
 
     Parallel calls can be incomplete before the last one, and a caller may run each call whose status is ``completed``.
     """

@@ -324,7 +324,7 @@ class StreamEncoder:
             ReasoningItem(self._writer, replace(part, signature=slot.signature)).close(token)
 
     def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
-        """Close reasoning. A token of another item id than the sent one is tagged with its id, so that the decoder restores it."""
+        """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
         tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
         reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 

@@ -28,7 +28,7 @@ _PARTS = {
     "reasoning_text": ("reasoning/content", "text", "response.content_part", "response.reasoning_text"),
     "summary_text": ("reasoning/summary", "text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
 }
-"""Type of part to its list, its field that deltas send, and the stems of the event types of the part and of the deltas."""
+"""Type of part to its list, its field that deltas send, and the stems of its event types: of the part, and of deltas."""
 _LISTS = (("summary", "summary_index"), ("content", "content_index"))
 """The lists of parts of an item, and their index fields in events."""
 

@@ -330,8 +330,8 @@ class Items:
 
     def has_known_start(self, item: Item) -> bool:
         """Return whether the offset of an item in the visible text is known: all messages before it are complete."""
-        first_open_message = self.first_open_message()
-        return first_open_message is None or item.at <= first_open_message.at
+        first = self.first_open_message()
+        return first is None or item.at <= first.at
 
 
 def has_citations(raw: JsonObject) -> bool:
@@ -424,7 +424,7 @@ def _decode_message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.P
 
 
 def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
-    """Decode reasoning with the unmodelled fields of its parts; its text only if no delta brought any."""
+    """Decode reasoning with the unmodelled fields of its parts; its text only if there was no delta."""
     raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
     parts: list[ir.Part] = []
     decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
@@ -478,7 +478,7 @@ def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation])
 
 
 def _take_logprobs(part: ir.Part) -> list[ir.TokenLogprob] | None:
-    """Take the log probabilities out of a part."""
+    """Remove and return the log probabilities of a part."""
     raw = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
     return decode_tokens(raw, f"{part.src}/logprobs") if raw else None
 
