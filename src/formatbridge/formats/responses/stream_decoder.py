@@ -56,9 +56,9 @@ _REPEATED_EVENTS = frozenset({
     "response.image_generation_call.partial_image", "response.image_generation_call.generating",
     "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
     "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
-    *(f"response.{kind}.{word}" for kind in (
+    *(f"response.{kind}.{stage}" for kind in (
         "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
-    ) for word in ("in_progress", "completed")),
+    ) for stage in ("in_progress", "completed")),
 })  # fmt: skip
 """Events whose content an item, a part or the last event repeats."""
 _START_EVENTS = _REPEATED_EVENTS - PINGS

@@ -84,7 +84,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the events that fold to a body: each item is added, gets its text in one delta, and is done. The last event has the body."""
     status = body.get("status") or "completed"
     start = body | {"status": "in_progress", "output": []} | {key: None for key in ("usage", "error") if key in body}
-    events: list[JsonObject] = [{"type": f"response.{word}", "response": start} for word in ("created", "in_progress")]
+    events: list[JsonObject] = [{"type": f"response.{stage}", "response": start} for stage in ("created", "in_progress")]
     for index, item in enumerate(body.get("output") or ()):
         events += _unfold_item(item, index)
     end = status if status in ("incomplete", "failed") else "completed"
