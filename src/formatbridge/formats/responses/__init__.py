@@ -1,8 +1,8 @@
-"""responses: a list of items, one endpoint, state on the server where the caller wants it.
+"""The OpenAI Responses format: input and output are lists of items, and the server can store state.
 
-Sources: the relay's specification, "POST /v1/responses"; the official SDK's types of 2026-11; recorded traffic for what servers add.
-Items are finer than turns: what the model says in a row is one turn of the canonical model. Only its own sealed reasoning goes into a
-request; an answer carries other formats' tokens in the same slot.
+Sources: the relay's specification, "POST /v1/responses"; the types of the official SDK of 2026-11; recorded traffic for the fields that
+servers add. Consecutive items of the model become one message of the canonical model. A request holds only encrypted content of this
+format. A response also carries the reasoning tokens of other formats in ``encrypted_content``.
 
 ``stream_items`` is in this package alone: only here a stream sends output items with events for each step.
 """
@@ -13,12 +13,12 @@ import re
 
 from formatbridge.formats.format import Endpoint, FormatSpec, SdkFacts, ToolRules
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
-from formatbridge.formats.responses.field_paths import SPELLING
+from formatbridge.formats.responses.field_paths import FIELD_PATHS
 from formatbridge.formats.responses.hosted_tools import HOSTED
 from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.responses.request import decode_request, encode_request
-from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, unfinished
+from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
@@ -40,7 +40,7 @@ _TOOL_RULES = ToolRules(
 RESPONSES = FormatSpec(
     name="responses",
     wire_module="formatbridge.formats.responses.wire",
-    field_paths=SPELLING,
+    field_paths=FIELD_PATHS,
     endpoint=Endpoint(
         path="/v1/responses",
         base_url="https://api.openai.com",
@@ -62,7 +62,7 @@ RESPONSES = FormatSpec(
     choice_path="/output",
     holds_failures=True,
     failure_of=failure_of,
-    mark_unfinished=unfinished,
+    mark_unfinished=mark_unfinished,
     stream_decoder=StreamDecoder,
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,

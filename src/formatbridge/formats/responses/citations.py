@@ -1,4 +1,4 @@
-"""Citations of responses: annotations of a text, whose places count from its start."""
+"""Citations of Responses: annotations of an output text, with offsets from its start."""
 
 from __future__ import annotations
 
@@ -12,29 +12,33 @@ from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Keys that the decoder reads in each type of annotation.
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})
 
 
 def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
-    """Read the annotations of a text, places counted from its start. A kind that is not known is left over."""
+    """Decode the annotations of an output text; their offsets count from its start.
+
+    Returns the citations, and the annotations of unknown types by pointer.
+    """
     if not raw:
         return None, None
     citations: list[ir.Citation] = []
-    leftover: JsonObject = {}
+    unread: JsonObject = {}
     for index, item in enumerate(raw):
         kind = item.get("type")
         decode = _DECODE_CITATION.get(kind) if isinstance(kind, str) else None
         if decode:
             citations.append(decode(item, f"{src}/{index}"))
         else:
-            leftover[f"annotations/{index}"] = item
-    return citations or None, leftover or None
+            unread[f"annotations/{index}"] = item
+    return citations or None, unread or None
 
 
-def shift(citations: list[ir.Citation], by: int) -> None:
-    """Count the places of citations that were just read from the start of the whole answer."""
+def shift_citations(citations: list[ir.Citation], by: int) -> None:
+    """Add ``by`` to the offsets of citations, so that they count from the start of the response."""
     for citation in citations:
         if citation.start is not None:
             citation.start += by
@@ -43,12 +47,12 @@ def shift(citations: list[ir.Citation], by: int) -> None:
 
 
 def encode_citations(citations: list[ir.Citation], start: int, length: int, losses: Ledger) -> list[JsonObject]:
-    """Write the citations of a text that begins at ``start`` of the answer and is ``length`` long, in code points."""
-    return [made for citation in citations if (made := _encode_citation(citation, start, length, losses)) is not None]
+    """Encode the citations of a text. ``start``, ``length``: its offset in the response and its length, in code points."""
+    return [annotation for citation in citations if (annotation := _encode_citation(citation, start, length, losses)) is not None]
 
 
 def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
-    """Write one citation; where no span is known it is empty, as servers tell it."""
+    """Encode one citation; without a known span, both offsets are 0, as in recorded traffic."""
     if citation.url is None and citation.file_id is None:
         losses.dropped(citation)
         return None
@@ -60,20 +64,20 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         put_in(file, "index", first, 0, losses)
         return file
     drop_field(citation, "file_id", losses)
-    made: JsonObject = {"type": "url_citation", "url": citation.url}
-    put_in(made, "title", citation.title, "", losses)
-    put_in(made, "start_index", first, 0, losses)
-    put_in(made, "end_index", _within(citation, "end", start, length, losses), made["start_index"], losses)
-    return made
+    annotation: JsonObject = {"type": "url_citation", "url": citation.url}
+    put_in(annotation, "title", citation.title, "", losses)
+    put_in(annotation, "start_index", first, 0, losses)
+    put_in(annotation, "end_index", _within(citation, "end", start, length, losses), annotation["start_index"], losses)
+    return annotation
 
 
 def _within(citation: ir.Citation, name: str, start: int, length: int, losses: Ledger) -> int | None:
-    """Return a place of a citation in its text, if it is known: the nearest one, if it is in another text."""
-    given: int | None = getattr(citation, name)
-    if given is None or 0 <= given - start <= length:
-        return None if given is None else given - start
-    made: int = losses.changed(citation, name, min(max(given - start, 0), length), "span_lost", severity="info")
-    return made
+    """Return an offset of a citation in its text, or None if it is unknown. An offset outside the text becomes the nearest one."""
+    offset: int | None = getattr(citation, name)
+    if offset is None or 0 <= offset - start <= length:
+        return None if offset is None else offset - start
+    nearest: int = losses.changed(citation, name, min(max(offset - start, 0), length), "span_lost", severity="info")
+    return nearest
 
 
 def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
@@ -89,8 +93,8 @@ def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Citation:
-    title, place = raw.get("filename"), raw.get("index")
-    return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=place, src=src, extra=rest(raw, _FILE))
+    title, index = raw.get("filename"), raw.get("index")
+    return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=index, src=src, extra=rest(raw, _FILE))
 
 
 def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:

@@ -1,4 +1,4 @@
-"""Content parts of responses: text, images and files given to the model, text and refusals that it wrote."""
+"""Content parts of Responses: input text, images and files, output text and refusals."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
-_MARKS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
-"""Members that are cache marks, and what is read of each."""
+_CACHE_FIELDS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
+"""Fields that are cache marks, and the keys that the decoder reads in each."""
+# Keys that the decoder reads in each type of part.
 _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
-_BORROWED = frozenset({"type", "text"})
-_UNCOUNTED_OUTPUT = _OUTPUT | {"logprobs"}
+_FOREIGN_TEXT = frozenset({"type", "text"})
+_OUTPUT_WITH_LOGPROBS = _OUTPUT | {"logprobs"}
 _IMAGE = frozenset({"type", "image_url", "file_id", "detail"})
 _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail"})
 
@@ -44,35 +45,35 @@ _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "deta
 def decode_content(
     content: str | list[JsonObject], src: str, item_id: str | None = None, parts: list[ir.Part] | None = None
 ) -> list[ir.Part]:
-    """Read content that is text or parts, to the end of ``parts``. ``item_id`` is the id of the item around it."""
-    made = [] if parts is None else parts
+    """Decode content that is a string or a list of parts. ``item_id``: the id of its item; ``parts``: a list to append to."""
+    out = [] if parts is None else parts
     if isinstance(content, str):
-        made.append(_text(content, src, item_id))
-        return made
+        out.append(_text(content, src, item_id))
+        return out
     for index, part in enumerate(content):
         kind = part.get("type")
-        if kind == "output_text":  # nearly always, where the model says something
-            made.append(_decode_output(part, f"{src}/{index}", item_id))
-        elif kind == "input_text" and len(part) == 2:  # its text is required, so there is nothing else
-            made.append(_text(part["text"], f"{src}/{index}", item_id))
+        if kind == "output_text":  # nearly all parts of the model
+            out.append(_decode_output(part, f"{src}/{index}", item_id))
+        elif kind == "input_text" and len(part) == 2:  # type and text, which are required
+            out.append(_text(part["text"], f"{src}/{index}", item_id))
         else:
-            made.append(decode_part(part, f"{src}/{index}", item_id))
-    return made
+            out.append(decode_part(part, f"{src}/{index}", item_id))
+    return out
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
-    """Write what is given to the model; one plain text on its own becomes a string."""
+    """Encode input content; a single text without other fields becomes a string."""
     if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
-    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
-        text: str = made[0]["text"]
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
         return text
-    return made or ""
+    return content or ""
 
 
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
-    """Read one content part; a kind that is not known stays as it is."""
+    """Decode one content part; one of an unknown type becomes an opaque part."""
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if type(kind) is str else None
     return decode(raw, src, item_id) if decode else _decode_unknown(raw, src)
@@ -83,7 +84,7 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Write one part that is given to the model; None where the target has no such part."""
+    """Encode one part of the input; None if the target has no such part."""
     match part:
         case ir.Text():
             return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
@@ -91,9 +92,9 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return _encode_media(part, losses)
         case ir.Refusal():
             drop_unheld(part, losses)
-            written = {"type": "input_text", "text": part.text}
-            losses.changed(part, "", written, "flattened")
-            return written
+            converted = {"type": "input_text", "text": part.text}
+            losses.changed(part, "", converted, "flattened")
+            return converted
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
             return None if text is None else _encode_text(text, losses)
@@ -105,39 +106,39 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def _text(text: str, src: str, item_id: str | None) -> ir.Text:
-    made = ir.Text(text, src)
+    part = ir.Text(text, src)
     if item_id is not None:
-        made.id = item_id
-    return made
+        part.id = item_id
+    return part
 
 
 def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    made = _text(raw["text"], src, item_id)
-    if len(raw) > 2:  # more than the type and the text, which are always there
-        made.cache = decode_cache(raw, src)
-        made.extra = rest(raw, _with_mark(_TEXT, made.cache))
-    return made
+    part = _text(raw["text"], src, item_id)
+    if len(raw) > 2:  # type and text are required, so there are other fields
+        part.cache = decode_cache(raw, src)
+        part.extra = rest(raw, _with_cache_field(_TEXT, part.cache))
+    return part
 
 
-def _decode_borrowed_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    """Read text under the name that other formats have for it; nothing holds the members of such a part to a type."""
+def _decode_foreign_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Decode a part of type ``text``, which other formats have. The wire model does not check its fields."""
     if not isinstance(raw.get("text"), str):
         return _decode_unknown(raw, src)
-    made = _text(raw["text"], src, item_id)
-    made.extra = rest(raw, _BORROWED)
-    return made
+    part = _text(raw["text"], src, item_id)
+    part.extra = rest(raw, _FOREIGN_TEXT)
+    return part
 
 
 def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    made = _text(raw["text"], src, item_id)
-    if raw.get("logprobs") or not _UNCOUNTED_OUTPUT.issuperset(raw):  # an empty list of probabilities is nothing to lose
-        made.cache = decode_cache(raw, src)
-        made.extra = rest(raw, _with_mark(_OUTPUT, made.cache))
+    part = _text(raw["text"], src, item_id)
+    if raw.get("logprobs") or not _OUTPUT_WITH_LOGPROBS.issuperset(raw):  # an empty list of log probabilities has no content
+        part.cache = decode_cache(raw, src)
+        part.extra = rest(raw, _with_cache_field(_OUTPUT, part.cache))
     if raw.get("annotations"):
-        made.citations, leftover = decode_citations(raw["annotations"], f"{src}/annotations")
-        if leftover:
-            made.extra = joined(made.extra, leftover)
-    return made
+        part.citations, unread = decode_citations(raw["annotations"], f"{src}/annotations")
+        if unread:
+            part.extra = joined(part.extra, unread)
+    return part
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
@@ -149,7 +150,7 @@ def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=rest(raw, frozenset({"type", "refusal"})))
 
 
-# Images, files, sound.
+# Images, files, audio.
 
 
 def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
@@ -158,8 +159,8 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         return ir.Opaque(format="responses", raw=raw, label="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     cache = decode_cache(raw, src)
-    extra = rest(raw, _with_mark(_IMAGE, cache))
-    made = ir.Media(
+    extra = rest(raw, _with_cache_field(_IMAGE, cache))
+    part = ir.Media(
         kind="image",
         mime=mime,
         data=data,
@@ -172,7 +173,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
     )
-    return as_stored_file(made)
+    return as_stored_file(part)
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -199,7 +200,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         mime, data, url = mime or guess_mime(data), None, data
     cache = decode_cache(raw, src)
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
-    made = ir.Media(
+    part = ir.Media(
         kind=media_kind(mime) if mime else "document",
         mime=mime,
         data=data,
@@ -211,9 +212,11 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         cache=cache,
         id=item_id,
         src=src,
-        extra=joined(rest(raw, _with_mark(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}),
+        extra=joined(
+            rest(raw, _with_cache_field(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}
+        ),
     )
-    return as_stored_file(made)
+    return as_stored_file(part)
 
 
 def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -240,10 +243,10 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     audio = raw["input_audio"]
-    word = audio.get("format")
+    format = audio.get("format")
     return ir.Media(
         kind="audio",
-        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=audio.get("data"),
         id=item_id,
         src=src,
@@ -256,16 +259,16 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    is_image = part.kind == "image" and known_mime(part) != PDF  # which some callers send as an image
-    made = _encode_image(part, losses) if is_image else _encode_file(part, losses)
-    if made and part.cache:
-        made.update(encode_cache(part.cache, losses))
-    return made
+    is_image = part.kind == "image" and known_mime(part) != PDF  # some callers send a PDF as an image
+    item = _encode_image(part, losses) if is_image else _encode_file(part, losses)
+    if item and part.cache:
+        item.update(encode_cache(part.cache, losses))
+    return item
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
     "input_text": _decode_text,
-    "text": _decode_borrowed_text,
+    "text": _decode_foreign_text,
     "output_text": _decode_output,
     "refusal": _decode_refusal,
     "input_image": _decode_image,
@@ -278,30 +281,33 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
 
 
 def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Read the cache mark of a part, a message or a tool: the vendor's, else that of messages, which servers of many vendors take."""
-    for name, known in _MARKS.items():
+    """Decode the cache mark of a part, a message or a tool.
+
+    OpenAI's field has priority over that of Anthropic Messages, which servers of many vendors accept.
+    """
+    for name, known in _CACHE_FIELDS.items():
         mark = raw.get(name)
         if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
             return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
     return None
 
 
-def _with_mark(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
-    """Add the member that a cache mark was read from to those that are known."""
+def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
+    """Return the known keys and the field of the cache mark."""
     return known if mark is None else known | {mark.src.rpartition("/")[2]}
 
 
-def mark_last(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
-    """Move the cache mark of a message to its last part, which it means; return ``known`` and the member that was read."""
+def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
+    """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
     mark, last = decode_cache(raw, src), parts[-1] if parts else None
     if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
         return known
     last.cache = mark
-    return _with_mark(known, mark)
+    return _with_cache_field(known, mark)
 
 
 def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Write a cache mark as the member of its part; nothing where there is none."""
+    """Encode a cache mark as a field of its part; no field without a mark."""
     if mark is None:
         return {}
     drop_unheld(mark, losses)
@@ -312,7 +318,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
 
 
 def text_of(part: ir.Part) -> str:
-    """Return what a part has of the text that deltas bring."""
+    """Return the text of a part that stream deltas send, such as arguments; empty if there is none."""
     if isinstance(part, ir.ToolCall):
         return encode_arguments_text(part)
     return getattr(part, DELTA_FIELDS.get(type(part), ""), None) or ""

@@ -1,4 +1,4 @@
-"""Where responses keeps canonical fields, and how grave it is to lose the fields of its own."""
+"""Field paths of Responses, and loss rules for the fields that only this format has."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
 _ECHO = LossRule("info", "echo")
 _DIAGNOSTIC = LossRule("info", "diagnostic")
-_COUNTED = LossRule("info", "accounting", neutral=(0, 0.0))
-_STATE = LossRule("impossible", "not_portable")
+_ACCOUNTING = LossRule("info", "accounting", neutral=(0, 0.0))
+_NOT_PORTABLE = LossRule("impossible", "not_portable")
 _STORED = LossRule("impossible", "stored_state")
-"""What the server keeps of earlier answers: only it can look that up."""
-_LATE = LossRule("impossible", "position_lost")
-"""What the last event adds to a call that has left."""
+"""State of earlier responses that only the server that stored it can read."""
+_AFTER_CLOSE = LossRule("impossible", "position_lost")
+"""Content that the last event of a stream adds to a call after the call was closed."""
 _STATUS = LossRule("info", "diagnostic", neutral=("completed",))
 _CALLER = LossRule(neutral=({"type": "direct"},))
 _CALLERS = LossRule(neutral=(["direct"],))
@@ -23,7 +23,7 @@ _CALLERS = LossRule(neutral=(["direct"],))
 _TEXT_DEFAULTS = ({"format": {"type": "text"}}, {"verbosity": "medium"}, {"format": {"type": "text"}, "verbosity": "medium"})
 _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 
-SPELLING = FieldPaths(
+FIELD_PATHS = FieldPaths(
     content=frozenset({"output", "status", "incomplete_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -80,13 +80,13 @@ SPELLING = FieldPaths(
         "Usage.reasoning": ("output_tokens_details/reasoning_tokens", "completion_tokens_details/reasoning_tokens"),
         "Usage.input_modality": _DETAILS,
         "Usage.output_modality": ("output_tokens_details", "completion_tokens_details"),
-        **{f"Usage.input_modality.{word}": tuple(f"{at}/{word}_tokens" for at in _DETAILS) for word in ("text", "audio", "image")},
+        **{f"Usage.input_modality.{kind}": tuple(f"{at}/{kind}_tokens" for at in _DETAILS) for kind in ("text", "audio", "image")},
         **{
-            f"Usage.output_modality.{word}": (
-                f"output_tokens_details/{word}_tokens",
-                f"completion_tokens_details/{word}_tokens",
+            f"Usage.output_modality.{kind}": (
+                f"output_tokens_details/{kind}_tokens",
+                f"completion_tokens_details/{kind}_tokens",
             )
-            for word in ("text", "audio", "image")
+            for kind in ("text", "audio", "image")
         },
         **ERROR_PLACES,
         "Error.code": (*ERROR_PLACES["Error.code"], "code"),
@@ -110,7 +110,7 @@ SPELLING = FieldPaths(
         "Request.include/*": LossRule(),
         "Request.max_tool_calls": LossRule(),
         "Request.previous_response_id": _STORED,
-        "Request.prompt": _STATE,
+        "Request.prompt": _NOT_PORTABLE,
         "Request.provider": LossRule(),
         "Request.truncation": LossRule(neutral=("disabled",)),
         "ReasoningConfig.context": LossRule(neutral=("auto",)),
@@ -127,8 +127,8 @@ SPELLING = FieldPaths(
         "Message./input/*/status": _STATUS,
         "Finish.status": LossRule("info", "finish_reason", neutral=("incomplete",)),
         "Choice./output/*": LossRule(code="unfinished"),
-        "Choice./output/*/arguments": _LATE,
-        "Choice./output/*/input": _LATE,
+        "Choice./output/*/arguments": _AFTER_CLOSE,
+        "Choice./output/*/input": _AFTER_CLOSE,
         "Choice./output/*/content": LossRule(),
         "Choice./output/*/phase": LossRule("info"),
         "Choice./output/*/status": _STATUS,
@@ -162,7 +162,7 @@ SPELLING = FieldPaths(
         "Media.revised_prompt": LossRule("info"),
         "Media.size": LossRule("info"),
         "Media.status": _STATUS,
-        "Media.svg_usage": _COUNTED,
+        "Media.svg_usage": _ACCOUNTING,
         "Hosted.approval_request_id": _DIAGNOSTIC,
         "Hosted.status": LossRule("info", "diagnostic"),
         "Hosted.error/type": LossRule("info", "diagnostic"),
@@ -193,7 +193,7 @@ SPELLING = FieldPaths(
         "McpServer.allowed_callers": _CALLERS,
         "McpServer.connector_id": LossRule("impossible", "not_portable"),
         "McpServer.tunnel_id": LossRule("impossible", "not_portable"),
-        # Answers: what repeats the request, and what tells about the server.
+        # Responses: fields that repeat the request, and diagnostics of the server.
         **{
             f"Response.{name}": _ECHO
             for name in (
@@ -224,9 +224,9 @@ SPELLING = FieldPaths(
         "Response.frequency_penalty": LossRule("info", "echo", neutral=(0.0, 0)),
         "Response.presence_penalty": LossRule("info", "echo", neutral=(0.0, 0)),
         "Response.service_tier": LossRule("info", "diagnostic", neutral=("default", "auto")),
-        "Response.tool_usage": _COUNTED,
+        "Response.tool_usage": _ACCOUNTING,
         **{
-            f"Usage.{name}": _COUNTED
+            f"Usage.{name}": _ACCOUNTING
             for name in (
                 *ALIASES,
                 "context_details", "cost", "cost_details", "cost_in_usd_ticks", "is_byok", "num_server_side_tools_used",

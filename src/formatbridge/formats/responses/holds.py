@@ -1,4 +1,4 @@
-"""Which canonical fields responses has a place for."""
+"""The canonical fields that Responses can express."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ RESPONSE_HOLDS: Holds = {
 }  # fmt: skip
 
 drop_unheld = unheld_fields("responses", REQUEST_HOLDS)
-"""Reports the fields of a node of a request for which this format has no place."""
+"""Drops the fields of a request node that this format cannot express, and notes the losses."""
 drop_unheld_in_answer = unheld_fields("responses", RESPONSE_HOLDS)
-"""Reports the fields of a node of an answer for which this format has no place."""
+"""Drops the fields of a response node that this format cannot express, and notes the losses."""

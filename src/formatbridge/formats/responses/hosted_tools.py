@@ -1,4 +1,4 @@
-"""Tools that the server runs: shared families, remote tool servers, and kinds that only this format has."""
+"""Hosted tools of Responses, MCP servers, and the items of their calls."""
 
 from __future__ import annotations
 
@@ -16,18 +16,6 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 from formatbridge.report.losses import Severity
 
-HOSTED: Mapping[str, str] = {
-    "web_search": "web_search",
-    "code": "code_interpreter",
-    "image_generation": "image_generation",
-    "tool_search": "tool_search",
-}
-"""Families that this format can be asked for, and its word for each."""
-
-ALLOWED = frozenset({"web_search"})
-"""Tools that are forced as the only allowed one: a choice of one tool has but an older word for them, and the server compares it with what
-is offered. Among allowed tools any word may stand."""
-
 FAMILIES = {
     "web_search": "web_search",
     "web_search_2025_08_26": "web_search",
@@ -37,10 +25,26 @@ FAMILIES = {
     "image_generation": "image_generation",
     "tool_search": "tool_search",
 }
-"""Words of this format to the families that others have too."""
+"""Types of hosted tools, to the families that other formats have, too."""
 
-_PREVIEW = frozenset({"type", "search_context_size", "user_location"})
-_SEARCH = _PREVIEW | {"filters"}
+HOSTED: Mapping[str, str] = {
+    "web_search": "web_search",
+    "code": "code_interpreter",
+    "image_generation": "image_generation",
+    "tool_search": "tool_search",
+}
+"""Families of hosted tools that this format has, to the type of the tool."""
+
+FORCED_BY_ALLOWED_TOOLS = frozenset({"web_search"})
+"""Tools that a choice of type ``allowed_tools`` forces, as its only tool.
+
+A choice of one tool has only an older type for them, which must equal the type of a tool in the request. The server does not compare the
+types of allowed tools.
+"""
+
+# Keys that the decoder reads in each type of tool.
+_SEARCH_PREVIEW = frozenset({"type", "search_context_size", "user_location"})
+_SEARCH = _SEARCH_PREVIEW | {"filters"}
 _SERVER = frozenset({
     "type", "server_label", "server_url", "authorization", "headers", "allowed_tools", "require_approval", "server_description",
     "defer_loading",
@@ -49,7 +53,7 @@ _TYPE = frozenset({"type"})
 
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
-    """Read a tool that the server runs; a kind that is not known is its own."""
+    """Decode a hosted tool; one of an unknown type has the family ``other``."""
     kind = str(raw.get("type"))
     family = FAMILIES.get(kind, "other")
     if family == "web_search":
@@ -59,27 +63,27 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
-    """Write a tool that the server runs; None where the target has no such tool."""
+    """Encode a hosted tool; None if the target has no such tool."""
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     drop_unheld(tool, losses)
-    made: JsonObject = {"type": HOSTED[tool.family]}
-    if tool.family == "tool_search" and tool.kind != made["type"]:
-        losses.changed(tool, "", made)
+    encoded: JsonObject = {"type": HOSTED[tool.family]}
+    if tool.family == "tool_search" and tool.kind != encoded["type"]:
+        losses.changed(tool, "", encoded)
     if tool.family == "code":
-        return made | {"container": {"type": "auto"}}
-    return made | _encode_search(tool) if tool.family == "web_search" else made
+        return encoded | {"container": {"type": "auto"}}
+    return encoded | _encode_search(tool) if tool.family == "web_search" else encoded
 
 
 def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
-    known = _PREVIEW if kind.startswith("web_search_preview") else _SEARCH
-    filters, place = raw.get("filters") or {} if "filters" in known else {}, raw.get("user_location")
+    known = _SEARCH_PREVIEW if kind.startswith("web_search_preview") else _SEARCH
+    filters, location = raw.get("filters") or {} if "filters" in known else {}, raw.get("user_location")
     return ir.HostedTool(
         family="web_search",
         kind=kind,
         allowed_domains=filters.get("allowed_domains"),
-        user_location={key: value for key, value in place.items() if key != "type" and value is not None} if place else None,
+        user_location={key: value for key, value in location.items() if key != "type" and value is not None} if location else None,
         context_size=raw.get("search_context_size"),
         src=src,
         extra=joined(rest(raw, known), rest(filters, frozenset({"allowed_domains"}), "filters/")),
@@ -87,29 +91,29 @@ def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
 
 
 def _encode_search(tool: ir.HostedTool) -> JsonObject:
-    made: JsonObject = {}
+    fields: JsonObject = {}
     if tool.allowed_domains is not None:
-        made["filters"] = {"allowed_domains": tool.allowed_domains}
+        fields["filters"] = {"allowed_domains": tool.allowed_domains}
     if tool.user_location is not None:
-        made["user_location"] = {"type": "approximate"} | tool.user_location
+        fields["user_location"] = {"type": "approximate"} | tool.user_location
     if tool.context_size is not None:
-        made["search_context_size"] = tool.context_size
-    return made
+        fields["search_context_size"] = tool.context_size
+    return fields
 
 
 def _decode_code(raw: JsonObject) -> JsonObject | None:
-    """Return what a code interpreter asks for beside running code; a container of its own is what happens anyway."""
+    """Return the unread fields of a code interpreter tool. Other servers use an automatic container, too."""
     container = raw.get("container")
     if not isinstance(container, dict) or container.get("type") != "auto":
         return rest(raw, _TYPE)
     return joined(rest(raw, frozenset({"type", "container"})), rest(container, _TYPE, "container/"))
 
 
-# Remote tool servers.
+# MCP servers.
 
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
-    """Read a remote tool server. Absent, its approval counts as required for every call, which is left over as a fact of its own."""
+    """Decode an MCP server. Without ``require_approval``, every call requires approval, which is kept as an unmodelled field."""
     allowed, approval = raw.get("allowed_tools"), raw.get("require_approval")
     filters = allowed if isinstance(allowed, dict) else {}
     return ir.McpServer(
@@ -131,12 +135,12 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
-    """Write a remote tool server; other formats never ask for approval."""
+    """Encode an MCP server; without an approval setting no call requires approval, as in other formats."""
     drop_unheld(server, losses)
     for name in server.denied or ():
         losses.dropped(server, f"denied/{escape(name)}/enabled")
-    made: JsonObject = {"type": "mcp", "server_label": server.label}
-    rows = {
+    encoded: JsonObject = {"type": "mcp", "server_label": server.label}
+    fields = {
         "server_url": server.url,
         "authorization": server.token,
         "headers": server.headers,
@@ -145,7 +149,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
         "defer_loading": server.defer_loading,
         "require_approval": "never" if server.approval is None else server.approval,
     }
-    return made | {key: value for key, value in rows.items() if value is not None}
+    return encoded | {key: value for key, value in fields.items() if value is not None}
 
 
 _SEVERITY: Mapping[str, Severity] = {
@@ -158,68 +162,69 @@ _SEVERITY: Mapping[str, Severity] = {
     "additional_tools": "lossy",
     "image_generation_call": "lossy",
 }
-"""How grave it is to lose an item that other formats have no counterpart of; one without a row changes what the conversation means."""
+"""The severity of losing an item that other formats do not have; ``impossible`` for any other type, because the meaning changes."""
 
 _MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
 _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
 
+# Keys that the decoder reads in each type of item.
 _IMAGE = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
 _ERROR = frozenset({"type", "content"})
-_FAILED_TOOL = "mcp_tool_execution_error"
-"""The type of an error that a remote tool told itself, as every format tells one."""
-_WORDS = frozenset({"type", "text"})
+_TOOL_ERROR = "mcp_tool_execution_error"
+"""The type of an error that the MCP tool itself returned; other formats have only this kind."""
+_ERROR_CONTENT = frozenset({"type", "text"})
 _SEARCH_ITEMS = frozenset({"type", "id", "action", "status"})
 
 
 def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
-    """Read an item that is neither words nor a call of the caller's tools; most stay as they are."""
+    """Decode an item that is no message, reasoning or tool call of the caller; most types become opaque parts."""
     kind = raw.get("type")
     decode = _DECODE_HOSTED.get(kind) if isinstance(kind, str) else None
     return (decode(raw, src) if decode else None) or _keep(raw, src)
 
 
 def _keep(raw: JsonObject, src: str) -> ir.Opaque:
-    kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
+    kind = str(raw.get("type") or "item_reference")  # messages without a type do not come here
     severity = _SEVERITY.get(kind, "impossible")
     code = "stored_state" if kind == "item_reference" else "no_counterpart"
     return ir.Opaque(format="responses", raw=raw, label=kind, severity=severity, code=code, src=src)
 
 
-def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
-    """Return a state that is no end. ``failed``: whether other formats can say that."""
+def _unread_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
+    """Return the status of an item if other formats cannot express it. ``failed``: whether they can express ``failed``."""
     status = raw.get("status")
     return None if status in (None, "completed") or (failed and status == "failed") else {"status": status}
 
 
-def _is_cut(raw: JsonObject, *told: object) -> bool:
-    """Say whether a run broke off before anything came of it, as a call without its result says elsewhere."""
-    return raw.get("status") == "incomplete" and all(value is None for value in told)
+def _is_incomplete(raw: JsonObject, *outputs: object) -> bool:
+    """Return whether a call ended without any of its outputs; in other formats such a call has no result."""
+    return raw.get("status") == "incomplete" and all(value is None for value in outputs)
 
 
 def _status(call: ir.Hosted, result: ir.Hosted | None, otherwise: str = "completed") -> str:
-    """Return how a run ended; one whose result never came did not, as far as anybody knows."""
+    """Return the status of a call. Without one, a call whose result is missing is incomplete; any other has ``otherwise``."""
     status = (result or call).status
     if status in ("completed", "incomplete", "failed"):
         return status
     return "incomplete" if result is None and call.role == "call" else otherwise
 
 
-# Images that the model drew.
+# Generated images.
 
 
 def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
-    data, word = raw.get("result"), raw.get("output_format")
+    data, format = raw.get("result"), raw.get("output_format")
     if not data:
         return None
-    mime = _MEDIA_TYPES.get(word, f"image/{word}") if word else None
+    mime = _MEDIA_TYPES.get(format, f"image/{format}") if format else None
     return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=rest(raw, _IMAGE))
 
 
 def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
-    """Write an image of the model's; it must be there in full. Other media have no place in an answer."""
+    """Encode an image of the model as an item, which requires its data. Other media have no output item."""
     if part.kind != "image" or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -228,37 +233,37 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
         losses.dropped(part, "detail", severity="info")
     item: JsonObject = {
         "type": "image_generation_call",
-        "id": part.id or ids.make("ig", index),
+        "id": part.id or ids.generate("ig", index),
         "status": "completed",
         "result": part.data,
     }
-    word = _FORMATS.get(bare_mime(part.mime or ""))
-    if word is not None:
+    format = _FORMATS.get(bare_mime(part.mime or ""))
+    if format is not None:
         encode_mime(part, losses)
     elif part.mime is not None:
         losses.dropped(part, "mime", severity="info")
-    return item | {"output_format": word} if word else item
+    return item | {"output_format": format} if format else item
 
 
-# Code.
+# Code interpreter calls.
 
 
 def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
-    told = raw.get("outputs")
-    is_cut, outputs = _is_cut(raw, told), told or []
+    raw_outputs = raw.get("outputs")
+    is_incomplete, outputs = _is_incomplete(raw, raw_outputs), raw_outputs or []
     logs = [output["logs"] for output in outputs if output.get("type") == "logs"]
     return ir.Hosted(
         family="code",
-        role="call" if is_cut else "both",
+        role="call" if is_incomplete else "both",
         id=raw.get("id") or f"ci_{src.rpartition('/')[2]}",
         arguments=raw.get("code") or "",
-        output=None if told is None else "".join(logs),
+        output=None if raw_outputs is None else "".join(logs),
         status=raw.get("status"),
         src=src,
         raw=raw,
         extra=joined(
             rest(raw, _CODE),
-            None if is_cut else _odd_status(raw, failed=True),
+            None if is_incomplete else _unread_status(raw, failed=True),
             *(
                 rest(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
                 for index, output in enumerate(outputs)
@@ -268,14 +273,14 @@ def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
 
 
 def _encode_code_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
-    """Write a run of code with what it printed; the code counts as Python here."""
+    """Encode a code interpreter call with its logs. The item has no language, so the code counts as Python."""
     end = result or call
     if call.name not in (None, "code_execution"):
         losses.changed(call, "name", "code_interpreter_call")
     printed = [text for text in (end.output, end.error) if text is not None]
     return {
         "type": "code_interpreter_call",
-        "id": call.id or ids.make("ci", index),
+        "id": call.id or ids.generate("ci", index),
         "status": _status(call, result),
         "code": call.arguments or "",
         "container_id": losses.added(f"/output/{index}/container_id", ""),
@@ -283,37 +288,37 @@ def _encode_code_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids
     }
 
 
-# Remote tool servers.
+# MCP calls.
 
 
 def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
     error = raw.get("error")
-    said, unread = _error_text(error) if error is not None else (None, None)
-    is_cut = _is_cut(raw, raw.get("output"), error)
+    message, unread = _error_text(error) if error is not None else (None, None)
+    is_incomplete = _is_incomplete(raw, raw.get("output"), error)
     return ir.Hosted(
         family="mcp",
-        role="call" if is_cut else "both",
+        role="call" if is_incomplete else "both",
         id=raw.get("id") or f"mcp_{src.rpartition('/')[2]}",
         name=raw["name"],
         server=raw["server_label"],
         arguments=raw["arguments"],
         output=raw.get("output"),
-        error=said,
+        error=message,
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP), None if is_cut else _odd_status(raw, failed=error is not None), unread),
+        extra=joined(rest(raw, _MCP), None if is_incomplete else _unread_status(raw, failed=error is not None), unread),
     )
 
 
 def _error_text(error: str | JsonObject) -> tuple[str, JsonObject | None]:
-    """Put the error of a remote tool in words: its message, its text, or the whole of it; and return what the words do not say."""
+    """Return the error of an MCP call as text, and its unread fields. An error without a text is kept as JSON."""
     if isinstance(error, str):
         return error, None
-    word, content = error.get("type"), error.get("content")
-    unread = joined(rest(error, _ERROR, "error/"), {"error/type": word} if word not in (None, _FAILED_TOOL) else None)
+    error_type, content = error.get("type"), error.get("content")
+    unread = joined(rest(error, _ERROR, "error/"), {"error/type": error_type} if error_type not in (None, _TOOL_ERROR) else None)
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and isinstance(content[0].get("text"), str):
-        return content[0]["text"], joined(unread, rest(content[0], _WORDS, "error/content/0/"))
+        return content[0]["text"], joined(unread, rest(content[0], _ERROR_CONTENT, "error/content/0/"))
     if isinstance(content, str):
         return content, unread
     return dumps(error).decode(), None
@@ -323,10 +328,10 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     del losses  # nothing is added or lost
     end = result or call
     error = end.error
-    failure = {"type": _FAILED_TOOL, "content": [{"type": "text", "text": error}]} if error is not None else None
+    failure = {"type": _TOOL_ERROR, "content": [{"type": "text", "text": error}]} if error is not None else None
     return {
         "type": "mcp_call",
-        "id": call.id or ids.make("mcp", index),
+        "id": call.id or ids.generate("mcp", index),
         "status": _status(call, result, "completed" if error is None else "failed"),
         "server_label": call.server or "",
         "name": call.name or "",
@@ -336,7 +341,7 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
     }
 
 
-# Searches of the web.
+# Web search calls.
 
 
 def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:
@@ -351,19 +356,19 @@ def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _SEARCH_ITEMS), _odd_status(raw, failed=True), _unread_action(action, query)),
+        extra=joined(rest(raw, _SEARCH_ITEMS), _unread_status(raw, failed=True), _unread_action(action, query)),
     )
 
 
 def _query_of(action: JsonObject) -> str | None:
-    """Return what an action looks for; those of a kind that is not known may have anything in the place of it."""
+    """Return the query or URL of a search action. The fields of an unknown action may have any type."""
     queries = action.get("queries")
-    given = (action.get("query"), action.get("url"), *(queries[:1] if isinstance(queries, list) else ()))
-    return next((query for query in given if query and isinstance(query, str)), None)
+    candidates = (action.get("query"), action.get("url"), *(queries[:1] if isinstance(queries, list) else ()))
+    return next((query for query in candidates if query and isinstance(query, str)), None)
 
 
 def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:
-    """Return what an action says beside its query."""
+    """Return the fields of a search action that its query does not repeat."""
     repeats = ([query], query)
     return {
         f"action/{key}": value for key, value in action.items() if key != "type" and value is not None and value not in repeats
@@ -372,13 +377,13 @@ def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:
 
 def _encode_search_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     if result is not None:
-        losses.dropped(result, "error" if result.error else "", "server_history")  # that it failed is told
+        losses.dropped(result, "error" if result.error else "", "server_history")  # the status already shows a failure
     if call.output is not None:
         losses.dropped(call, "output", "server_history")
     query = call.arguments or ""
     return {
         "type": "web_search_call",
-        "id": call.id or ids.make("ws", index),
+        "id": call.id or ids.generate("ws", index),
         "status": _status(call, result),
         "action": {"type": "search", "query": query, "queries": [query]},
     }
@@ -397,8 +402,8 @@ _ENCODE_HOSTED: dict[str, Callable[[ir.Hosted, ir.Hosted | None, int, ItemIds, L
 }
 
 
-def has_item(part: ir.Part) -> bool:
-    """Say whether a part has an item of its own here: a result of the server's stands in that of its call, other media have none."""
+def has_output_item(part: ir.Part) -> bool:
+    """Return whether a part becomes a separate output item. The result of a hosted call is in the item of the call."""
     if isinstance(part, ir.Hosted):
         return part.role != "result" and part.family in _ENCODE_HOSTED
     if isinstance(part, ir.Media):
@@ -407,9 +412,9 @@ def has_item(part: ir.Part) -> bool:
 
 
 def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
-    """Write a call that ``has_item``, with its result where that stands apart.
+    """Encode a call for which ``has_output_item`` is true, with its result if that is a separate part.
 
-    The token of the call stands before the item; that of a result would, too, and mean the call there.
+    The caller writes the token of the call as a reasoning item before this one. There, a token of the result would belong to the call.
     """
     for part in (call, result):
         if part:

@@ -1,4 +1,4 @@
-"""Ids of items: the target requires them, and the same input gets the same ids."""
+"""Ids of output and input items: the format requires them, and equal inputs get equal ids."""
 
 from __future__ import annotations
 
@@ -7,40 +7,41 @@ from formatbridge.report.ledger import Ledger
 
 
 class ItemIds:
-    """Hands out ids. In a request they are numbered as they are needed; in an answer they hold its id and the item's place.
+    """Generates item ids and notes them as additions. It also notes generated call ids.
 
-    It also notes which calls came without one, and whose results are free-form. ``customs``: the ids of free-form calls.
+    ``list_path``: JSON pointer of the list of items. ``stem``: the part of each id that names the response; empty in a request, where ids
+    are counted. ``custom_calls``: the ids of the custom tool calls, whose results have another type.
     """
 
-    __slots__ = ("_at", "_count", "_losses", "_made", "_stem", "customs")
+    __slots__ = ("_count", "_generated", "_list_path", "_losses", "_stem", "custom_calls")
 
-    def __init__(self, at: str, stem: str, losses: Ledger) -> None:
-        self._at = at
+    def __init__(self, list_path: str, stem: str, losses: Ledger) -> None:
+        self._list_path = list_path
         self._stem = stem
         self._losses = losses
         self._count = 0
-        self._made: set[str] = set()
-        self.customs: set[str] = set()
+        self._generated: set[str] = set()
+        self.custom_calls: set[str] = set()
 
-    def make(self, prefix: str, index: int) -> str:
-        """Return an id for the item at ``index`` of the target's list, and note that it was added."""
+    def generate(self, prefix: str, index: int) -> str:
+        """Return an id for the item at ``index`` of the target list, and note it as an addition."""
         if self._stem:
-            made = f"{prefix}_{self._stem}{index}"
+            item_id = f"{prefix}_{self._stem}{index}"
         else:
-            made = f"{prefix}_{self._count}"
+            item_id = f"{prefix}_{self._count}"
             self._count += 1
-        self._losses.added(f"{self._at}/{index}/id", made)
-        return made
+        self._losses.added(f"{self._list_path}/{index}/id", item_id)
+        return item_id
 
     def note_call(self, call: ir.ToolCall, index: int) -> None:
-        """Note the id of the call at ``index`` where the source has none, and what kind of result belongs to it."""
+        """Note the generated id of the call at ``index``, and whether it is a custom tool call."""
         if call.kind == "custom":
-            self.customs.add(call.id)
+            self.custom_calls.add(call.id)
         if call.has_generated_id:
-            self._made.add(call.id)
-            self._losses.added(f"{self._at}/{index}/call_id", call.id)
+            self._generated.add(call.id)
+            self._losses.added(f"{self._list_path}/{index}/call_id", call.id)
 
     def note_result(self, result: ir.ToolResult, index: int) -> None:
-        """Note the id of the result at ``index`` where neither it nor its call has one."""
-        if result.has_generated_id or result.call_id in self._made:
-            self._losses.added(f"{self._at}/{index}/call_id", result.call_id)
+        """Note the id of the result at ``index`` if it was generated for the result or its call."""
+        if result.has_generated_id or result.call_id in self._generated:
+            self._losses.added(f"{self._list_path}/{index}/call_id", result.call_id)

@@ -1,4 +1,4 @@
-"""The list of models in responses, which shares its endpoint with chat_completions."""
+"""The list of models of Responses; Chat Completions has the same endpoint."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formatbridge.report.ledger import Ledger
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
-    """Read a list of models."""
+    """Decode a list of models."""
     return decode_data_list(body, "responses")
 
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Write a list of models."""
+    """Encode a list of models."""
     return encode_data_list(models, drop_unheld_in_answer, losses)

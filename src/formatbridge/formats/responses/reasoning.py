@@ -1,4 +1,4 @@
-"""Reasoning items: a summary or the text itself, and one sealed token, which may be another format's."""
+"""Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
+# Keys that the decoder reads.
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})
 _CONFIG = frozenset({"effort", "summary", "generate_summary"})
 
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
-    """Read a reasoning item. The text itself goes before a summary of it, which is then left over unless it says the same."""
+    """Decode a reasoning item. Its text has priority over its summary; a different summary then stays as an unmodelled field."""
     summary, content, token = raw.get("summary") or [], raw.get("content") or [], raw.get("encrypted_content")
-    thought = _join(content) if content else ""
-    digest = _join(summary) if summary else ""
+    text = _join(content) if content else ""
+    summary_text = _join(summary) if summary else ""
     signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content", raw.get("id")) if token else None
-    made = ir.Reasoning(thought or digest, src, signature, not thought, raw.get("id"))
-    leftover = {"summary": summary} if thought and digest and digest != thought else None
-    unread = None if leftover else _unread(summary, "summary")
-    if leftover or unread or content or not _ITEM.issuperset(raw):
-        made.extra = joined(rest(raw, _ITEM), leftover, _unread(content, "content"), unread)
-    return made
+    part = ir.Reasoning(text or summary_text, src, signature, not text, raw.get("id"))
+    other_summary = {"summary": summary} if text and summary_text and summary_text != text else None
+    unread = None if other_summary else _unread_fields(summary, "summary")
+    if other_summary or unread or content or not _ITEM.issuperset(raw):
+        part.extra = joined(rest(raw, _ITEM), other_summary, _unread_fields(content, "content"), unread)
+    return part
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
-    """Write reasoning for a request; None where nothing is left.
+    """Encode reasoning as an item of a request; None if all of it is dropped.
 
-    The server looks up an item without a token by its id, and refuses an id that it has not stored (vercel/ai#7543,
-    openai/openai-agents-python#919). So no id is made here, and reasoning without a token of this format follows the options.
+    The server looks up an item without encrypted content by its id. It rejects an id that it has not stored (vercel/ai#7543,
+    openai/openai-agents-python#919). So no id is generated here. For reasoning without a token of this format, the options decide.
     """
     signature = part.signature
     if signature is not None and is_native_token(signature, "responses"):
@@ -51,7 +52,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 
 def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject:
-    """Write reasoning without a token of this format as text of the assistant, or as an item that only open servers read."""
+    """Encode reasoning without a token of this format as an assistant message, or as an item without encrypted content."""
     drop_unheld(part, losses)
     if part.signature:
         losses.dropped(part.signature, code="foreign_signature")
@@ -63,11 +64,11 @@ def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 
 def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
-    """Write reasoning for an answer, which keeps other formats' tokens for the next request."""
+    """Encode reasoning as an output item of a response, which carries tokens of other formats for the next request."""
     drop_unheld_in_answer(part, losses)
     token = carry_token(part.signature, losses, options) if part.signature else None
     if part.text or token:
-        return encode_item(part.text, token, index, ids, id_of(part))
+        return encode_reasoning_item(part.text, token, index, ids, id_of(part))
     drop_field(part, "id", losses)
     return None
 
@@ -75,7 +76,7 @@ def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses
 def carry_token(
     signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
 ) -> str | None:
-    """Write a token into the sealed slot of an answer. ``kind`` call: it belongs to the item that follows."""
+    """Encode a token as the encrypted content of a response. With the kind ``call``, it belongs to the next item."""
     if signature is None:
         return None
     if signature.issuer != "responses" and not options.carry_reasoning:
@@ -84,9 +85,9 @@ def carry_token(
     return encode_token(signature, "responses", kind=kind)
 
 
-def encode_item(text: str, token: str | None, index: int, ids: ItemIds, item_id: str | None = None) -> JsonObject:
-    """Write a reasoning item of an answer, which always has an id; an empty summary says that there is only the token."""
-    item: JsonObject = {"type": "reasoning", "id": item_id or ids.make("rs", index), "summary": _summary(text)}
+def encode_reasoning_item(text: str, token: str | None, index: int, ids: ItemIds, item_id: str | None = None) -> JsonObject:
+    """Encode an output item of type ``reasoning``, which requires an id; an item with only a token has an empty summary."""
+    item: JsonObject = {"type": "reasoning", "id": item_id or ids.generate("rs", index), "summary": _summary(text)}
     if token:
         item["encrypted_content"] = token
     return item
@@ -103,23 +104,23 @@ def _join(parts: list[JsonObject]) -> str:
     return "\n\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _unread(parts: list[JsonObject], at: str) -> JsonObject | None:
-    """Return what the texts of a list leave out; parts of other kinds that have no text, as a whole."""
-    found: JsonObject | None = None
+def _unread_fields(parts: list[JsonObject], at: str) -> JsonObject | None:
+    """Return the unread fields of the parts of a list, by pointer; a part without a text is unread as a whole."""
+    unread: JsonObject | None = None
     for index, part in enumerate(parts):
         if isinstance(part.get("text"), str):
             if not _PART.issuperset(part):
-                found = gathered(found, rest(part, _PART, f"{at}/{index}/"))
+                unread = gathered(unread, rest(part, _PART, f"{at}/{index}/"))
         else:
-            found = gathered(found, {f"{at}/{index}": part})
-    return found
+            unread = gathered(unread, {f"{at}/{index}": part})
+    return unread
 
 
-# How much to think.
+# The reasoning configuration of a request.
 
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
-    """Read how much to think and what to show of it; words that are not known are left over."""
+    """Decode the effort and the summary setting; unknown values become unmodelled fields."""
     effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
     show = summary if summary is not None else older
     unread = {
@@ -136,10 +137,10 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Write how much to think and what to show of it; nothing is shown unless asked for."""
+    """Encode the effort and the summary setting; the server returns no summary by default."""
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
-    made: JsonObject = {"effort": effort} if effort else {}
+    fields: JsonObject = {"effort": effort} if effort else {}
     if config.show not in (None, "hide"):
-        made["summary"] = config.show
-    return {"reasoning": made} if made else {}
+        fields["summary"] = config.show
+    return {"reasoning": fields} if fields else {}

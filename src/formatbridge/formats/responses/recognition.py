@@ -1,4 +1,4 @@
-"""By what bodies, events and errors of responses are recognized, and the text that an event shows."""
+"""Recognition of Responses bodies, events and errors, and the visible text of an event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     ),
     *detection_rules("request", 5, "text", "reasoning", "prompt", shape=dict),
     DetectionRule("request", 4, "tools/*/name"),
-    DetectionRule("response", 30, "object", ("response",)),  # which repeats much of its request
+    DetectionRule("response", 30, "object", ("response",)),  # high: a response repeats many fields of its request
     DetectionRule("response", 12, "output"),
     *detection_rules("response", 4, "incomplete_details", "parallel_tool_calls"),
     DetectionRule("response", 3, "created_at"),
@@ -38,5 +38,5 @@ def recognizes_error(event: JsonObject, name: str) -> bool:
 
 
 def event_text(event: Any) -> str:
-    """Return the text that a typed event adds to the answer."""
+    """Return the visible text that a typed event adds to the response."""
     return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""

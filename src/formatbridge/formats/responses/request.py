@@ -1,15 +1,15 @@
-"""Requests of responses."""
+"""Requests of Responses."""
 
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.responses.conversation import decode_item, decode_message, encode_message, kind_of, settle
+from formatbridge.formats.responses.conversation import decode_item, decode_message, encode_message, flush_pending_token, item_type
 from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.schema import decode_format, encode_text_config
-from formatbridge.formats.responses.settings import FIELDS, SEALED, SETTINGS, decode_shaped_settings, encode_settings
-from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, leave_repeated_tools
+from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, FIELDS, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, remove_repeated_tools
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
 from formatbridge.formats.shared.tool_results import note_orphans, pair_loose
@@ -20,37 +20,40 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-_BESIDE = frozenset({"model", "input", "instructions", "stream"})
+_NOT_SETTINGS = frozenset({"model", "input", "instructions", "stream"})
+"""Keys that a request with only flat settings may have, too."""
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
-_CHANGES = frozenset({"additional_tools", "configuration_update"})
-"""Items that change the configuration from there on."""
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
-"""Items that say what came of a call."""
+"""Keys that the decoder reads."""
+_CONFIGURATION = frozenset({"additional_tools", "configuration_update"})
+"""Items that change the configuration for the items after them."""
+_CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+"""Items with the output of a tool call."""
 
-_STORING = frozenset({"chat_completions", "responses"})
-"""Formats whose ``store`` is about answers to be fetched again; elsewhere it is about the server's logs."""
-_ADDITION = frozenset({"type", "role", "tools"})
+_STORES_RESPONSES = frozenset({"chat_completions", "responses"})
+"""Formats whose ``store`` stores responses for retrieval; in others it controls the logs of the server."""
+# Keys that the decoder reads in items of ``_CONFIGURATION``.
+_ADDED_TOOLS = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request."""
+    """Decode a request."""
     stream = bool(body.get("stream") if stream is None else stream)
     messages = _decode_messages(body)
     request = ir.Request("responses", model or body.get("model"), stream, messages)
-    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
+    if not decode_flat_settings(body, SETTINGS, request, _NOT_SETTINGS):
         _decode_shaped_options(body, request)
     return request
 
 
 def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
-    """Read what is more than a name and a value."""
-    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = joined(rest(body, _KNOWN), leftover)
+    """Decode the fields that are not flat settings."""
+    unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = joined(rest(body, _KNOWN), unread)
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
-        leave_repeated_tools(request, body)
+        remove_repeated_tools(request, body)
     if choice:
         request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
     if reasoning:
@@ -60,7 +63,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+    """Encode a request."""
     drop_unheld(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
@@ -80,26 +83,26 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Let the server store as little as that of the source does, and send the reasoning along that it then does not keep.
+    """Set ``store`` to what the server of the source does, and request encrypted content, which a response without storage needs.
 
-    A server of responses stores each answer unless told otherwise. Only models that reason take the word for sealed reasoning
-    (pydantic/pydantic-ai#2865), so it stands in a request that asks for reasoning and in no other.
+    By default, the server stores each response. Only reasoning models accept ``reasoning.encrypted_content`` in ``include``
+    (pydantic/pydantic-ai#2865), so only a request with a reasoning configuration has it.
     """
     store = request.settings.get("store")
-    if store is not None and request.format in _STORING:
+    if store is not None and request.format in _STORES_RESPONSES:
         body["store"] = store
     elif request.format != "responses":
         body["store"] = losses.added("/store", False, "the source's server stores nothing")
     reasoning = body.get("reasoning")
     if reasoning and reasoning.get("effort") != "none":
         include = body.setdefault("include", [])
-        include.append(SEALED)
+        include.append(ENCRYPTED_CONTENT)
         at = "/include" if len(include) == 1 else f"/include/{len(include) - 1}"
-        losses.added(at, [SEALED] if len(include) == 1 else SEALED, "returns the token of the reasoning")
+        losses.added(at, [ENCRYPTED_CONTENT] if len(include) == 1 else ENCRYPTED_CONTENT, "returns the token of the reasoning")
 
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
-    """Write the tools, the choice among them, and whether calls may come together: the server takes both beside tools only."""
+    """Encode the tools, the tool choice and ``parallel_tool_calls``; the server accepts the latter two only with tools."""
     body = encode_tools(request.tools, losses)
     if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
         drop_choice(request, losses)
@@ -117,74 +120,77 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
-    given, instructions = body.get("input"), body.get("instructions")
+    input, instructions = body.get("input"), body.get("instructions")
     if instructions:
         messages.append(ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
-    if isinstance(given, str):
-        messages.append(ir.Message("user", [ir.Text(given, "/input")], "/input"))
-    elif given:
-        loose: list[ir.ToolResult] = []
-        _decode_items(given, messages, loose)
-        if loose:
+    if isinstance(input, str):
+        messages.append(ir.Message("user", [ir.Text(input, "/input")], "/input"))
+    elif input:
+        unpaired: list[ir.ToolResult] = []
+        _decode_items(input, messages, unpaired)
+        if unpaired:
             pair_loose(messages)
     return messages
 
 
-def _decode_items(items: list[JsonObject], messages: list[ir.Message], loose: list[ir.ToolResult]) -> None:
-    """Read the items of a conversation; what the model said in a row is one turn. ``loose`` takes results that name no call, or a tool."""
-    turn: ir.Message | None = None
+def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired: list[ir.ToolResult]) -> None:
+    """Decode the input items; consecutive items of the model become one message.
+
+    ``unpaired``: a list that receives the results without a call id and those with a tool name.
+    """
+    assistant: ir.Message | None = None
     for index, raw in enumerate(items):
         src, kind = f"/input/{index}", raw.get("type")
         if type(kind) is not str:
-            kind = kind_of(raw)
+            kind = item_type(raw)
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
-        elif kind in _OUTPUTS:
-            *before, message = _decode_output(kind, raw, src, loose)
+        elif kind in _CALL_OUTPUTS:
+            *before, message = _decode_output(kind, raw, src, unpaired)
             messages += before  # type: ignore[arg-type]  # only the last may be None
         else:
-            message = _decode_change(kind, raw, src) if kind in _CHANGES else None
+            message = _decode_configuration(kind, raw, src) if kind in _CONFIGURATION else None
         if message is not None:
             messages.append(message)
-            if turn is not None:
-                settle(turn.parts)
-                turn = None
+            if assistant is not None:
+                flush_pending_token(assistant.parts)
+                assistant = None
             continue
-        if turn is None:
-            turn = ir.Message("assistant", [], src)
-            messages.append(turn)
-        leftover = decode_item(raw, kind, src, turn.parts)
-        if leftover:
-            turn.extra = gathered(turn.extra, leftover)
-    if turn is not None:
-        settle(turn.parts)
+        if assistant is None:
+            assistant = ir.Message("assistant", [], src)
+            messages.append(assistant)
+        unread = decode_item(raw, kind, src, assistant.parts)
+        if unread:
+            assistant.extra = gathered(assistant.extra, unread)
+    if assistant is not None:
+        flush_pending_token(assistant.parts)
 
 
-def _decode_output(kind: str, raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> list[ir.Message | None]:
-    """Read what a tool of the caller's gave back, and the turn that brings the tools that a search found; None: the server searched."""
+def _decode_output(kind: str, raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> list[ir.Message | None]:
+    """Decode a tool result, and a message with the tools that a tool search returned; None if the server ran the search."""
     if kind != "tool_search_output":
         result = decode_result(raw, src)
         if result.has_generated_id or result.name or result.namespace is not None:
-            loose.append(result)
+            unpaired.append(result)
         return [ir.Message("tool", [result], src)]
     if raw.get("execution") != "client":
         return [None]
-    result, found = decode_search_output(raw, src)
-    loose += [result] if result.has_generated_id else []
-    made: list[ir.Message | None] = [ir.Message("tool", [result], src)]
-    return [*made, ir.Message("developer", [], src, tools=found)] if found else made
+    result, tools = decode_search_output(raw, src)
+    unpaired += [result] if result.has_generated_id else []
+    messages: list[ir.Message | None] = [ir.Message("tool", [result], src)]
+    return [*messages, ir.Message("developer", [], src, tools=tools)] if tools else messages
 
 
-def _decode_change(kind: str, raw: JsonObject, src: str) -> ir.Message | None:
-    """Read an item of ``_CHANGES``; None where it changes what nobody else can."""
+def _decode_configuration(kind: str, raw: JsonObject, src: str) -> ir.Message | None:
+    """Decode a change of the configuration; None if other formats cannot express it."""
     if kind == "configuration_update":
         return _decode_update(raw, src)
     tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
-    return ir.Message("developer", [], src, rest(raw, _ADDITION), tools=tools)
+    return ir.Message("developer", [], src, rest(raw, _ADDED_TOOLS), tools=tools)
 
 
 def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
-    """Read a change of settings; one that is not of the effort stays as it is."""
+    """Decode a change of the reasoning effort; None for other changes, which become opaque parts."""
     reasoning = raw.get("reasoning") or {}
     effort = reasoning.get("effort")
     if effort not in EFFORTS:
@@ -194,11 +200,11 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
 
 
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
-    """Write the conversation; a system prompt of one plain text goes to ``instructions``, unless there is nothing else to answer."""
+    """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    if messages and _is_plain_system(messages[0]) and leading_instructions(messages) == 1:
+    if messages and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
         drop_unheld(messages[0], losses)
-        body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # one plain text
+        body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
     note_orphans(messages, losses)
     items: list[JsonObject] = []
@@ -219,7 +225,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     body["input"] = items
 
 
-def _is_plain_system(message: ir.Message) -> bool:
+def _is_single_system_text(message: ir.Message) -> bool:
     if message.role != "system" or len(message.parts) != 1:
         return False
     part = message.parts[0]

@@ -1,4 +1,4 @@
-"""The shape of the answer in responses: text or JSON, and how many words it makes."""
+"""Output formats of Responses: text, JSON or a JSON schema, and the verbosity."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
+# Keys that the decoder reads.
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:
-    """Read the form that the answer must have; one that is not known is left over."""
+    """Decode the format of the output text; an unknown one becomes an unmodelled field."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
@@ -31,7 +32,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    """Write the form that the answer must have."""
+    """Encode the format of the output text."""
     drop_unheld(format, losses)
     if format.type == "text":
         return {}
@@ -40,20 +41,20 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     note_root(format, losses)
     name = format.name or losses.added("/text/format/name", "response")
     schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
-    made: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
+    encoded: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
     if format.description is not None:
-        made["description"] = format.description
+        encoded["description"] = format.description
     if format.strict is not None:
-        made["strict"] = format.strict
-    return {"format": made}
+        encoded["strict"] = format.strict
+    return {"format": encoded}
 
 
 def encode_text_config(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write what the answer's text is to look like."""
-    made: JsonObject = {}
+    """Encode ``text``: the format and the verbosity of the output text."""
+    text: JsonObject = {}
     format, verbosity = request.output_format, request.settings.get("verbosity")
     if format:
-        made |= encode_format(format, losses)
+        text |= encode_format(format, losses)
     if verbosity is not None:
-        made["verbosity"] = verbosity
-    return {"text": made} if made else {}
+        text["verbosity"] = verbosity
+    return {"text": text} if text else {}

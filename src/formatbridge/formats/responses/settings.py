@@ -1,4 +1,4 @@
-"""Settings of a request: flat ones by table, those with a shape of their own by function."""
+"""Settings of Responses requests: a table of flat settings, and functions for the others."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ TIERS = ValueTable(
 )  # fmt: skip
 
 FIELDS = frozenset({"service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options"})
-"""Fields of the wire that are no flat settings."""
+"""Request fields that are not flat settings."""
 
-_DONE = frozenset({
+_NOT_FLAT = frozenset({
     "tier", "verbosity", "prompt_cache_options", "compact_at", "logprobs", "stream_options", "max_tokens", "store", "parallel_tool_calls",
 })  # fmt: skip
-"""Canonical settings that do not go by the table: the tools take one with them, the other functions here write the others."""
+"""Canonical settings that ``SETTINGS`` does not encode; ``parallel_tool_calls`` and ``store`` are encoded in ``request``."""
 
 LOGPROBS = "message.output_text.logprobs"
-"""The word for them among what the answer is to hold besides."""
-SEALED = "reasoning.encrypted_content"
-"""The word for the tokens of reasoning, likewise."""
-_LEAST_TOKENS = 16
-"""The server refuses a lower limit with ``integer_below_min_value`` (braintrustdata/lingua#186)."""
+"""The value of ``include`` that requests log probabilities."""
+ENCRYPTED_CONTENT = "reasoning.encrypted_content"
+"""The value of ``include`` that requests the encrypted content of reasoning."""
+_MIN_OUTPUT_TOKENS = 16
+"""The server rejects a lower limit with ``integer_below_min_value`` (braintrustdata/lingua#186)."""
 _CACHE = ("mode", "ttl", "comparison_response_id")
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
-    """Read the settings that are more than a name and a value; return what has no canonical name, by pointer."""
+    """Decode the settings that are not flat; return the unmodelled fields, by pointer."""
     if FIELDS.isdisjoint(body):
         return None
     tier, text = body.get("service_tier"), body.get("text") or {}
@@ -69,14 +69,14 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
 
 
 def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Write the settings into a body."""
+    """Encode the settings into a request body."""
     settings = request.settings
-    encode_flat_settings(request, SETTINGS, body, losses, _DONE)
-    if _DONE.isdisjoint(settings):
+    encode_flat_settings(request, SETTINGS, body, losses, _NOT_FLAT)
+    if _NOT_FLAT.isdisjoint(settings):
         return
     limit, tier = settings.get("max_tokens"), settings.get("tier")
     if limit:
-        body["max_output_tokens"] = limit if limit >= _LEAST_TOKENS else _raise_limit(request, losses)
+        body["max_output_tokens"] = limit if limit >= _MIN_OUTPUT_TOKENS else _raise_limit(request, losses)
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
@@ -92,29 +92,29 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 
 def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject | None:
-    """Read what the answer is to hold besides; sealed reasoning comes in any case elsewhere."""
-    leftover: JsonObject = {}
-    for index, word in enumerate(raw or ()):
-        if word == LOGPROBS:
+    """Decode ``include``. Other formats always return reasoning tokens, so that value is not kept."""
+    unread: JsonObject = {}
+    for index, value in enumerate(raw or ()):
+        if value == LOGPROBS:
             settings["logprobs"] = True
-        elif word != SEALED:
-            leftover[f"include/{index}"] = word
-    return leftover or None
+        elif value != ENCRYPTED_CONTENT:
+            unread[f"include/{index}"] = value
+    return unread or None
 
 
 def _decode_compaction(raw: list[JsonObject] | None, settings: JsonObject) -> JsonObject | None:
-    leftover: JsonObject = {}
+    unread: JsonObject = {}
     for index, rule in enumerate(raw or ()):
         if rule["type"] == "compaction" and "compact_at" not in settings:
             settings["compact_at"] = rule.get("compact_threshold")
-            leftover |= rest(rule, frozenset({"type", "compact_threshold"}), f"context_management/{index}/") or {}
+            unread |= rest(rule, frozenset({"type", "compact_threshold"}), f"context_management/{index}/") or {}
         else:
-            leftover[f"context_management/{index}"] = rule
-    return leftover or None
+            unread[f"context_management/{index}"] = rule
+    return unread or None
 
 
 def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | None:
-    """Read the cache options. To warm the cache and generate nothing is a limit of 0 elsewhere, unless there is a limit as well."""
+    """Decode the cache options. In other formats, ``prewarm`` is a limit of 0 output tokens, unless the request has another limit."""
     if not raw:
         return None
     known = {key: raw[key] for key in _CACHE if raw.get(key) is not None}
@@ -126,26 +126,26 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
 
 
 def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
-    given = request.settings.get("prompt_cache_options") or {}
-    made = {key: given[key] for key in ("mode", "ttl") if given.get(key) is not None}
-    for key in sorted(given.keys() - {"mode", "ttl", "prewarm"}):
+    options = request.settings.get("prompt_cache_options") or {}
+    encoded = {key: options[key] for key in ("mode", "ttl") if options.get(key) is not None}
+    for key in sorted(options.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
-    if given.get("prewarm") or request.settings.get("max_tokens") == 0:
-        made["prewarm"] = True
-    return {"prompt_cache_options": made} if made else {}
+    if options.get("prewarm") or request.settings.get("max_tokens") == 0:
+        encoded["prewarm"] = True
+    return {"prompt_cache_options": encoded} if encoded else {}
 
 
 def _raise_limit(request: ir.Request, losses: Ledger) -> JsonValue:
-    """Write the least limit that the server takes: callers that only look whether it answers send less."""
-    return losses.changed(request, "max_tokens", _LEAST_TOKENS, "out_of_range", severity="info")
+    """Return the lowest limit that the server accepts, with a note; a caller that only checks the connection sends a lower one."""
+    return losses.changed(request, "max_tokens", _MIN_OUTPUT_TOKENS, "out_of_range", severity="info")
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
-    word = TIERS.wire.get(tier)
-    if word is None:
+    value = TIERS.wire.get(tier)
+    if value is None:
         drop_setting(request, "tier", tier, losses)
         return {}
-    return {"service_tier": word}
+    return {"service_tier": value}
 
 
 def _encode_stream_options(request: ir.Request, options: JsonObject, losses: Ledger) -> JsonObject:

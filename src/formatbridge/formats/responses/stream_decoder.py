@@ -1,8 +1,8 @@
-"""Decoder for Responses streams: items that open, add_text and are done, several at once, and a last event that repeats them all.
+"""Decoder for Responses streams: items open, receive deltas and are done, several at once, and the last event repeats them all.
 
-Deltas become events at once. Items that are done are read by the functions for whole answers, and only what is new in them is emitted.
-An item that is never done is read from the last event. Servers leave out sequence numbers and events around items, change ids, and send
-an empty last output.
+Each delta becomes an event immediately. The functions for whole responses decode the items that are done, and only new content is emitted.
+An item that is never done is decoded from the last event. Servers omit sequence numbers and item events, change ids, and send an empty
+output in the last event.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.responses.content import decode_part
-from formatbridge.formats.responses.conversation import decode_item, kind_of
-from formatbridge.formats.responses.errors import decode_error, failure_in, take_request_id
-from formatbridge.formats.responses.response import decode_finish, decode_response, take_message
+from formatbridge.formats.responses.conversation import decode_item, item_type
+from formatbridge.formats.responses.errors import decode_error, decode_error_event, move_request_id
+from formatbridge.formats.responses.response import adjust_message, decode_finish, decode_response
 from formatbridge.formats.responses.stream_state import (
     Item,
     Items,
     PartEmitter,
     Slot,
     as_opened,
-    cited,
-    cites,
-    length_of,
-    opening,
+    decode_annotation_event,
+    decode_opening_part,
+    has_citations,
     pending_events,
+    text_length,
 )
 from formatbridge.formats.shared.choices import fill_missing_head, head_of
 from formatbridge.formats.shared.logprobs import decode_tokens
@@ -39,15 +39,15 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.sse import PINGS
 
 _ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")
-"""The stems of the events that bring the arguments of a call."""
+"""The stems of the event types with the arguments of a call."""
 _FIELDS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
     "error", "call_id", "status", "command", "command_index", "output", "partial_image_b64", "partial_image_index", "background",
     "output_format", "quality", "size", "diff",
 })  # fmt: skip
-"""The fields of events; any other becomes an unmodelled field of the answer."""
-_REPEATED = frozenset({
+"""The known fields of events; any other becomes an unmodelled field of the response."""
+_REPEATED_EVENTS = frozenset({
     "keepalive", "response.created", "response.in_progress", "response.queued", "response.reasoning_part.added",
     "response.reasoning_part.done", "response.reasoning_summary_part.added", "response.reasoning_summary_part.done",
     "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
@@ -56,13 +56,13 @@ _REPEATED = frozenset({
     "response.image_generation_call.partial_image", "response.image_generation_call.generating",
     "response.code_interpreter_call.interpreting", "response.web_search_call.searching", "response.file_search_call.searching",
     "response.mcp_list_tools.failed", "response.mcp_call.failed", "response.compaction.compacting",
-    *(f"response.{kind}.{word}" for kind in (
+    *(f"response.{kind}.{stage}" for kind in (
         "code_interpreter_call", "web_search_call", "file_search_call", "image_generation_call", "mcp_list_tools", "mcp_call",
-    ) for word in ("in_progress", "completed")),
+    ) for stage in ("in_progress", "completed")),
 })  # fmt: skip
 """Events whose content an item, a part or the last event repeats."""
-_BEGINS = _REPEATED - PINGS
-"""Those of them that begin an answer."""
+_START_EVENTS = _REPEATED_EVENTS - PINGS
+"""Those of them that start a response."""
 
 
 def is_untyped_error(raw: JsonObject) -> bool:
@@ -70,28 +70,29 @@ def is_untyped_error(raw: JsonObject) -> bool:
     return bool(raw.get("error")) or "message" in raw or "detail" in raw
 
 
-_LISTS = ("summary", "content")
-_TEXTS = ("arguments", "input", "code")
-_ANY = {"id": ..., "status": ...}
-"""Fields that may differ, because they are not emitted."""
+_LIST_KEYS = ("summary", "content")
+_TEXT_KEYS = ("arguments", "input", "code")
+_NOT_EMITTED = {"id": ..., "status": ...}
+"""Fields that may differ in the last event, because they are not emitted."""
 
 
 def shape_of(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
-    """Return how much a done item has, without its values. Lists and texts with longer deltas count as complete."""
+    """Return the shape of a done item: lengths and hashes instead of values. Lists and texts with longer deltas count as complete."""
     out: JsonObject = _shape(raw)
-    lists = [raw[name] for name in _LISTS if isinstance(raw.get(name), list)]
-    parts = [part for each in lists for part in each if isinstance(part, dict)]
-    words = [*(part.get("text") or part.get("refusal") for part in parts), *(raw.get(name) for name in _TEXTS)]
-    length = sum(len(text) for text in words if isinstance(text, str))
+    lists = [raw[name] for name in _LIST_KEYS if isinstance(raw.get(name), list)]
+    parts = [part for items in lists for part in items if isinstance(part, dict)]
+    texts = [*(part.get("text") or part.get("refusal") for part in parts), *(raw.get(name) for name in _TEXT_KEYS)]
+    done_length = sum(len(text) for text in texts if isinstance(text, str))
     annotations = sum(len(part["annotations"]) for part in parts if isinstance(part.get("annotations"), list))
-    texts, cited = 0, 0
+    emitted_length, emitted_annotations = 0, 0
     for slot in slots:
-        texts, cited = texts + slot.length, cited + slot.annotations
-    return out | _ANY | (dict.fromkeys((*_LISTS, *_TEXTS), ...) if texts > length or cited > annotations else {})
+        emitted_length, emitted_annotations = emitted_length + slot.length, emitted_annotations + slot.annotations
+    has_longer_deltas = emitted_length > done_length or emitted_annotations > annotations
+    return out | _NOT_EMITTED | (dict.fromkeys((*_LIST_KEYS, *_TEXT_KEYS), ...) if has_longer_deltas else {})
 
 
 def _shape(value: Any, depth: int = 8) -> Any:
-    """Return how much a value has; below the depth of any known item it counts as complete."""
+    """Return the shape of a value; below the depth of all known items it counts as complete."""
     match value:
         case dict() | list() if not depth:
             return ...
@@ -125,20 +126,20 @@ def _fields_after_close(item: Item, parts: list[ir.Part]) -> JsonObject:
 
 
 def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:
-    """Return what an item has in the last event and had not when it was done: as parts with places, and other fields."""
-    missing = dict(_absent(raw, item.done_shape, src := f"/output/{item.at}"))
+    """Return the content of an item that only the last event has: parts with their places, and other fields."""
+    missing = dict(_missing_values(raw, item.done_shape, src := f"/output/{item.at}"))
     if not missing:
         return [], missing
     parts: list[ir.Part] = []
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
-        take_message(parts, raw["content"], [], item.start)
+        adjust_message(parts, raw["content"], [], item.start)
     parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
     return parts_with_places, missing
 
 
 def _missing_part(part: ir.Part, missing: JsonObject) -> ir.Part | None:
-    """Return what can still be emitted of a closed part, and take it out of what is missing."""
+    """Return the missing content of a closed part that can still be emitted, and remove it from ``missing``."""
     if isinstance(part, ir.Text):
         text, has_none = missing.pop(f"{part.src}/text", ""), missing.pop(f"{part.src}/annotations", None)
         new = [citation for citation in part.citations or () if has_none or missing.pop(citation.src, None)]
@@ -148,17 +149,17 @@ def _missing_part(part: ir.Part, missing: JsonObject) -> ir.Part | None:
     return None
 
 
-def _absent(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a value has and its known form lacks, by pointer; of a longer text the rest. A different text adds nothing."""
+def _missing_values(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values that are missing in a known shape, by pointer; of a longer text, its end. A different text yields nothing."""
     match value, known:
         case _ if known is ... or value in (None, "", [], {}):
             return
         case dict(), dict() if known:
             for key, item in value.items():
-                yield from _absent(item, known.get(key), f"{at}/{escape(key)}")
+                yield from _missing_values(item, known.get(key), f"{at}/{escape(key)}")
         case list(), list() if known:
             for index, item in enumerate(value):
-                yield from _absent(item, known[index] if index < len(known) else None, f"{at}/{index}")
+                yield from _missing_values(item, known[index] if index < len(known) else None, f"{at}/{index}")
         case str(), (int(length), prefix_hash):
             if len(value) > length and hash(value[:length]) == prefix_hash:
                 yield at, value[length:]
@@ -168,12 +169,12 @@ def _absent(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
 
 _OPENED_BY_DELTA = frozenset({"message", "reasoning", "image_generation_call", "tool_search_call"})
 """Items whose parts open with their first delta: their kind is not known before."""
-_TEXTS_OF = {"output_text": "text", "refusal": "refusal"}
-"""Kind of content that becomes a part, to its field."""
+_TEXT_FIELDS = {"output_text": "text", "refusal": "refusal"}
+"""Type of content that becomes a part, to its field."""
 
 
 class StreamDecoder:
-    """Decodes the events of one stream. ``is_complete``: the stream brought its last event, or an error."""
+    """Decodes the events of one stream. ``is_complete``: the last event or an error has come."""
 
     END = "response.completed, response.incomplete or response.failed"
 
@@ -184,14 +185,14 @@ class StreamDecoder:
         self.has_unknown_fields = False
         self._pending_start: events.Start | None = events.Start(None, None)
         self._started = events.Start(None, None)  # as emitted
-        self._head: JsonObject = {}  # the answer in the events before the last
+        self._head: JsonObject = {}  # the response of the events before the last
         self._items = Items()
         self._extra: JsonObject | None = None
-        self._fields = Pieces()  # unmodelled fields of the answer, from events
+        self._fields = Pieces()  # unmodelled fields of the response, from all events
         self._emitter = PartEmitter()
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
-        """Take one event, or ``count`` of them joined, and return what it adds."""
+        """Decode one event and return the canonical events. ``count``: the number of joined events that it stands for."""
         out: list[events.Event] = []
         self._emitter.out = out
         if self.is_complete:
@@ -199,14 +200,14 @@ class StreamDecoder:
         kind = raw.get("type")
         body = raw.get("response")
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_untyped_error(raw) else None
-        if self._pending_start is not None:  # unmodelled events begin no answer
-            if handle or kind in _BEGINS or raw.get("error") or isinstance(body, dict):
+        if self._pending_start is not None:  # unknown events start no response
+            if handle or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
                 self._start(body if isinstance(body, dict) else {})
-        elif isinstance(body, dict):  # a resumed stream has the head of its answer at the end
+        elif isinstance(body, dict):  # a resumed stream has the id and the model in its last event
             self._started = fill_missing_head(self._started, *head_of(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
-        fields = unknown(raw)
+        fields = unknown_fields(raw)
         if fields:
             self._fields.take(fields, count)
         self.has_unknown_fields = bool(fields)
@@ -217,7 +218,7 @@ class StreamDecoder:
         return out
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return the pending events. The last event has emitted the end of a complete answer; ``[DONE]`` has no meaning."""
+        """Return the pending events. The last event has emitted the end of a complete response; ``[DONE]`` has no meaning."""
         out: list[events.Event] = [] if self._pending_start is None else [self._pending_start]
         if reason == "end_of_bytes":
             self._pending_start = None
@@ -226,7 +227,7 @@ class StreamDecoder:
             return [*out, *fields, *pending_events(self._items, self._emitter, self._head)]
         return out if reason == "end_of_bytes" else []
 
-    # The answer as a whole.
+    # The response.
 
     def _start(self, body: JsonObject) -> None:
         self._pending_start = None
@@ -234,15 +235,15 @@ class StreamDecoder:
         self._emitter.out.append(self._started)
 
     def _end(self, raw: JsonObject) -> None:
-        """Take the last event: close the open items by what it repeats, then emit the finish reason."""
+        """Decode the last event: close the open items with its output, then emit the finish reason."""
         body, self._head = raw.get("response") or {}, {}
         output: list[JsonObject] = body.get("output") or []
         for at, item_raw in enumerate(output):
-            item = self._items.repeated(item_raw, at)
+            item = self._items.find_repeated(item_raw, at)
             if not item.is_closed:
                 self._take_waiting(item)
                 self._close(item, item_raw)
-                self._release()
+                self._release_waiting()
             elif item.done_shape is not None:
                 self._add_missing(item, item_raw)
         for item in sorted(self._items.all, key=lambda item: item.at):
@@ -252,29 +253,29 @@ class StreamDecoder:
         self._emitter.flush_token()
         body = {**body, "status": body.get("status") or raw["type"].removeprefix("response.")}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
-        shell = decode_response({**body, "id": body.get("id") or "", "output": []})
+        response = decode_response({**body, "id": body.get("id") or "", "output": []})
         is_failure = raw.get("error") or raw["type"] == "response.failed"
-        error = failure_in(raw) if is_failure and not body.get("error") else shell.error
+        error = decode_error_event(raw) if is_failure and not body.get("error") else response.error
         if error is None:
             self._emitter.out.append(events.Finished(0, finish))
-        if shell.usage:
-            self._emitter.out.append(events.UsageUpdate(shell.usage))
-        self._emit_end(events.Failed(error) if error else events.End(), shell.extra)
+        if response.usage:
+            self._emitter.out.append(events.UsageUpdate(response.usage))
+        self._emit_end(events.Failed(error) if error else events.End(), response.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:
-        """Return the fields of the answer that are known; its usage is in the last event alone."""
+        """Return the unmodelled fields of the response; the usage is only in the last event."""
         return [events.Meta(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
 
     def _emit_end(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
-        """Emit the fields of the answer, then its end."""
+        """Emit the unmodelled fields of the response, then its end."""
         fields = {**(extra or {}), **self._fields.whole()}
         if isinstance(end, events.Failed):
-            take_request_id(end.error, fields)
+            move_request_id(end.error, fields)
         self._emitter.out += [*self._metadata(fields), end]
         self.is_complete = True
 
     def _fail(self, raw: JsonObject) -> None:
-        self._emit_end(events.Failed(failure_in(raw)))
+        self._emit_end(events.Failed(decode_error_event(raw)))
 
     def _fail_untyped(self, raw: JsonObject) -> None:
         self._emit_end(events.Failed(decode_error(raw, status=None)))
@@ -283,9 +284,9 @@ class StreamDecoder:
 
     def _add_item(self, raw: JsonObject) -> None:
         added, index = raw["item"], raw.get("output_index")
-        item = self._items.add(kind_of(added), index, added.get("id"))
+        item = self._items.add(item_type(added), index, added.get("id"))
         item.added = added
-        part = opening(item, added) if item.kind not in _OPENED_BY_DELTA else None
+        part = decode_opening_part(item, added) if item.kind not in _OPENED_BY_DELTA else None
         if part:
             self._emitter.open(item, 0, part)
         elif item.kind not in _OPENED_BY_DELTA:
@@ -293,24 +294,24 @@ class StreamDecoder:
 
     def _finish_item(self, raw: JsonObject) -> None:
         done = raw["item"]
-        item = self._items.find(raw, done.get("id"), kind_of(done))
+        item = self._items.find(raw, done.get("id"), item_type(done))
         if not item.is_closed and self._may_close(item, done):
             self._close_as_done(item, done)
-            self._release()
+            self._release_waiting()
         elif not item.is_closed:
             item.waiting.append((None, raw))
 
     def _may_close(self, item: Item, raw: JsonObject) -> bool:
-        """Return whether an item can be emitted: its citations wait for the messages before it."""
-        return not (item.waiting or cites(raw)) or self._items.is_next(item)
+        """Return whether an item can be closed now; one with citations waits until the messages before it are complete."""
+        return not (item.waiting or has_citations(raw)) or self._items.has_known_start(item)
 
     def _close_as_done(self, item: Item, raw: JsonObject) -> None:
         item.done_shape = shape_of(raw, item.slots.values())
         self._close(item, raw)
 
-    def _release(self) -> None:
-        """Take the events that waited for the messages before theirs."""
-        while (item := self._items.first()) is not None and item.waiting:
+    def _release_waiting(self) -> None:
+        """Decode the events that waited until the messages before theirs were complete."""
+        while (item := self._items.first_open_message()) is not None and item.waiting:
             self._take_waiting(item)
 
     def _take_waiting(self, item: Item) -> None:
@@ -319,26 +320,26 @@ class StreamDecoder:
             if slot is None and not item.is_closed:
                 self._close_as_done(item, raw["item"])
             elif slot is not None and not slot.is_closed:
-                self._cite(slot, raw)
+                self._emit_citations(slot, raw)
 
     def _close_open(self, item: Item) -> None:
         """Close an item that was never done."""
         if not item.is_closed:
-            item.length = length_of(item)
+            item.length = text_length(item)
             self._emitter.close(item)
-            self._release()
+            self._release_waiting()
 
     def _add_missing(self, item: Item, raw: JsonObject) -> None:
-        """Emit what only the last event has of a done item."""
+        """Emit the content of a done item that only the last event has."""
         parts, missing = _missing_parts(item, raw)
         for at, part in parts:
             self._emitter.add(item, at, part)
         self._extra = gathered(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
-        """Decode a done item and emit what was not emitted yet."""
+        """Decode a done item and emit the content that was not emitted yet."""
         parts: list[ir.Part] = []
-        was_message, item.kind, item.execution = item.kind == "message", kind_of(raw), raw.get("execution")
+        was_message, item.kind, item.execution = item.kind == "message", item_type(raw), raw.get("execution")
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
         raw, text_field = _without_text(item, raw)
@@ -348,7 +349,7 @@ class StreamDecoder:
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
-            item.length = take_message(parts, raw["content"], tokens, start) - start
+            item.length = adjust_message(parts, raw["content"], tokens, start) - start
         self._extra = gathered(self._extra, _fields_after_close(item, parts))
         were_emitted = any(slot.tokens for slot in item.slots.values())
         slots_out_of_range = item.slots_out_of_range(len(parts))
@@ -369,7 +370,7 @@ class StreamDecoder:
 
     # Deltas.
 
-    def _text(self, raw: JsonObject) -> None:
+    def _add_text(self, raw: JsonObject) -> None:
         slot = self._message_slot(raw, "output_text")
         if slot is None:
             return
@@ -379,12 +380,12 @@ class StreamDecoder:
             slot.tokens += len(tokens)
         self._emitter.add_text(slot, raw.get("delta"), tokens)
 
-    def _refusal(self, raw: JsonObject) -> None:
+    def _add_refusal(self, raw: JsonObject) -> None:
         if slot := self._message_slot(raw, "refusal"):
             self._emitter.add_text(slot, raw.get("delta"))
 
     def _message_slot(self, raw: JsonObject, kind: str) -> Slot | None:
-        """Return the part of a message that an event belongs to; None where it has closed. Not every server opens a part."""
+        """Return the part of a message for an event, or None if it is closed. Some servers send no ``added`` event for it."""
         item = self._items.find(raw, raw.get("item_id"), "message")
         at = raw.get("content_index") or 0
         slot = item.slots.get(at)
@@ -393,40 +394,40 @@ class StreamDecoder:
         return None if slot is None or slot.is_closed else slot
 
     def _open_text(self, item: Item, at: int, kind: str) -> Slot:
-        """Open a part of a message and close the one before it, if that is done."""
+        """Open a part of a message, and close the part before it if that is done."""
         start, before = 0, item.latest
         if before is not None:
             start = before.start + (before.length if isinstance(before.part, ir.Text) else 0)
-            if before.whole is not None and self._items.is_next(item):
+            if before.whole is not None and self._items.has_known_start(item):
                 part = decode_part(before.whole, before.src, item.id)
-                take_message([part], [before.whole], [], self._items.length + before.start)
+                adjust_message([part], [before.whole], [], self._items.length + before.start)
                 self._emitter.complete(before, part)
         slot = self._emitter.open(
-            item, at, decode_part({"type": kind, _TEXTS_OF[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)
+            item, at, decode_part({"type": kind, _TEXT_FIELDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)
         )
         slot.start = start
         return slot
 
     def _add_part(self, raw: JsonObject) -> None:
         kind = raw["part"].get("type")
-        if kind in _TEXTS_OF:
+        if kind in _TEXT_FIELDS:
             self._message_slot(raw, kind)
         self._note_part(raw)
 
     def _finish_part(self, raw: JsonObject) -> None:
         part = raw["part"]
-        if part.get("type") in _TEXTS_OF and (slot := self._message_slot(raw, part["type"])):
+        if part.get("type") in _TEXT_FIELDS and (slot := self._message_slot(raw, part["type"])):
             slot.whole = part
         self._note_part(raw)
 
     def _note_part(self, raw: JsonObject) -> None:
-        """Keep a part as its ``added`` or ``done`` event has it, for a stream that is truncated before its item is done."""
+        """Keep the part of an ``added`` or ``done`` event, in case the stream is truncated before the item is done."""
         item, name = self._items.get(raw, raw.get("item_id")), "summary" if "summary" in raw["type"] else "content"
         if item is not None and not item.is_closed:
             place = name, raw.get(f"{name}_index") or 0
             item.parts[place] = item.parts.get(place, {}) | raw["part"]
 
-    def _annotate(self, raw: JsonObject) -> None:
+    def _add_annotation(self, raw: JsonObject) -> None:
         slot, annotation = self._message_slot(raw, "output_text"), raw.get("annotation")
         if slot is None or not annotation:
             return
@@ -434,34 +435,34 @@ class StreamDecoder:
             self._fields.take({raw["type"]: raw})
             return
         item = self._items.find(raw, raw.get("item_id"))
-        if self._items.is_next(item):
-            self._cite(slot, raw)
+        if self._items.has_known_start(item):
+            self._emit_citations(slot, raw)
         else:
             item.waiting.append((slot, raw))
 
-    def _cite(self, slot: Slot, raw: JsonObject) -> None:
-        for citation in cited(slot, raw, self._items.length):
+    def _emit_citations(self, slot: Slot, raw: JsonObject) -> None:
+        for citation in decode_annotation_event(slot, raw, self._items.length):
             slot.citations.append(citation)
             self._emitter.out.append(events.PartMeta(0, slot.number, citation=citation))
         slot.annotations += 1
 
-    def _reason(self, raw: JsonObject) -> None:
-        """Add to a reasoning item: blank lines separate its parts. Of text and summary, only the first that comes is added."""
+    def _add_reasoning(self, raw: JsonObject) -> None:
+        """Add text to a reasoning item; blank lines separate its parts. Of text and summary, only the first one is used."""
         item, kind = self._items.find(raw, raw.get("item_id"), "reasoning"), raw["type"]
         is_summary, is_whole = kind.startswith("response.reasoning_summary"), kind.endswith(".done")
         slot, text = item.slots.get(0), raw.get("text" if is_whole else "delta")
-        step = raw.get("summary_index" if is_summary else "content_index") or 0
+        part_index = raw.get("summary_index" if is_summary else "content_index") or 0
         if item.is_closed or (slot is None and not text):
             return
         if slot is None:
             slot = self._emitter.open(item, 0, ir.Reasoning("", f"/output/{item.at}", summary=is_summary, id=item.id))
-            slot.step = step
+            slot.part_index = part_index
         if not isinstance(slot.part, ir.Reasoning) or slot.part.summary is not is_summary:
             return
-        if slot.step is not None and step > slot.step:
-            self._emitter.add_text(slot, "\n\n" * (step - slot.step))
-            slot.step, slot.stepped = step, slot.length
-        if not is_whole or slot.length == slot.stepped:
+        if slot.part_index is not None and part_index > slot.part_index:
+            self._emitter.add_text(slot, "\n\n" * (part_index - slot.part_index))
+            slot.part_index, slot.part_start = part_index, slot.length
+        if not is_whole or slot.length == slot.part_start:
             self._emitter.add_text(slot, text)
 
     def _add_arguments(self, raw: JsonObject) -> None:
@@ -472,15 +473,15 @@ class StreamDecoder:
         elif not item.is_closed:
             item.keep_arguments(raw, raw.get("delta"))
 
-    # Complete values, which are used only where no delta came.
+    # Complete values, which are used only without deltas.
 
-    def _whole_text(self, raw: JsonObject) -> None:
+    def _complete_text(self, raw: JsonObject) -> None:
         kind = raw["type"].split(".")[1]
         slot = self._message_slot(raw, kind)
         if slot and not slot.length:
-            self._emitter.add_text(slot, raw.get(_TEXTS_OF[kind]))
+            self._emitter.add_text(slot, raw.get(_TEXT_FIELDS[kind]))
 
-    def _whole_arguments(self, raw: JsonObject) -> None:
+    def _complete_arguments(self, raw: JsonObject) -> None:
         item = self._items.find(raw, raw.get("item_id"))
         slot, text = item.slots.get(0), next((raw[key] for key in ("arguments", "input", "code") if raw.get(key)), None)
         if slot and not slot.length:
@@ -489,19 +490,19 @@ class StreamDecoder:
             item.keep_arguments(raw, text, is_whole=True)
 
 
-def unknown(raw: JsonObject) -> JsonObject | None:
-    """Return the unmodelled fields of an event, as fields of the answer: of an unknown type, all of it."""
+def unknown_fields(raw: JsonObject) -> JsonObject | None:
+    """Return the unknown fields of an event, which become fields of the response; an event of an unknown type as a whole."""
     kind = raw.get("type")
-    if kind in _REPEATED or kind in _HANDLERS:
+    if kind in _REPEATED_EVENTS or kind in _HANDLERS:
         return rest(raw, _FIELDS)
     return None if kind is None and is_untyped_error(raw) else unknown_event(raw)
 
 
 _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
-    "response.output_text.delta": StreamDecoder._text,
-    "response.refusal.delta": StreamDecoder._refusal,
-    "response.reasoning_text.delta": StreamDecoder._reason,
-    "response.reasoning_summary_text.delta": StreamDecoder._reason,
+    "response.output_text.delta": StreamDecoder._add_text,
+    "response.refusal.delta": StreamDecoder._add_refusal,
+    "response.reasoning_text.delta": StreamDecoder._add_reasoning,
+    "response.reasoning_summary_text.delta": StreamDecoder._add_reasoning,
     **{f"response.{stem}.delta": StreamDecoder._add_arguments for stem in _ARGUMENTS},
     "response.output_item.added": StreamDecoder._add_item,
     "response.output_item.done": StreamDecoder._finish_item,
@@ -511,12 +512,12 @@ _HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
     "response.reasoning_part.done": StreamDecoder._note_part,
     "response.reasoning_summary_part.added": StreamDecoder._note_part,
     "response.reasoning_summary_part.done": StreamDecoder._note_part,
-    "response.output_text.annotation.added": StreamDecoder._annotate,
-    "response.output_text.done": StreamDecoder._whole_text,
-    "response.refusal.done": StreamDecoder._whole_text,
-    "response.reasoning_text.done": StreamDecoder._reason,
-    "response.reasoning_summary_text.done": StreamDecoder._reason,
-    **{f"response.{stem}.done": StreamDecoder._whole_arguments for stem in _ARGUMENTS},
+    "response.output_text.annotation.added": StreamDecoder._add_annotation,
+    "response.output_text.done": StreamDecoder._complete_text,
+    "response.refusal.done": StreamDecoder._complete_text,
+    "response.reasoning_text.done": StreamDecoder._add_reasoning,
+    "response.reasoning_summary_text.done": StreamDecoder._add_reasoning,
+    **{f"response.{stem}.done": StreamDecoder._complete_arguments for stem in _ARGUMENTS},
     "response.completed": StreamDecoder._end,
     "response.incomplete": StreamDecoder._end,
     "response.failed": StreamDecoder._end,

@@ -1,8 +1,8 @@
 """Encoder for Responses streams: ``response.created``, items that open and are done, and a last event that repeats them all.
 
-Text, reasoning and arguments are sent as they come. Citations wait for the end of their text, which the next text may join. A message waits
-for the part that follows it. A token without a field waits for the next part, because its item precedes that part. The last event repeats
-the output, so this encoder alone keeps all of it in memory.
+Text, reasoning and arguments are sent immediately. Citations are sent at the end of their text, which the next text may join. A message
+stays open until the next part comes. The token of an empty text is sent when the next part comes, because its item precedes that part.
+The last event repeats the output, so this encoder keeps all of it in memory; those of other formats do not.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.errors import encode_error_event
-from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_item
+from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_output_item
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_token, encode_item
-from formatbridge.formats.responses.response import encode_response, refusal_of, status_of_last
+from formatbridge.formats.responses.reasoning import carry_token, encode_reasoning_item
+from formatbridge.formats.responses.response import encode_response, last_item_status, refusal_of
 from formatbridge.formats.responses.stream_items import (
     Call,
     Calls,
@@ -28,7 +28,7 @@ from formatbridge.formats.responses.stream_items import (
     Message,
     OpenText,
     ReasoningItem,
-    Search,
+    ToolSearch,
     Writer,
     open_call,
     write_image,
@@ -43,12 +43,12 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import null_ledger
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
-"""Status of an answer to its last event; for all others that is ``response.incomplete``."""
+"""Status of a response to the type of its last event; for other statuses, ``response.incomplete``."""
 
 
 @dataclass(slots=True)
 class _Slot:
-    """The state of a part. ``open_text``: what its text is added to; ``pieces``: text that can only be sent whole."""
+    """The state of a part. ``open_text``: the text that its deltas continue; ``pieces``: text that can only be sent complete."""
 
     part: ir.Part
     index: int = -1
@@ -57,12 +57,12 @@ class _Slot:
     pieces: list[str] = field(default_factory=list)
     length: int = 0
     open_text: OpenText | None = None
-    item: Message | ReasoningItem | Call | Search | HostedItem | None = None
+    item: Message | ReasoningItem | Call | ToolSearch | HostedItem | None = None
     is_open: bool = False
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report comes from the accumulated response, not from this encoder."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -71,23 +71,23 @@ class StreamEncoder:
         self._start: events.Start | None = None
         self._first = FirstChoice()
         self._slots: dict[int, _Slot] = {}
-        self._waiting: _Slot | None = None  # a call that may still get its token
+        self._waiting_call: _Slot | None = None  # a call that may still get its token
         self._message: Message | None = None
         self._calls = Calls()
         self._hosted = HostedItems()
-        self._held: ir.Signature | None = None  # the token of an empty text
+        self._held_token: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
         self._is_over = False
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the server-sent events for it."""
+        """Encode one event as server-sent events."""
         if self._is_over:
             return b""
         if type(event) is events.Delta and event.choice == self._first.number and not event.logprobs:
             slot = self._slots.get(event.index)
-            if slot is not None and slot.open_text is not None:  # nearly always
+            if slot is not None and slot.open_text is not None:  # nearly all events
                 slot.length += len(event.text)
                 return self._writer.delta(slot.open_text, event.text)
         for each in self._first.feed(event):
@@ -99,15 +99,15 @@ class StreamEncoder:
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
         """End the stream as failed: open items are incomplete, an error event follows, and the last event has the output and the error."""
         if behind:
-            self._leave_items()  # closed already by the code that sent them, unless text is open
-            self._writer.go_on(behind)
+            self._end_items()  # the code that sent them closed them, unless text is open
+            self._writer.continue_at(behind)
         return self.feed(events.Failed(error))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of texts and reasoning that had been sent without them."""
         return self._writer.undelivered_tokens()
 
-    # The answer as a whole.
+    # The response.
 
     def _begin(self, event: events.Start) -> None:
         self._start, self._usage = event, event.usage
@@ -130,21 +130,21 @@ class StreamEncoder:
         refusal = refusal_of(event.finish, self._refusals(), self._writer.losses)
         if refusal and refusal.text:
             slot = _Slot(refusal)
-            self._leave_other_message(slot)
+            self._prepare_part(slot)
             self._close(slot)
         self._has_refusal = had_refusal
-        self._flush_held(None)
-        self._leave_items(status_of_last(event.finish, self._refusals()))
+        self._flush_held_token(None)
+        self._end_items(last_item_status(event.finish, self._refusals()))
         self._hosted.close()
 
     def _refusals(self) -> list[ir.Part]:
-        """Return as much of the parts as the finish reason depends on."""
+        """Return the parts that the finish reason depends on: a refusal, if there was one."""
         return [ir.Refusal(text="")] if self._has_refusal else []
 
     def _fail(self, event: events.Failed) -> None:
         if self._start is None:
             self._begin(events.Start(None, None))
-        self._flush_held(None)
+        self._flush_held_token(None)
         self._calls.close("incomplete")
         for slot in self._slots.values():
             if slot.is_open:
@@ -171,35 +171,35 @@ class StreamEncoder:
     # Parts.
 
     def _start_part(self, event: events.PartStart) -> None:
-        if self._waiting:  # its item precedes this part
-            self._open(self._waiting)
+        if self._waiting_call:  # its item precedes this part
+            self._open(self._waiting_call)
         slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
         if citations := getattr(event.part, "citations", None):
             slot.citations = list(citations)
-        self._leave_other_message(slot)
+        self._prepare_part(slot)
 
-    def _leave_other_message(self, slot: _Slot) -> None:
-        """Close the open message if a part does not belong to it."""
+    def _prepare_part(self, slot: _Slot) -> None:
+        """Prepare for a part: note a call or a refusal, and end the open message unless the part belongs to it."""
         part, message = slot.part, self._message
         if isinstance(part, ir.Refusal):
             self._has_refusal = True
         if isinstance(part, ir.ToolCall | ir.Hosted):
-            self._waiting = slot
+            self._waiting_call = slot
         if message is None:
             return
-        is_word = isinstance(part, ir.Text | ir.Refusal) and message.source_id == part.id
-        if not is_word or slot.signature or message.open_parts:
-            self._leave_message()
+        is_message_part = isinstance(part, ir.Text | ir.Refusal) and message.source_id == part.id
+        if not is_message_part or slot.signature or message.open_parts:
+            self._end_message()
 
-    def _leave_message(self, status: str = "completed") -> None:
-        """Add no more texts to the open message; it closes now, unless a part of it is open."""
+    def _end_message(self, status: str = "completed") -> None:
+        """Add no more parts to the open message; it closes now, unless a part of it is open."""
         message, self._message = self._message, None
         if message and not message.open_parts:
             message.close(status)
 
-    def _leave_items(self, status: str = "completed") -> None:
-        """Close what waited for the next part."""
-        self._leave_message(status)
+    def _end_items(self, status: str = "completed") -> None:
+        """End the message and close the calls that wait for the next part."""
+        self._end_message(status)
         self._calls.close(status)
 
     def _add_delta(self, event: events.Delta) -> None:
@@ -227,9 +227,9 @@ class StreamEncoder:
         if event.citation:
             slot.citations.append(event.citation)
         if event.signature:
-            has_begun = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
+            is_text_open = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
             slot.signature = event.signature
-            if has_begun:  # its part has begun, so it must follow
+            if is_text_open:  # its part is open already, so the token follows it
                 self._write_token(event.signature, None)
 
     def _end_part(self, event: events.PartEnd) -> None:
@@ -250,13 +250,13 @@ class StreamEncoder:
         self._close(slot)
 
     def _open(self, slot: _Slot) -> None:
-        """Open the item of a part, after the token that it has no field for."""
-        self._flush_held(slot)
-        self._calls.leave()
-        self._waiting = None if self._waiting is slot else self._waiting
+        """Open the item of a part, after a reasoning item for a token that has no field."""
+        self._flush_held_token(slot)
+        self._calls.close_complete()
+        self._waiting_call = None if self._waiting_call is slot else self._waiting_call
         slot.is_open, part = True, slot.part
-        if slot.signature and not isinstance(part, ir.Reasoning) and has_item(part):
-            self._leave_message()
+        if slot.signature and not isinstance(part, ir.Reasoning) and has_output_item(part):
+            self._end_message()
             self._write_token(slot.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
             slot.open_text = self._open_text(slot, part).open_text
@@ -266,7 +266,7 @@ class StreamEncoder:
         elif isinstance(part, ir.ToolCall):
             slot.item = open_call(self._writer, part)
             slot.open_text = slot.item.open_text
-        elif isinstance(part, ir.Hosted) and has_item(part):
+        elif isinstance(part, ir.Hosted) and has_output_item(part):
             slot.item = HostedItem.open(self._writer, part, slot.index)
             slot.open_text = slot.item.open_text
         text = text_of(part)
@@ -284,7 +284,7 @@ class StreamEncoder:
         return content
 
     def _close(self, slot: _Slot) -> None:
-        """Close a part. One without deltas opens only now, if it has content."""
+        """Close a part. A part without deltas opens only now, if it has content."""
         part = slot.part
         if isinstance(part, ir.Text | ir.Refusal) and not (slot.is_open or part.text or slot.citations):
             self._close_empty(slot)
@@ -300,7 +300,7 @@ class StreamEncoder:
                 slot.item.close()
         elif isinstance(slot.item, ReasoningItem):
             self._close_reasoning(slot.item, slot.signature)
-        elif isinstance(slot.item, Call | Search):
+        elif isinstance(slot.item, Call | ToolSearch):
             slot.item.complete(slot.pieces, part)
             self._calls.end(slot.item)
         elif isinstance(part, ir.Hosted):
@@ -309,27 +309,27 @@ class StreamEncoder:
             self._write_whole(slot, part)
 
     def _close_empty(self, slot: _Slot) -> None:
-        """Keep the token of an empty text until the next part comes."""
-        self._flush_held(slot)
+        """Hold the token of an empty text until the next part comes."""
+        self._flush_held_token(slot)
         if slot.signature:
-            self._leave_message()
-            self._held = slot.signature
+            self._end_message()
+            self._held_token = slot.signature
 
     def _close_encrypted(self, slot: _Slot, part: ir.Reasoning) -> None:
         """Encode reasoning that only has a token."""
-        self._flush_held(slot)
+        self._flush_held_token(slot)
         token = carry_token(slot.signature, self._writer.losses, self._options)
         if token:
-            self._calls.leave()
+            self._calls.close_complete()
             ReasoningItem(self._writer, replace(part, signature=slot.signature)).close(token)
 
     def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
-        """Close reasoning. A token that belongs to another id than was sent is tagged with it, so that decoding restores it."""
+        """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
         tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
         reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 
     def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
-        """Close a call that the server ran: its result may come with it, later, or never."""
+        """Close a hosted call, or its result, which may come with the call, later, or never."""
         if isinstance(slot.item, HostedItem):
             slot.item.complete(replace(part, arguments="".join(slot.pieces)) if slot.pieces else part)
             if part.role == "both":
@@ -342,45 +342,45 @@ class StreamEncoder:
             encode_opaque(replace(part, signature=slot.signature), self._writer.losses)
 
     def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
-        """Encode a part that has no special events."""
+        """Encode a part without deltas: an image or an opaque part."""
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data
-            item = encode_generated_image(replace(part, data=data), self._writer.next_place(), self._writer.ids, losses)
+            item = encode_generated_image(replace(part, data=data), self._writer.next_index(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):
             text = encode_opaque(part, losses)
             if text and text.text:
-                words = _Slot(text)
-                self._leave_other_message(words)
-                self._close(words)
+                slot_of_text = _Slot(text)
+                self._prepare_part(slot_of_text)
+                self._close(slot_of_text)
 
     def _close_incomplete(self, slot: _Slot) -> None:
-        """Close a part that an error left incomplete."""
+        """Close a part that is incomplete because of an error."""
         if isinstance(slot.item, Message):
             if slot.item is not self._message:
                 slot.item.close("incomplete")
         elif isinstance(slot.item, ReasoningItem):
             self._close_reasoning(slot.item, slot.signature, "incomplete")
-        elif isinstance(slot.item, Call | Search):
+        elif isinstance(slot.item, Call | ToolSearch):
             slot.item.complete(slot.pieces, slot.part)
             slot.item.close("incomplete")
         elif isinstance(slot.item, HostedItem):
             slot.item.complete(slot.item.call)
             slot.item.close(None, "incomplete")
 
-    # Tokens of parts that have no field for them, or were sent already.
+    # Tokens of parts that have no field for them, or that are closed.
 
     def _sign(self, event: events.Signed) -> None:
         if is_carried(event.signature, "responses", self._options):
             self._writer.unsigned.append(event.signature)
 
-    def _flush_held(self, following: _Slot | None) -> None:
-        """Encode the token of an empty text, marked as separate if the next part is reasoning or has a token."""
-        if self._held is None:
+    def _flush_held_token(self, following: _Slot | None) -> None:
+        """Encode the token of an empty text. Its kind is ``call`` if the next part is reasoning or has a token, or if there is none."""
+        if self._held_token is None:
             return
-        signature, self._held = self._held, None
+        signature, self._held_token = self._held_token, None
         is_alone = following is None or isinstance(following.part, ir.Reasoning)
         is_alone = is_alone or (following is not None and following.signature is not None)
         self._write_token(signature, "call" if is_alone else None)
@@ -388,8 +388,8 @@ class StreamEncoder:
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
         token = carry_token(signature, self._writer.losses, self._options, kind)
         if token:
-            self._calls.leave()
-            item = encode_item("", token, self._writer.next_place(), self._writer.ids, signature.item)
+            self._calls.close_complete()
+            item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.done(self._writer.add(bare), dumps(item))
 

@@ -1,6 +1,6 @@
-"""Streams of responses, folded: events to the ``Response`` that they add up to, and back.
+"""Folding of Responses streams: from events to the response body, and back.
 
-The last event repeats the whole answer, so nothing is merged and there is no table of rules.
+The last event repeats the whole response, so nothing is merged and there is no table of rules.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.responses.conversation import kind_of
-from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown
+from formatbridge.formats.responses.conversation import item_type
+from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown_fields
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -21,48 +21,48 @@ _TEXTS = {
     "mcp_call": ("arguments", "response.mcp_call_arguments"),
     "code_interpreter_call": ("code", "response.code_interpreter_call_code"),
 }
-"""Type of item to its field that comes in deltas, and the stem of their events."""
+"""Type of item to its field that deltas send, and the stem of their event types."""
 _PARTS = {
     "output_text": ("message/content", "text", "response.content_part", "response.output_text"),
     "refusal": ("message/content", "refusal", "response.content_part", "response.refusal"),
     "reasoning_text": ("reasoning/content", "text", "response.content_part", "response.reasoning_text"),
     "summary_text": ("reasoning/summary", "text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
 }
-"""Type of part to its list, its field that comes in deltas, and the stems of the events of the part and of the deltas."""
+"""Type of part to its list, its field that deltas send, and the stems of its event types: of the part, and of deltas."""
 _LISTS = (("summary", "summary_index"), ("content", "content_index"))
-"""The lists of parts of an item, and their index in events."""
+"""The lists of parts of an item, and their index fields in events."""
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Return the answer of the last event. Unknown events, and unknown fields of the others, are fields of it.
+    """Return the response of the last event, with the unknown fields of all events.
 
-    Some servers leave the output out of the last event; then it is the items that were done. None where other items began, or where an
-    event is an error.
+    Some servers send no output in the last event; it then consists of the items that are done. Returns None if other items started, or if
+    an event is an error.
     """
     body: JsonObject | None = None
     done: dict[Any, JsonObject] = {}
-    begun: set[Any] = set()
+    started: set[Any] = set()
     fields = Pieces()
     for event in events:
         kind = event.get("type")
         if not isinstance(kind, str) and is_untyped_error(event):
             return None
-        fields.take(unknown(event))
+        fields.take(unknown_fields(event))
         if kind in _ENDS:
             body = event.get("response")
         elif kind == "response.output_item.done":
             done[event.get("output_index")] = event["item"]
         if "item" in event or "item_id" in event:
             index = event.get("output_index")
-            begun.add(index if isinstance(index, int) else None)
-    if body is None or (not body.get("output") and (None in begun or begun - done.keys())):
+            started.add(index if isinstance(index, int) else None)
+    if body is None or (not body.get("output") and (None in started or started - done.keys())):
         return None
     return body | fields.whole() | ({} if body.get("output") else {"output": [item for _, item in sorted(done.items())]})
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the place in the whole answer of a path in an event."""
-    del lengths  # each event has its indexes
+    """Return the path in the whole response for a path in an event."""
+    del lengths  # each event has all indexes
     key, index = ("summary", "summary_index") if "summary_index" in event else ("content", "content_index")
     item: Path = ("output", index_in(event, "output_index"))
     part: Path = (*item, key, index_in(event, index))
@@ -81,10 +81,10 @@ def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each item is added, grows in one piece and is done; the last event has all."""
+    """Return the events that fold to a body: each item is added, gets its text in one delta, and is done. The last event has the body."""
     status = body.get("status") or "completed"
     start = body | {"status": "in_progress", "output": []} | {key: None for key in ("usage", "error") if key in body}
-    events: list[JsonObject] = [{"type": f"response.{word}", "response": start} for word in ("created", "in_progress")]
+    events: list[JsonObject] = [{"type": f"response.{stage}", "response": start} for stage in ("created", "in_progress")]
     for index, item in enumerate(body.get("output") or ()):
         events += _unfold_item(item, index)
     end = status if status in ("incomplete", "failed") else "completed"
@@ -93,13 +93,13 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 
 
 def _unfold_item(item: JsonObject, index: int) -> list[JsonObject]:
-    """Return the events of an item. What no delta brings is in the item when it is added and when it is done."""
+    """Return the events of an item. Fields without deltas are in its ``added`` and ``done`` events."""
     place = {"item_id": item.get("id") or "", "output_index": index}
-    bare, kind = dict(item), kind_of(item)
+    bare, kind = dict(item), item_type(item)
     events: list[JsonObject] = []
     if "status" in item:
         bare["status"] = "in_progress"
-    for key, part_index in _LISTS if kind in ("message", "reasoning") else ():  # other types may have anything there
+    for key, part_index in _LISTS if kind in ("message", "reasoning") else ():  # in other types these fields may have any value
         parts, name = item.get(key), f"{kind}/{key}"
         if isinstance(parts, list) and all(_PARTS.get(part.get("type"), (name,))[0] == name for part in parts):
             bare[key] = []

@@ -1,4 +1,4 @@
-"""Output items of Responses streams, encoded: each opens, grows by deltas, and is repeated whole when it is done."""
+"""Output items of encoded Responses streams: each opens, receives deltas, and is repeated when it is done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from formatbridge.formats.responses.citations import encode_citations
 from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.hosted_tools import encode_hosted
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import encode_item
+from formatbridge.formats.responses.reasoning import encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
 from formatbridge.formats.shared.reasoning_tokens import id_of
@@ -25,25 +25,26 @@ _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),
     "code_interpreter_call": ("response.code_interpreter_call_code", "code"),
 }
-"""Kind of item to the stem of its delta events, and the field that they continue."""
+"""Type of item to the stem of its delta event types, and the field that they continue."""
 _PROGRESS = {"code_interpreter_call": "interpreting", "web_search_call": "searching", "image_generation_call": "generating"}
-"""Kind of item to its event between start and end."""
+"""Type of item to its event between start and end."""
 
 
 class OpenText:
-    """A text that is sent in deltas. ``head`` and ``tail``: the bytes around the text of each; ``pieces``: its text.
+    """A text that is sent in deltas.
 
-    ``fields``: its place, as the JSON of an event has it. ``number``: its place among the visible texts. ``only``: the text as JSON, while
-    it is a single piece.
+    ``head``, ``tail``: the bytes of each delta around its text. ``pieces``: the texts of the deltas. ``place``, ``fields``: the ids and
+    indexes of the text, also as JSON. ``number``: its index among the visible texts. ``single_json``: the text as JSON, while it has a
+    single piece.
     """
 
-    __slots__ = ("_counted", "_length", "fields", "head", "kind", "number", "only", "pieces", "place", "tail")
+    __slots__ = ("_counted", "_length", "fields", "head", "kind", "number", "pieces", "place", "single_json", "tail")
 
     def __init__(self, kind: str, place: JsonObject) -> None:
         self.kind = kind
         self.place = place
         self.pieces: list[str] = []
-        self.only: bytes | None = None
+        self.single_json: bytes | None = None
         self.number = -1
         self._counted, self._length = 0, 0
         self.fields, name = dumps(place)[1:-1], kind.encode()
@@ -54,9 +55,9 @@ class OpenText:
         """Return the joined text."""
         return "".join(self.pieces)
 
-    def written(self) -> bytes:
+    def as_json(self) -> bytes:
         """Return the joined text, as JSON."""
-        return dumps(self.text()) if self.only is None else self.only
+        return dumps(self.text()) if self.single_json is None else self.single_json
 
     def length(self) -> int:
         """Return its length; each piece is counted once."""
@@ -66,18 +67,18 @@ class OpenText:
 
 
 class Writer:
-    """Encodes events with their numbers, and keeps the items that are done, because the last event repeats them.
+    """Encodes events with their sequence numbers, and keeps the items that are done, because the last event repeats them.
 
-    ``unsigned``: the tokens of reasoning that was done without them.
+    ``unsigned``: the tokens that came after their reasoning was done.
     """
 
     def __init__(self) -> None:
         self.losses = null_ledger()
         self.ids = ItemIds("/output", "", self.losses)
-        self._lengths = Lengths()  # of the visible texts; the latest one is counted when another grows
+        self._lengths = Lengths()  # of the visible texts; the latest one is counted when another text gets a delta
         self._latest: OpenText | None = None
         self._tokens: list[ir.TokenLogprob] = []
-        self._unused_tokens = PendingTokens()  # those of no text that is done
+        self._unused_tokens = PendingTokens()  # of texts that are not done
         self._used_tokens: list[ir.TokenLogprob] = []
         self.unsigned: list[ir.Signature] = []
         self._items: list[bytes | None] = []
@@ -89,13 +90,13 @@ class Writer:
         self.write(kind, dumps(fields)[1:-1])
 
     def write(self, kind: str, fields: bytes) -> None:
-        """Write one event whose fields are written."""
+        """Write one event whose fields are encoded as JSON."""
         name = kind.encode()
         self._out.append(b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (name, name, fields, self._number))
         self._number += 1
 
-    def go_on(self, number: int) -> None:
-        """Continue after events that other code has sent: number the next one so, and drop those before it."""
+    def continue_at(self, number: int) -> None:
+        """Continue after events that other code has sent: set the next sequence number, and drop the events before it."""
         self._number, self._out = number, []
 
     def add_text(self, open_text: OpenText, text: str) -> None:
@@ -103,19 +104,19 @@ class Writer:
         self._out.append(self.delta(open_text, text))
 
     def delta(self, open_text: OpenText, text: str) -> bytes:
-        """Return a delta instead of writing it; valid only where nothing is waiting to be returned."""
+        """Return a delta instead of writing it; valid only if no written event is pending."""
         if open_text is not self._latest:
             self._count_latest(open_text)
-        written = dumps(text)
-        open_text.only = None if open_text.pieces else written
+        as_json = dumps(text)
+        open_text.single_json = None if open_text.pieces else as_json
         open_text.pieces.append(text)
         self._number += 1
-        return b"%b%b%b%d}\n\n" % (open_text.head, written, open_text.tail, self._number - 1)
+        return b"%b%b%b%d}\n\n" % (open_text.head, as_json, open_text.tail, self._number - 1)
 
     def add_text_with_logprobs(self, open_text: OpenText, text: str, tokens: list[ir.TokenLogprob]) -> None:
-        """Write a delta with the log probabilities of its tokens, where the event has a field for them."""
+        """Write a delta, with the log probabilities of its tokens if the event has a field for them."""
         self._count_latest(open_text)
-        open_text.only = None
+        open_text.single_json = None
         open_text.pieces.append(text)
         logprobs = (
             {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if open_text.kind == "response.output_text" else {}
@@ -123,7 +124,7 @@ class Writer:
         self.emit(f"{open_text.kind}.delta", {**open_text.place, "delta": text, **logprobs})
 
     def add_logprobs(self, tokens: list[ir.TokenLogprob]) -> None:
-        """Keep tokens, for the texts that are done next."""
+        """Add log probabilities for the texts that are done next."""
         self._tokens += tokens
         self._unused_tokens.add(tokens)
 
@@ -136,12 +137,12 @@ class Writer:
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of texts and reasoning that were done without them."""
         out: list[ir.TokenLogprob | ir.Signature] = [*self.unsigned]
-        left, written = PendingTokens(self._tokens), set(map(id, self._used_tokens))
+        pending, delivered_ids = PendingTokens(self._tokens), set(map(id, self._used_tokens))
         items = [loads(item) for item in self._items if item is not None]
         for part in (part for item in items if item["type"] == "message" for part in item["content"]):
-            if left and part["type"] == "output_text":
-                _, tokens = left.take(part["text"])
-                out += [token for token in tokens if id(token) not in written]
+            if pending and part["type"] == "output_text":
+                _, tokens = pending.take(part["text"])
+                out += [token for token in tokens if id(token) not in delivered_ids]
         return out
 
     def add_visible_text(self, open_text: OpenText) -> None:
@@ -154,29 +155,29 @@ class Writer:
         return self._lengths.before(open_text.number)
 
     def _count_latest(self, open_text: OpenText | None) -> None:
-        """Count the latest text before another one grows."""
+        """Update the length of the latest text before another text gets a delta."""
         latest, self._latest = self._latest, open_text
         if latest is not None and latest.number >= 0:
             self._lengths.set_length(latest.number, latest.length())
 
     def take(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the events that were written since the last call."""
         out, self._out = self._out, []
         return out[0] if len(out) == 1 else b"".join(out)
 
-    def next_place(self) -> int:
-        """Return the place of the next item."""
+    def next_index(self) -> int:
+        """Return the output index of the next item."""
         return len(self._items)
 
     def add(self, item: JsonObject) -> int:
-        """Open an item and return its place."""
+        """Open an item and return its output index."""
         at = len(self._items)
         self._items.append(None)
         self.write("response.output_item.added", b'"output_index":%d,"item":%b' % (at, dumps(item)))
         return at
 
     def done(self, at: int, item: bytes) -> None:
-        """Close an item, which is encoded."""
+        """Close an item that is encoded as JSON."""
         self._items[at] = item
         self.write("response.output_item.done", b'"output_index":%d,"item":%b' % (at, item))
 
@@ -187,16 +188,17 @@ class Writer:
             self.write(kind, fields)
 
     def end(self, kind: str, body: JsonObject) -> None:
-        """Write the last event with the items that are done; no list precedes them in the body."""
-        before, behind = dumps(body | {"output": []}).split(b'"output":[]', 1)
+        """Write the last event with the items that are done. The body has no other list before ``output``."""
+        before, after = dumps(body | {"output": []}).split(b'"output":[]', 1)
         items = b",".join([item for item in self._items if item is not None])
-        self.write(kind, b'"response":%b"output":[%b]%b' % (before, items, behind))
+        self.write(kind, b'"response":%b"output":[%b]%b' % (before, items, after))
 
 
 class Content:
-    """A part of a message. ``citations``: those of each text that joined it; ``start``: the length of the text before it then.
+    """A content part of a message.
 
-    ``is_single``: no other text joins it, because it has a token.
+    ``citations``: the citations of each text that joined it. ``start``: the length of the visible text before it at the time of its last
+    citation. ``is_single``: no other text joins it, because it has a token.
     """
 
     __slots__ = ("citations", "is_refusal", "is_single", "open_text", "start")
@@ -210,28 +212,30 @@ class Content:
 
 
 class Message:
-    """A message; it stays open while text follows text. ``open_parts``: how many of its parts are open."""
+    """A message; it stays open while text follows text. ``open_parts``: the number of its open parts."""
 
     def __init__(self, writer: Writer, source_id: str | None) -> None:
         self.source_id = source_id
         self.open_parts = 0
         self._writer = writer
         self._content: Content | None = None
-        self._done: list[JsonObject] = []
-        self._id = source_id or writer.ids.make("msg", writer.next_place())
+        self._finished_parts: list[JsonObject] = []
+        self._id = source_id or writer.ids.generate("msg", writer.next_index())
         self._at = writer.add(self._item("in_progress"))
 
     def _item(self, status: str) -> JsonObject:
-        return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._done}
+        return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._finished_parts}
 
     def open(self, part: ir.Text | ir.Refusal, *, is_single: bool) -> Content:
-        """Return the content of a part: texts in a row share one, except one with a token."""
+        """Return the content part for a part: consecutive texts share one, except a text with a token."""
         is_refusal = isinstance(part, ir.Refusal)
         if self._content and not (is_refusal or self._content.is_refusal or self._content.is_single):
             return self._content
         self._close_content()
-        place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._done)}
-        self._writer.emit("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
+        place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._finished_parts)}
+        self._writer.emit(
+            "response.content_part.added", {**place, "part": _refusal_part("") if is_refusal else _text_part("", [], [])}
+        )
         open_text = OpenText("response.refusal" if is_refusal else "response.output_text", place)
         self._content = Content(open_text, is_refusal=is_refusal, is_single=is_single)
         if not is_refusal:
@@ -239,7 +243,7 @@ class Message:
         return self._content
 
     def end_part(self, citations: list[ir.Citation]) -> None:
-        """Take the end of a part; the spans of its citations count from its present start."""
+        """End a part; the spans of its citations count from the present start of the content part."""
         self.open_parts -= 1
         if citations and self._content and not self._content.is_refusal:
             self._content.start = self._writer.start_of(self._content.open_text)
@@ -255,26 +259,26 @@ class Message:
             return
         writer, place, text = self._writer, content.open_text.place, content.open_text.text()
         if content.is_refusal:
-            part = _refusal(text)
+            part = _refusal_part(text)
             writer.emit("response.refusal.done", {**place, "refusal": text})
         else:
             citations = [citation for each in content.citations for citation in each]
             start = writer.start_of(content.open_text) if content.start is None else content.start
             annotations = encode_citations(citations, start, len(text), writer.losses)
-            part = _text(text, annotations, writer.logprobs_of(text))
+            part = _text_part(text, annotations, writer.logprobs_of(text))
             for index, annotation in enumerate(annotations):
                 fields = {**place, "annotation_index": index, "annotation": annotation}
                 writer.emit("response.output_text.annotation.added", fields)
             writer.emit("response.output_text.done", {**place, "text": text, "logprobs": part["logprobs"]})
         writer.emit("response.content_part.done", {**place, "part": part})
-        self._done.append(part)
+        self._finished_parts.append(part)
 
 
-def _text(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
+def _text_part(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
 
 
-def _refusal(text: str) -> JsonObject:
+def _refusal_part(text: str) -> JsonObject:
     return {"type": "refusal", "refusal": text}
 
 
@@ -283,31 +287,31 @@ class ReasoningItem:
 
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
-        item = encode_item("", None, writer.next_place(), writer.ids, id_of(part))
+        item = encode_reasoning_item("", None, writer.next_index(), writer.ids, id_of(part))
         self.id: str = item["id"]
         self._at = writer.add(item)
-        self._live: OpenText | None = None
+        self._open_text: OpenText | None = None
 
     def open(self) -> OpenText:
         """Open the summary part for the text."""
         place = {"item_id": self.id, "output_index": self._at, "summary_index": 0}
         self._writer.emit("response.reasoning_summary_part.added", {**place, "part": {"type": "summary_text", "text": ""}})
-        self._live = OpenText("response.reasoning_summary_text", place)
-        return self._live
+        self._open_text = OpenText("response.reasoning_summary_text", place)
+        return self._open_text
 
     def close(self, token: str | None, status: str | None = None) -> None:
         """Close the item; only an incomplete one has a status."""
         writer, text = self._writer, ""
-        if self._live:
-            text, place = self._live.text(), self._live.place
+        if self._open_text:
+            text, place = self._open_text.text(), self._open_text.place
             writer.emit("response.reasoning_summary_text.done", {**place, "text": text})
             writer.emit("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
-        item = encode_item(text, token, self._at, writer.ids, self.id)
+        item = encode_reasoning_item(text, token, self._at, writer.ids, self.id)
         writer.done(self._at, dumps(item | ({"status": status} if status else {})))
 
 
 class HostedItem:
-    """A call that the server ran. ``call`` is what is known of it; ``index`` the place of its part in the answer."""
+    """The item of a hosted call. ``call``: its known fields; ``index``: the index of its part in the response."""
 
     def __init__(self, writer: Writer, call: ir.Hosted, index: int, item: JsonObject) -> None:
         self.call = call
@@ -324,7 +328,7 @@ class HostedItem:
     def open(cls, writer: Writer, call: ir.Hosted, index: int) -> HostedItem:
         """Open the item of a call."""
         bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
-        return cls(writer, call, index, encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses))
+        return cls(writer, call, index, encode_hosted(bare, None, writer.next_index(), writer.ids, writer.losses))
 
     def complete(self, call: ir.Hosted) -> None:
         """Close the arguments: the call is complete."""
@@ -335,24 +339,24 @@ class HostedItem:
             self._writer.emit(f"response.{self._kind}.{_PROGRESS[self._kind]}", self._place)
 
     def close(self, result: ir.Hosted | None, status: str | None = None) -> None:
-        """Close the item, with the result if that is a separate part."""
+        """Close the item, with its result if that is a separate part."""
         item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses)
         item |= {"status": status} if status else {}
-        word = item.get("status")
-        if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
-            self._writer.emit(f"response.{self._kind}.{word}", self._place)
+        end = item.get("status")
+        if not status and (end == "completed" or (end == "failed" and self._kind == "mcp_call")):  # other statuses have no event
+            self._writer.emit(f"response.{self._kind}.{end}", self._place)
         self._writer.done(self._at, dumps(item))
 
 
 class HostedItems:
-    """The calls that the server ran and whose results have not come."""
+    """The hosted calls without a result yet."""
 
     def __init__(self) -> None:
         self._by_index: dict[int, HostedItem] = {}
         self._by_id: dict[tuple[str, str], deque[HostedItem]] = {}
 
     def add(self, item: HostedItem) -> None:
-        """Take the next one."""
+        """Add the next call."""
         self._by_index[item.index] = item
         self._by_id.setdefault((item.call.family, item.call.id), deque()).append(item)
 
@@ -366,28 +370,28 @@ class HostedItems:
         return None if item is None else self._by_index.pop(item.index)
 
     def close(self, status: str | None = None) -> None:
-        """Close those without a result."""
+        """Close the calls without a result."""
         for item in self._by_index.values():
             item.close(None, status)
         self._by_index = {}
 
 
 def write_image(writer: Writer, item: JsonObject) -> None:
-    """Write an image, which comes in one piece."""
+    """Write the events of an image, which has no deltas."""
     at = writer.add({"type": item["type"], "id": item["id"], "status": "in_progress", "result": None})
     place = {"item_id": item["id"], "output_index": at}
-    for word in ("in_progress", "generating", "completed"):
-        writer.emit(f"response.image_generation_call.{word}", place)
+    for stage in ("in_progress", "generating", "completed"):
+        writer.emit(f"response.image_generation_call.{stage}", place)
     writer.done(at, dumps(item))
 
 
 class Call:
-    """A call of one of the caller's tools."""
+    """The item of a function call or a custom tool call."""
 
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
         self._writer = writer
         bare = altered(call, arguments="") if call.arguments else call
-        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
+        self._item = encode_answer_call(bare, writer.next_index(), writer.ids, writer.losses)
         self._field = "input" if call.kind == "custom" else "arguments"
         self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
         kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
@@ -404,60 +408,60 @@ class Call:
     def close(self, status: str | None = None) -> None:
         """Close the call, with its status if its type has one."""
         field, place = self._field.encode(), self.open_text.fields
-        text = b'"%b":%b' % (field, self.open_text.written())
+        text = b'"%b":%b' % (field, self.open_text.as_json())
         name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
         self._writer.write(f"{self.open_text.kind}.done", b"%b,%b%b" % (place, name, text))
-        ended = self._item | {"status": status} if status and "status" in self._item else self._item
-        before, behind = dumps(ended).split(b'"%b":""' % field, 1)
-        self._writer.done(self._at, before + text + behind)
+        item = self._item | {"status": status} if status and "status" in self._item else self._item
+        before, after = dumps(item).split(b'"%b":""' % field, 1)
+        self._writer.done(self._at, before + text + after)
 
 
-class Search:
-    """A call of the caller's tool search. Its query, JSON text, is sent whole, because there are no events for pieces of it."""
+class ToolSearch:
+    """The item of a tool search call that the caller runs. Its arguments are sent complete, because it has no delta events."""
 
     open_text = None
 
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
-        self._query = text_of(call)
+        self._arguments = text_of(call)
         self._writer = writer
         self._call = call
-        item = encode_answer_call(altered(call, arguments={}), writer.next_place(), writer.ids, writer.losses)
+        item = encode_answer_call(altered(call, arguments={}), writer.next_index(), writer.ids, writer.losses)
         self._at = writer.add(item | {"status": "in_progress"})
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether its query should be a JSON object, and is incomplete."""
-        return not is_whole(self._query)
+        """Whether its arguments are not a complete JSON object."""
+        return not is_whole(self._arguments)
 
     def complete(self, pieces: list[str], part: ir.Part) -> None:
-        """Take the query: what came after the start of the call, or else that of the complete call."""
-        self._query = self._query + "".join(pieces) or text_of(part)
+        """Set the arguments: the text that came after the start of the call, or else those of the complete call."""
+        self._arguments = self._arguments + "".join(pieces) or text_of(part)
 
     def close(self, status: str) -> None:
         """Close the call with its status."""
-        item = encode_answer_call(altered(self._call, arguments=self._query), self._at, self._writer.ids, self._writer.losses)
+        item = encode_answer_call(altered(self._call, arguments=self._arguments), self._at, self._writer.ids, self._writer.losses)
         self._writer.done(self._at, dumps(item | {"status": status}))
 
 
-def open_call(writer: Writer, call: ir.ToolCall) -> Call | Search:
+def open_call(writer: Writer, call: ir.ToolCall) -> Call | ToolSearch:
     """Open the item of a call of the caller's tool."""
-    return Search(writer, call) if call.kind == "tool_search" else Call(writer, call)
+    return ToolSearch(writer, call) if call.kind == "tool_search" else Call(writer, call)
 
 
 class Calls:
-    """The calls that have ended and are not closed, because they may be incomplete: the last one, and those that are."""
+    """The calls that have ended but are not closed: the last one, and those with incomplete arguments."""
 
     def __init__(self) -> None:
-        self._last: Call | Search | None = None
-        self._incomplete: list[Call | Search] = []
+        self._last: Call | ToolSearch | None = None
+        self._incomplete: list[Call | ToolSearch] = []
 
-    def end(self, call: Call | Search) -> None:
-        """Take a call that has ended; the one before it was not the last."""
-        self.leave()
+    def end(self, call: Call | ToolSearch) -> None:
+        """Add a call that has ended; the call before it was not the last one."""
+        self.close_complete()
         self._last = call
 
-    def leave(self) -> None:
-        """Close the last call if it is complete, because other content follows."""
+    def close_complete(self) -> None:
+        """Close the last call if its arguments are complete, because other content follows."""
         call, self._last = self._last, None
         if call and call.is_incomplete:
             self._incomplete.append(call)

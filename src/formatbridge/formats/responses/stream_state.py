@@ -1,6 +1,6 @@
 """Decoder state for Responses streams: output items, their parts, and the order of messages.
 
-Where the text of a message begins is known when the messages before it are complete.
+The offset of a message in the visible text is known when all messages before it are complete.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sys import maxsize
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.responses.citations import decode_citations, shift
+from formatbridge.formats.responses.citations import decode_citations, shift_citations
 from formatbridge.formats.responses.content import decode_part
-from formatbridge.formats.responses.conversation import as_text, decode_item, kind_of
+from formatbridge.formats.responses.conversation import decode_item, item_type, token_as_text
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
@@ -25,21 +25,22 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import DELTA_FIELDS, unfold
 
 TEXT_FIELD = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
-"""Kind of item to the field that its deltas continue."""
-_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_FIELD.items() for when in ("delta", "done")}
-"""Kind of event to the kind of its item."""
-_NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
-"""Kind of item to its fields that name the tool."""
-_AFTER_ALL = (maxsize, 0)
-"""The place of a part that comes after its item has closed."""
+"""Type of item to the field that its deltas continue."""
+_ITEM_TYPES = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_FIELD.items() for when in ("delta", "done")}
+"""Type of event to the type of its item."""
+_NAME_FIELDS = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
+"""Type of item to its fields that identify the tool."""
+_LAST_PLACE = (maxsize, 0)
+"""The place of a part that comes after its item was closed: after all other parts."""
 
 
 @dataclass(slots=True)
 class Slot:
-    """The state of a part. ``start``: the length of the text before it in its item; ``whole``: the part as its ``done`` event has it.
+    """The state of a part. ``number``: its number in the response.
 
-    ``step``: the index of the reasoning part that deltas continue; ``stepped``: the length of those before it. ``annotations``: how many
-    came by separate events. ``extra``: the fields that its end emitted.
+    ``start``: the length of the text before it in its item. ``whole``: the part in its ``done`` event. ``part_index``: the index of the
+    reasoning part that deltas continue; ``part_start``: the length of the text before that. ``annotations``: the number of annotation
+    events. ``extra``: the fields that were emitted with its end.
     """
 
     number: int
@@ -51,8 +52,8 @@ class Slot:
     citations: list[ir.Citation] = field(default_factory=list)
     annotations: int = 0
     tokens: int = 0
-    step: int | None = None
-    stepped: int = 0
+    part_index: int | None = None
+    part_start: int = 0
     whole: JsonObject | None = None
     is_closed: bool = False
     extra: JsonObject | None = None
@@ -60,12 +61,12 @@ class Slot:
 
 @dataclass(slots=True)
 class Item:
-    """An item of the output. ``slots``: its parts by place. A closed item keeps only what the finish reason depends on.
+    """An output item. A closed item keeps only the fields that the finish reason depends on.
 
-    ``execution``: who runs it; ``done_shape``: how much it had when it was done; ``start``, ``length``: the length of the visible text
-    before and in it. ``waiting``: its events that depend on that, with the parts that they cite. ``reasoning``: the number of its reasoning
-    part. ``arguments``, ``known``: of a call that has not opened, its arguments and other fields. ``added``: the item as it opened;
-    ``parts``: its parts as their ``added`` or ``done`` events have them, by list and number.
+    ``slots``: its parts by index. ``execution``: who runs a tool search. ``done_shape``: its shape in its ``done`` event.
+    ``start``, ``length``: the lengths of the visible text before it and in it. ``waiting``: its events that need ``start``, with their
+    parts. ``reasoning``: the number of its reasoning part. ``arguments``, ``known``: the arguments and other fields of a call that has not
+    opened. ``added``: the item in its ``added`` event. ``parts``: its parts in their ``added`` or ``done`` events, by list and index.
     """
 
     kind: str
@@ -89,7 +90,7 @@ class Item:
     def keep_arguments(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
         """Keep the arguments of a call that has not opened: its name may come later, or never."""
         if self.kind not in TEXT_FIELD:
-            self.kind = _WHOSE[raw["type"]]
+            self.kind = _ITEM_TYPES[raw["type"]]
         if isinstance(text, str) and text:
             if is_whole:
                 self.arguments.clear()
@@ -101,7 +102,7 @@ class Item:
         """Return the call that has not opened. Its id pairs it with its result."""
         if self.is_closed or self.slots or not (self.arguments or self.known):
             return None
-        names = dict.fromkeys(_NAMES.get(self.kind, ()), "")
+        names = dict.fromkeys(_NAME_FIELDS.get(self.kind, ()), "")
         if "call_id" in names:
             names["call_id"] = self.id or ""
         raw = {"type": self.kind, "id": self.id, **names, **{key: value for key, value in self.known.items() if value}}
@@ -109,16 +110,16 @@ class Item:
         return raw | {field: "".join(self.arguments)} if field else raw
 
     def slots_out_of_range(self, count: int) -> Iterator[Slot]:
-        """Yield the open parts whose place is out of range: some servers continue to count from the item before."""
+        """Yield the open parts whose index is out of range: some servers continue to count from the item before."""
         return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
 
     def stub(self) -> JsonObject:
-        """Return what the finish reason depends on."""
+        """Return an item with the fields that the finish reason depends on."""
         return {"type": self.kind, "execution": self.execution, "content": [{"type": "refusal"}] if self.has_refusal else []}
 
 
 class PartEmitter:
-    """Emits the events of parts: it numbers them, gives a pending token to the next part, and emits nothing twice."""
+    """Emits the events of parts: it numbers the parts, moves a pending token to the next part, and emits nothing twice."""
 
     def __init__(self) -> None:
         self.out: list[events.Event] = []
@@ -127,7 +128,7 @@ class PartEmitter:
         self._parts = 0
 
     def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
-        """Open a part of an item. ``place``: its place in the answer, if it is another. A token goes to no part before it."""
+        """Open a part of an item. ``place``: its place in the response, if it differs. A pending token moves only to a part after it."""
         place = place or (item.at, at)
         held = self.token if self.place < place else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
@@ -145,25 +146,25 @@ class PartEmitter:
 
     @property
     def count(self) -> int:
-        """How many parts have opened."""
+        """The number of parts that have opened."""
         return self._parts
 
     def flush_token(self) -> None:
         """Emit the pending token as an empty text: no part followed that can have it."""
         if self.token is not None:
-            number, part = self._parts, as_text(self.token)
+            number, part = self._parts, token_as_text(self.token)
             self._parts, self.token = number + 1, None
             self.out += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
 
     def complete(self, slot: Slot, whole: ir.Part) -> None:
-        """Emit the rest of a part that is complete now; what no delta can add comes with its end."""
+        """Emit the rest of a complete part; content without deltas is emitted with its end."""
         if slot.is_closed:
             return
         slot.is_closed, slot.extra = True, whole.extra
         held = getattr(slot.part, "signature", None)
         if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
             whole = replace(whole, signature=held)
-        whole = _named(whole, slot.part)
+        whole = _with_name_and_id(whole, slot.part)
         expected: JsonObject = {"extra": whole.extra}
         text_field = DELTA_FIELDS.get(type(whole))
         if text_field and type(whole) is type(slot.part):
@@ -183,14 +184,14 @@ class PartEmitter:
         self.out.append(events.PartEnd(0, slot.number, None if is_emitted else whole, whole.extra if is_emitted else None))
 
     def add(self, item: Item, at: int, part: ir.Part) -> None:
-        """Emit a part whose item has closed: the token of reasoning that was emitted, or else a part after all others."""
+        """Emit a part of a closed item: a token of emitted reasoning as such, any other part after all other parts."""
         if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
             self.out.append(events.Signed(0, item.reasoning, part.signature))
         else:
-            self.complete(self.open(item, at, as_opened(part), place=_AFTER_ALL), part)
+            self.complete(self.open(item, at, as_opened(part), place=_LAST_PLACE), part)
 
     def add_text(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
-        """Emit a delta of a part; a value that is no text is skipped."""
+        """Emit a delta of a part; a value that is not a string is ignored."""
         if not isinstance(text, str):
             return
         if text or tokens:
@@ -205,7 +206,7 @@ class PartEmitter:
         item.added, item.parts = {}, {}
 
 
-def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
+def _with_name_and_id(whole: ir.Part, opened: ir.Part) -> ir.Part:
     """Return a complete call with the name and the id from its start, where its end has none."""
     if not isinstance(whole, ir.ToolCall) or not isinstance(opened, ir.ToolCall):
         return whole
@@ -214,13 +215,13 @@ def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
     return whole if whole.name else replace(whole, name=opened.name)
 
 
-def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
+def decode_annotation_event(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
     """Decode a citation of a part. ``start``: the length of the visible text before its message."""
     at = raw.get("annotation_index")
     citations, _ = decode_citations([raw["annotation"]], "")
     for citation in citations or ():
         citation.src = f"{slot.src}/annotations/{slot.annotations if at is None else at}"
-        shift([citation], start + slot.start)
+        shift_citations([citation], start + slot.start)
     return citations or []
 
 
@@ -228,19 +229,19 @@ def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> l
     """Return the citations that were not emitted yet; their indexes do not matter."""
     if not (citations and emitted):
         return citations
-    left = Counter(repr(replace(citation, src="")) for citation in emitted)
+    counts = Counter(repr(replace(citation, src="")) for citation in emitted)
     new: list[ir.Citation] = []
     for citation in citations:
         key = repr(replace(citation, src=""))
-        if left[key]:
-            left[key] -= 1
+        if counts[key]:
+            counts[key] -= 1
         else:
             new.append(citation)
     return new
 
 
 def as_opened(part: ir.Part) -> ir.Part:
-    """Return a complete part as it opens: without what deltas and its end bring."""
+    """Return a complete part as it opens: without its text, citations, token and unmodelled fields."""
     fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
     text_field = DELTA_FIELDS.get(type(part))
     if text_field and isinstance(getattr(part, text_field), str):
@@ -248,8 +249,8 @@ def as_opened(part: ir.Part) -> ir.Part:
     return replace(part, extra=None, **fields)
 
 
-def opening(item: Item, raw: JsonObject) -> ir.Part | None:
-    """Decode what is known of an item when it opens; None where that is not enough."""
+def decode_opening_part(item: Item, raw: JsonObject) -> ir.Part | None:
+    """Decode the part of an item from its ``added`` event; None if a call has no id or name yet."""
     known = {key: value for key, value in raw.items() if key != "status"}
     if item.kind in TEXT_FIELD:
         known[TEXT_FIELD[item.kind]] = ""
@@ -270,7 +271,7 @@ class Items:
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
         self._by_place: dict[int, Item] = {}
-        self._row: list[tuple[int, int, Item]] = []
+        self._messages: list[tuple[int, int, Item]] = []
         self._count = 0
 
     def add(self, kind: str, index: Any, item_id: Any) -> Item:
@@ -291,55 +292,55 @@ class Items:
         return self.get(raw, item_id) or self.add(kind, raw.get("output_index"), item_id)
 
     def get(self, raw: JsonObject, item_id: Any) -> Item | None:
-        """Return the item of an event, if there is one. The index is valid, unless another item has the id of the event."""
+        """Return the item of an event, if there is one. The index has priority, unless another item has the id of the event."""
         item = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
         if isinstance(item_id, str) and (item is None or item.id != item_id):
             item = self._by_id.get(item_id, item)
         return item
 
-    def repeated(self, raw: JsonObject, at: int) -> Item:
-        """Return the item that the last event repeats: by its id, or else by its place. An item that never came is added."""
+    def find_repeated(self, raw: JsonObject, at: int) -> Item:
+        """Return the item that the last event repeats: by its id, or else by its index. A new item is added."""
         item = self._by_id.get(raw.get("id") or "")
-        if item is None or item.kind != kind_of(raw):
+        if item is None or item.kind != item_type(raw):
             item = self._by_place.get(at)
-        if item is not None and item.kind == kind_of(raw):
+        if item is not None and item.kind == item_type(raw):
             return item
-        return self.add(kind_of(raw), at, raw.get("id"))
+        return self.add(item_type(raw), at, raw.get("id"))
 
     # Messages.
 
     @property
     def length(self) -> int:
         """The length of the visible text before the first open message."""
-        self.first()
+        self.first_open_message()
         return self._length
 
     def add_message(self, item: Item) -> None:
         """Add a message to the order of the output."""
         self._count += 1
-        heappush(self._row, (item.at, self._count, item))
+        heappush(self._messages, (item.at, self._count, item))
 
-    def first(self) -> Item | None:
+    def first_open_message(self) -> Item | None:
         """Return the first message that is open."""
-        while self._row and self._row[0][2].is_closed:
-            item = heappop(self._row)[2]
+        while self._messages and self._messages[0][2].is_closed:
+            item = heappop(self._messages)[2]
             item.start = self._length
             self._length += item.length
-        return self._row[0][2] if self._row else None
+        return self._messages[0][2] if self._messages else None
 
-    def is_next(self, item: Item) -> bool:
-        """Return whether all messages before an item are complete."""
-        first = self.first()
+    def has_known_start(self, item: Item) -> bool:
+        """Return whether the offset of an item in the visible text is known: all messages before it are complete."""
+        first = self.first_open_message()
         return first is None or item.at <= first.at
 
 
-def cites(raw: JsonObject) -> bool:
-    """Return whether a message has citations, whose spans count from the start of the answer."""
+def has_citations(raw: JsonObject) -> bool:
+    """Return whether a message has citations, whose spans count from the start of the response."""
     content = raw.get("content")
     return isinstance(content, list) and any(isinstance(part, dict) and part.get("annotations") for part in content)
 
 
-def length_of(item: Item) -> int:
+def text_length(item: Item) -> int:
     """Return the length of the visible text of an item."""
     return sum(slot.length for slot in item.slots.values() if isinstance(slot.part, ir.Text))
 
@@ -350,9 +351,12 @@ _REASONING_PART = frozenset({"type", "text"})
 
 
 def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list[events.Event]:
-    """Return what the end would emit of open items, and the fields of the first events, ``head``. Nothing changes."""
+    """Return the events that the end of a stream emits for open items, and for the fields of ``head``. Nothing changes.
+
+    ``head``: the response of the first events.
+    """
     out: list[events.Event] = []
-    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, as_text(emitter.token))]
+    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, token_as_text(emitter.token))]
     extra: JsonObject | None = None
     start = 0
     for item in sorted(items.all, key=lambda item: item.at):
@@ -364,12 +368,14 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
         for at, part in parts:
             slot = item.slots.get(at)
             if slot is None:
-                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
+                new += [((item.at, at), token_as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
             elif not slot.is_closed:
-                out += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
-        start += length_of(item)
+                out += _completion_events(
+                    slot, _with_shifted_citations(part, start + slot.start), _waiting_citations(item, slot, start)
+                )
+        start += text_length(item)
     for number, (place, part) in enumerate(new, emitter.count):
-        out += _opened(number, place, part)
+        out += _opening_events(number, place, part)
     fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
     return [*out, *(events.Meta(each, choice) for each, choice in fields if each)]
 
@@ -382,43 +388,43 @@ def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | No
     src = f"/output/{item.at}"
     done = next((raw["item"] for slot, raw in item.waiting if slot is None), None)
     if done is not None:
-        return _read(done, item.kind, src)
+        return _decode_parts(done, item.kind, src)
     if item.kind == "message":
-        return _message_parts(item, src), rest(item.added, _MESSAGE, f"{src}/")
+        return _decode_message_parts(item, src), rest(item.added, _MESSAGE, f"{src}/")
     if item.kind == "reasoning":
-        return [(0, _reasoning(item, src))], None
+        return [(0, _decode_open_reasoning(item, src))], None
     if item.kind == "image_generation_call":
         return [], {src: item.added} if item.added else None
     raw = {key: value for key, value in (item.unopened_call() or item.added).items() if key != "status"}
     if field := TEXT_FIELD.get(item.kind):
         raw[field] = raw.get(field) or ""
-    return _read(raw, item.kind, src) if raw.get("type") else ([], None)
+    return _decode_parts(raw, item.kind, src) if raw.get("type") else ([], None)
 
 
-def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+def _decode_parts(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
     parts: list[ir.Part] = []
     extra_fields = decode_item(raw, kind, src, parts)
     return [*enumerate(parts)], extra_fields
 
 
-def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
+def _decode_message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
     """Decode the parts of a message; a part without an ``added`` event has only the text of its deltas."""
     opened = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
     known: dict[int, JsonObject | None] = {**opened, **{at: raw for (_, at), raw in item.parts.items()}}
     return [
-        (at, item.slots[at].part if raw is None else _message_part(raw, f"{src}/content/{at}", item.id))
+        (at, item.slots[at].part if raw is None else _decode_message_part(raw, f"{src}/content/{at}", item.id))
         for at, raw in sorted(known.items())
     ]
 
 
-def _message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+def _decode_message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     """Decode a part of a message; one of an unknown type stays unchanged."""
     kind = raw.get("type")
     return decode_part(raw, src, item_id) if kind in _KINDS else ir.Opaque(format="responses", raw=raw, label=str(kind), src=src)
 
 
-def _reasoning(item: Item, src: str) -> ir.Reasoning:
-    """Decode reasoning with the unmodelled fields of its parts; its text only if no delta brought any."""
+def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
+    """Decode reasoning with the unmodelled fields of its parts; its text only if there was no delta."""
     raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
     parts: list[ir.Part] = []
     decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
@@ -436,22 +442,22 @@ def _reasoning(item: Item, src: str) -> ir.Reasoning:
 # Pending parts.
 
 
-def _placed(part: ir.Part, start: int) -> ir.Part:
-    """Return a part with the spans of its citations counted from the start of the answer."""
+def _with_shifted_citations(part: ir.Part, start: int) -> ir.Part:
+    """Return a part whose citations count from the start of the response."""
     if isinstance(part, ir.Text) and part.citations:
-        shift(part.citations, start)
+        shift_citations(part.citations, start)
     return part
 
 
-def _waiting(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
+def _waiting_citations(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
     """Return the citations of a part that wait for the messages before its message."""
-    return [citation for each, raw in item.waiting if each is slot for citation in cited(slot, raw, start)]
+    return [citation for each, raw in item.waiting if each is slot for citation in decode_annotation_event(slot, raw, start)]
 
 
-def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
-    """Yield what remains of an open part if it was complete. A text that is shorter than its deltas is ignored."""
+def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
+    """Yield the events that complete an open part. A text that is shorter than its deltas is ignored."""
     yield from (events.PartMeta(0, slot.number, citation=citation) for citation in citations)
-    tokens = _tokens(whole)
+    tokens = _take_logprobs(whole)
     if tokens and not slot.tokens:
         yield events.Delta(0, slot.number, "", tokens)
     if type(whole) is not type(slot.part):
@@ -471,8 +477,8 @@ def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iter
     yield from emitter.out
 
 
-def _tokens(part: ir.Part) -> list[ir.TokenLogprob] | None:
-    """Take the log probabilities out of a part."""
+def _take_logprobs(part: ir.Part) -> list[ir.TokenLogprob] | None:
+    """Remove and return the log probabilities of a part."""
     raw = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
     return decode_tokens(raw, f"{part.src}/logprobs") if raw else None
 
@@ -481,8 +487,8 @@ def _has_content(part: ir.Part) -> bool:
     return not isinstance(part, ir.Reasoning) or bool(part.text or part.signature or part.extra)
 
 
-def _opened(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
-    """Yield what opens a part that has not opened yet; it stays open."""
-    tokens = _tokens(part)
+def _opening_events(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
+    """Yield the events of a part that has not opened yet, without its end."""
+    tokens = _take_logprobs(part)
     for event in unfold(0, number, part, tokens)[:-1]:
         yield replace(event, place=place) if isinstance(event, events.PartStart) else event

@@ -1,4 +1,4 @@
-"""Tokens of an answer of responses; cached and reasoning tokens are counted in, as in the canonical model."""
+"""Token usage of Responses. As in the canonical model, the counts include cached tokens and reasoning tokens."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ _DETAILS = (
     ("input_tokens_details", "prompt_tokens_details"),
     ("output_tokens_details", "completion_tokens_details"),
 )
+# Keys that the decoder reads.
 _USAGE = frozenset({"total_tokens", *(name for pair in _NAMES + _DETAILS for name in pair)})
-_SENT = frozenset({
+_INPUT_DETAILS = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
 })  # fmt: skip
-_MADE = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
+_OUTPUT_DETAILS = frozenset({"reasoning_tokens", "text_tokens", "audio_tokens", "image_tokens"})
 ALIASES = (
     *(alias for _, alias in _NAMES),
-    *(f"{_DETAILS[0][1]}/{name}" for name in _SENT), *(f"{_DETAILS[1][1]}/{name}" for name in _MADE),
+    *(f"{_DETAILS[0][1]}/{name}" for name in _INPUT_DETAILS), *(f"{_DETAILS[1][1]}/{name}" for name in _OUTPUT_DETAILS),
 )  # fmt: skip
-"""Where counts stand, by pointer, that other names may contradict."""
-_PLAIN = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
-_PLAIN_SENT = frozenset({"cached_tokens", "cache_write_tokens"})
-_PLAIN_MADE = frozenset({"reasoning_tokens"})
+"""Pointers of the alternative names, whose counts may differ from those of OpenAI's names."""
+_OFFICIAL = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
+_OFFICIAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
+_OFFICIAL_OUTPUT = frozenset({"reasoning_tokens"})
 _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
-    """Read the usage under the vendor's names or those of chat completions; where both differ, the one that says more."""
-    sent, made = raw.get("input_tokens_details") or {}, raw.get("output_tokens_details") or {}
-    if _PLAIN.issuperset(raw) and _PLAIN_SENT.issuperset(sent) and _PLAIN_MADE.issuperset(made):
-        # Nothing stands under the other names, and no counts but these: what follows below would find nothing more.
-        written, thought = sent.get("cache_write_tokens"), made.get("reasoning_tokens")
-        total, read = raw.get("total_tokens") or None, sent.get("cached_tokens")
-        usage = ir.Usage(raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, read, written, thought, src)
+    """Decode the usage under the names of Responses or Chat Completions; of two counts, the first that is not zero is used."""
+    input_details, output_details = raw.get("input_tokens_details") or {}, raw.get("output_tokens_details") or {}
+    if _OFFICIAL.issuperset(raw) and _OFFICIAL_INPUT.issuperset(input_details) and _OFFICIAL_OUTPUT.issuperset(output_details):
+        # All names are official, so ``_decode_any`` would return the same.
+        cache_write, reasoning = input_details.get("cache_write_tokens"), output_details.get("reasoning_tokens")
+        total, cache_read = raw.get("total_tokens") or None, input_details.get("cached_tokens")
+        usage = ir.Usage(
+            raw.get("input_tokens") or 0, raw.get("output_tokens") or 0, total, cache_read, cache_write, reasoning, src
+        )
     else:
         usage = _decode_any(raw, src)
     if usage.reasoning:
@@ -49,36 +52,36 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 
 def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
-    leftover: JsonObject = {}
-    (sent_count, made_count) = (either(raw, names, leftover) or 0 for names in _NAMES)
-    sent_at, sent = details(raw, *_DETAILS[0], "cached_tokens", leftover)
-    made_at, made = details(raw, *_DETAILS[1], "reasoning_tokens", leftover)
-    split = sent.get("cache_write_tokens_details") or {}
-    ttl = {label: split[key] for label, key in _TTLS.items() if split.get(key) is not None}
-    written = sent.get("cache_write_tokens")
+    unread: JsonObject = {}
+    (input_tokens, output_tokens) = (either(raw, names, unread) or 0 for names in _NAMES)
+    input_path, input_details = details(raw, *_DETAILS[0], "cached_tokens", unread)
+    output_path, output_details = details(raw, *_DETAILS[1], "reasoning_tokens", unread)
+    write_details = input_details.get("cache_write_tokens_details") or {}
+    ttls = {label: write_details[key] for label, key in _TTLS.items() if write_details.get(key) is not None}
+    cache_write = input_details.get("cache_write_tokens")
     return ir.Usage(
-        input=sent_count,
-        output=made_count,
+        input=input_tokens,
+        output=output_tokens,
         total=raw.get("total_tokens") or None,
-        cache_read=sent.get("cached_tokens"),
-        cache_write=written if written is not None or not ttl else sum(ttl.values()),
-        cache_write_ttl=ttl or None,
-        reasoning=made.get("reasoning_tokens"),
-        input_modality=_modality(sent),
-        output_modality=_modality(made),
+        cache_read=input_details.get("cached_tokens"),
+        cache_write=cache_write if cache_write is not None or not ttls else sum(ttls.values()),
+        cache_write_ttl=ttls or None,
+        reasoning=output_details.get("reasoning_tokens"),
+        input_modality=_modality(input_details),
+        output_modality=_modality(output_details),
         src=src,
         extra=joined(
             rest(raw, _USAGE),
-            leftover,
-            rest(sent, _SENT, f"{sent_at}/"),
-            rest(split, frozenset(_TTLS.values()), f"{sent_at}/cache_write_tokens_details/"),
-            rest(made, _MADE, f"{made_at}/"),
+            unread,
+            rest(input_details, _INPUT_DETAILS, f"{input_path}/"),
+            rest(write_details, frozenset(_TTLS.values()), f"{input_path}/cache_write_tokens_details/"),
+            rest(output_details, _OUTPUT_DETAILS, f"{output_path}/"),
         ),
     )
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Write the usage; both objects of details are demanded, with zeros for what is not known."""
+    """Encode the usage. Both objects of details are required; unknown counts are 0."""
     drop_unheld_in_answer(usage, losses)
     return {
         "input_tokens": usage.input,
@@ -90,5 +93,5 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
 
 
 def _modality(details: JsonObject) -> dict[str, int] | None:
-    found = {word: count for word in ("text", "audio", "image") if (count := details.get(f"{word}_tokens"))}
-    return found or None
+    counts = {modality: count for modality in ("text", "audio", "image") if (count := details.get(f"{modality}_tokens"))}
+    return counts or None
