@@ -105,7 +105,9 @@ def _report(losses: Iterable[fb.Loss], additions: Iterable[fb.Addition]) -> dict
             {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "why": loss.why, "values": _values(loss)}
             for loss in losses
         ],
-        "additions": [{"path": one.path, "why": one.why, "values": [json.dumps(one.value, ensure_ascii=False)]} for one in additions],
+        "additions": [
+            {"path": one.path, "why": one.why, "values": [json.dumps(one.value, ensure_ascii=False)]} for one in additions
+        ],
     }
 
 
