@@ -14,7 +14,7 @@ from formatbridge.convert.bodies import Converted, convert_error, convert_reques
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.sse import DONE, StreamReader
 from tests.corpus import FOLDER as CORPUS
@@ -101,19 +101,19 @@ def _event(item: dict[str, Any]) -> bytes:
 
 def _collected(stream: bytes, format: str) -> Any:
     """Return the answer that a stream adds up to, with the payload of an error event beside it."""
-    reader, decoder = StreamReader(), formats.load(format).StreamDecoder()
-    collector, error = Collector(formats.load(format).NAME), None
+    reader, decoder = StreamReader(), formats.load(format).stream_decoder()
+    collector, error = Collector(formats.load(format).name), None
     for event in [*reader.feed(stream), *reader.finish()]:
         raw = {} if event.data == DONE else json.loads(event.data)
         error = raw.get("error") or error
         if raw.get("response", {}).get("status") not in (None, "in_progress", "queued"):
             return raw["response"]  # the last event of this format has the answer whole
-        for each in decoder.done() if event.data == DONE else decoder.feed(raw):
+        for each in decoder.finish("done") if event.data == DONE else decoder.feed(raw):
             collector.feed(each)
-    for each in decoder.finish():
+    for each in decoder.finish("end_of_bytes"):
         collector.feed(each)
     answer = collector.response()
-    body = formats.load(format).encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    body = formats.load(format).encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
     return body | ({"error": error} if error else {})
 
 

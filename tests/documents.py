@@ -76,7 +76,7 @@ def _held() -> str:
 
 
 def _settings() -> str:
-    tables = [formats.load(name).SETTINGS.wire for name in formats.FORMATS]
+    tables = [formats.load(name).settings.wire for name in formats.FORMATS]
     lines = [_row("setting", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
     for name in ir.Settings.__annotations__:
         if any(name in table for table in tables):
@@ -85,7 +85,7 @@ def _settings() -> str:
 
 
 def _finish() -> str:
-    tables = [formats.load(name).FINISH for name in formats.FORMATS]
+    tables = [formats.load(name).finish_reasons for name in formats.FORMATS]
     reasons = dict.fromkeys(reason for table in tables for reason in table.values())
     lines = [_row("reason", *formats.FORMATS), _row("---", *["---"] * len(formats.FORMATS))]
     for reason in reasons:

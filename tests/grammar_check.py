@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from formatbridge.ir.parts import Format
 from formatbridge.jsontext import codec
 from formatbridge.streaming.sse import DONE, StreamReader
 from tests.stream_grammar import GRAMMARS, Grammar, Moves, Series
@@ -14,7 +13,7 @@ from tests.stream_grammar import GRAMMARS, Grammar, Moves, Series
 JsonObject = dict[str, Any]
 
 
-def check(stream: bytes, format: Format) -> list[str]:
+def check(stream: bytes, format: str) -> list[str]:
     """Return what breaks the grammar in a whole stream, in its order; nothing where it is sound."""
     grammar = GRAMMARS[format]
     checker = _Checker(grammar)
@@ -260,7 +259,7 @@ def _is_sound(part: JsonObject) -> bool:
     return len(_DATA & part.keys()) == 1 and is_whole and not is_empty
 
 
-_READERS: Mapping[Format, Callable[[_Checker, JsonObject], None]] = {
+_READERS: Mapping[str, Callable[[_Checker, JsonObject], None]] = {
     "chat_completions": _read_chunk,
     "messages": _read_block_event,
     "responses": _read_item_event,

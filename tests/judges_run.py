@@ -95,7 +95,7 @@ def _loads(*names: str) -> bool:
     """Say whether the formats can be imported and convert; print, once, why not."""
     for name in names:
         try:
-            formats.load(name).TOOL_RULES  # noqa: B018  # what a half-written format lacks
+            formats.load(name).tool_rules  # noqa: B018  # what a half-written format lacks
         except Exception as error:
             _regret(name, f"{type(error).__name__}: {error}")
             return False

@@ -107,7 +107,7 @@ def through_itself(entry: Sample) -> Convert:
 
     def convert(body: Any, target: str) -> Converted:
         assert target == entry.format
-        losses, options = Ledger(body, format.SPELLING), Options()
+        losses, options = Ledger(body, format.field_paths), Options()
         if kind in ("response", "models"):
             losses, checked, repaired = read_answer(body, format, kind)
             note_malformed(losses, repaired)
@@ -121,7 +121,7 @@ def through_itself(entry: Sample) -> Convert:
             made = format.encode_models(format.decode_models(checked), losses)
         else:
             made = format.encode_error(format.decode_error(checked, status=entry.status), losses)[1]
-        return Converted(made, losses, format.NAME, format.NAME, kind)
+        return Converted(made, losses, format, format, kind)
 
     return convert
 

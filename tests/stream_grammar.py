@@ -271,6 +271,6 @@ GENERATE_CONTENT: Final = Grammar(
     constant=("responseId", "modelVersion", "createTime"),
 )
 
-GRAMMARS: Final[Mapping[Format, Grammar]] = {
+GRAMMARS: Final[Mapping[str, Grammar]] = {
     grammar.format: grammar for grammar in (CHAT_COMPLETIONS, MESSAGES, RESPONSES, GENERATE_CONTENT)
 }

@@ -54,7 +54,7 @@ def contradicts_itself(data: bytes) -> bool:
     """Return whether the text deltas of a part of responses differ from the text of its done event.
 
     A server never sends that; a recording that was shortened by hand may. Which of the two texts is the answer is then undefined. What the
-    library does with it is tested in test_stream_retold.py.
+    library does with it is tested in test_stream_nonconforming.py.
     """
     texts: dict[tuple[Any, Any], str] = {}
     for raw in map(_value_of, read(data)):
@@ -360,7 +360,7 @@ def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
     for choice in (*one["choices"], *other["choices"]) if sources else ():
         choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
     tokens = [
-        decode_token(loss.before, formats.load(stream.format).NAME, "thought", "").token
+        decode_token(loss.before, formats.load(stream.format).name, "thought", "").token
         for loss in late
         if isinstance(loss.before, str)
     ]
@@ -481,7 +481,7 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
             tail = getattr(error, "tail", b"")
             if not any(word in tail for word in (b'"error":{', b"response.failed")):
                 yield f"{stream.id} -> {target}: cut at {cut}, its tail is no error"
-            faults = check_grammar(made + tail, formats.load(target).NAME) if target != stream.format else []
+            faults = check_grammar(made + tail, formats.load(target).name) if target != stream.format else []
             yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in faults)
             continue
         yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
@@ -497,7 +497,7 @@ def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str
             if "not one event" not in str(error):
                 yield f"{stream.id} -> {target}: cut at {cut}, {error}"
             continue
-        yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(made, formats.load(target).NAME))
+        yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(made, formats.load(target).name))
 
 
 # Law 10.
@@ -510,7 +510,7 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
     choice before which another has not begun.
     """
     converter = StreamConverter(source=stream.format, target=target)
-    near, far = formats.load(stream.format).StreamDecoder(), formats.load(target).StreamDecoder()
+    near, far = formats.load(stream.format).stream_decoder(), formats.load(target).stream_decoder()
     open_parts: dict[tuple[int, int], ir.Part] = {}
     begun: set[int] = set()
     for number, event in enumerate(read(stream.data)):

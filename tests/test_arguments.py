@@ -68,7 +68,7 @@ def test_a_status_is_one_of_an_answer(status: Any) -> None:
         _error(status)
 
 
-def test_swapped_arguments_of_an_error_are_told() -> None:
+def test_swapped_arguments_of_an_error_raise() -> None:
     """``error(body, status)`` reads as well as ``error(status, body)``."""
     exchange = fb.Bridge("messages", via="chat_completions").open(body_of("requests", "messages"))
 
@@ -121,7 +121,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
         ({"data": 1}, "chunk is a str, expected bytes"),
     ],
 )
-def test_a_stream_is_made_of_pieces_of_bytes(read: Callable[[Any], Any], chunks: Any, told: str) -> None:
+def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: Any, told: str) -> None:
     """Bytes are an iterable of numbers, and a response read as text is one of strings."""
     with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(told)}$"):
         read(chunks)
@@ -138,7 +138,7 @@ def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Ca
 
 
 @pytest.mark.parametrize("chunk", ["data", {}, 5, None, [b"data"]])
-def test_a_piece_that_is_none_leaves_the_converter_as_it_was(chunk: Any) -> None:
+def test_an_invalid_chunk_does_not_change_the_converter(chunk: Any) -> None:
     """The mistake is the caller's, and no fault of the stream: whoever mends it may go on."""
     converter, stream = fb.StreamConverter(source="messages", target="responses"), stream_of("messages")
     made = converter.feed(stream[:100])

@@ -33,7 +33,7 @@ def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
     assert "slow down" in json.dumps(error.body)
 
 
-def test_a_renamed_tool_comes_home_under_its_own_name() -> None:
+def test_the_name_of_a_renamed_tool_is_restored() -> None:
     """The wire allows no dots in names; the caller's code knows no other name."""
     name = "files.read" + "x" * 60
     tool = {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}}
@@ -48,7 +48,7 @@ def test_a_renamed_tool_comes_home_under_its_own_name() -> None:
     assert [item["name"] for item in home.body["output"] if item["type"] == "function_call"] == [name]
 
 
-def test_an_error_comes_home_whatever_it_loses() -> None:
+def test_raise_on_does_not_apply_to_an_error() -> None:
     """Who forbids losses still wants to know what failed."""
     bridge = fb.Bridge("messages", via="chat_completions", options=fb.Options(raise_on="info"))
     exchange = bridge.open({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]})
@@ -81,7 +81,7 @@ def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, c
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
-def test_an_error_in_words_alone_is_an_error(source: str, body: dict[str, object]) -> None:
+def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object]) -> None:
     """Whatever stands before a relay has shapes of its own."""
     made = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
 
@@ -118,7 +118,7 @@ def test_a_bridge_between_unknown_banks_is_refused() -> None:
         fb.Bridge("messages", via="chat")
 
 
-def test_a_bridge_says_where_it_leads() -> None:
+def test_repr_of_a_bridge_shows_its_formats() -> None:
     """In a debugger, and in a log without prompts."""
     bridge = fb.Bridge("messages", via="responses")
 
@@ -145,7 +145,7 @@ def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
 
     with pytest.raises(fb.LossyConversionError, match="/x_new"):
         bring(bridge.open(request))
-    assert "/x_new" in [loss.path for loss in bring(bridge.open(request, home=lenient)).losses]
+    assert "/x_new" in [loss.path for loss in bring(bridge.open(request, answer_options=lenient)).losses]
 
 
 _HOME: dict[str, Callable[..., Any]] = {
@@ -174,3 +174,13 @@ def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     _HOME[name](source="chat_completions", target="messages", request=request)
+
+
+def test_the_old_name_of_answer_options_still_works() -> None:
+    """``home`` is deprecated; code that passes it gets a warning and the same exchange."""
+    options = fb.Options(created=7)
+
+    with pytest.warns(DeprecationWarning, match="answer_options"):
+        exchange = fb.Bridge("messages", via="responses").open(body_of("requests", "messages"), home=options)
+
+    assert exchange.options is options

@@ -30,7 +30,7 @@ def _give(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
     monkeypatch.setattr(sys, "stdin", _Input(value))
 
 
-def test_a_body_on_standard_input_is_converted_and_the_report_goes_aside(
+def test_a_body_from_standard_input_is_converted_with_the_report_on_standard_error(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A shell pipes one request into another tool, and a person reads what was lost."""
@@ -85,7 +85,9 @@ def test_bad_input_is_exit_status_two_with_the_fault(
     assert told.startswith(b"formatbridge: chat_completions request: ")
 
 
-def test_format_and_kind_are_detected_and_said(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_format_and_kind_are_detected_and_reported(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """Nobody is told of no default: what was guessed is on standard error."""
     _give(monkeypatch, {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]})
 
@@ -107,7 +109,7 @@ def test_a_body_inside_a_file_is_found_by_pointer(tmp_path: Path, capfdbinary: p
     assert main(["convert", str(file), "--at", "/nobody", "--to", "responses"]) == 2
 
 
-def test_detect_says_what_and_why(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Somebody found a payload in a log."""
     _give(monkeypatch, {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"})
 
@@ -134,14 +136,12 @@ def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureF
         assert json.loads(capfdbinary.readouterr().out)
 
 
-def test_a_body_that_two_formats_share_is_not_guessed(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_an_ambiguous_body_is_not_converted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A wrong guess would be a wrong conversion with exit status 0."""
     _give(monkeypatch, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
 
     assert main(["convert", "--to", "responses"]) == 2
-    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request: say --from\n")
+    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request: pass --from\n")
 
 
 def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -257,13 +257,11 @@ def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
 
     out, told = capfdbinary.readouterr()
     assert status == 2
-    assert (b"Vinnu" in out, b"busy" in out, b"the other side failed, server: busy" in told) == (True, True, True)
+    assert (b"Vinnu" in out, b"busy" in out, b"the stream failed, server: busy" in told) == (True, True, True)
     assert b"/output/0/content" not in told
 
 
-def test_a_cut_stream_is_a_failure_of_the_command(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A script must not take half an answer for one: the target's reader gets an error event, the script exit status 2."""
     _give(monkeypatch, _stream()[:-60])
 
@@ -343,9 +341,7 @@ def test_a_request_is_sent_and_answered_in_its_own_format(
     assert [model["id"] for model in json.loads(models)] == ["m-far"]
 
 
-def test_a_relay_that_cannot_be_reached_is_told_in_a_line(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unreachable_relay_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """No traceback, and an exit status that tells it from bad input."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "http://127.0.0.1:9")
 
@@ -360,7 +356,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: py
     def interrupted(_file: str | None) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formatbridge.cli.main._read", interrupted)
+    monkeypatch.setattr("formatbridge.cli.commands.read_file", interrupted)
 
     assert main(["detect"]) == 130
     assert capfd.readouterr().err == ""
@@ -437,7 +433,7 @@ def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
 
 @requires_shell
 @requires_full
-def test_a_report_that_cannot_be_written_is_a_failure_behind_a_whole_body(request_file: str) -> None:
+def test_a_report_that_cannot_be_written_fails_after_a_complete_body(request_file: str) -> None:
     """The log's disk is full: the body is there, and the script is told that something went wrong, but not that it is losses."""
     done = _in_a_shell("2>/dev/full", *CONVERT, request_file)
 
@@ -463,12 +459,12 @@ def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], re
         ((), b"x", "unknown payload: body is not JSON"),
         (("--from", "messages"), b"x", "messages payload: body is not JSON"),
         (("--kind", "request"), b"x", "unknown request: body is not JSON"),
-        ((), b"{}", "what the body is cannot be told for sure: say --from and --kind"),
-        (("--from", "messages"), b"{}", "what the body is cannot be told for sure: say --kind"),
-        (("--kind", "request"), b"{}", "what the body is cannot be told for sure: say --from"),
+        ((), b"{}", "cannot detect the format or kind of the body: pass --from and --kind"),
+        (("--from", "messages"), b"{}", "cannot detect the format or kind of the body: pass --kind"),
+        (("--kind", "request"), b"{}", "cannot detect the format or kind of the body: pass --from"),
     ],
 )
-def test_what_was_said_is_not_asked_again(
+def test_the_error_names_only_missing_options(
     given: tuple[str, ...],
     text: bytes,
     told: str,
@@ -482,7 +478,7 @@ def test_what_was_said_is_not_asked_again(
     assert capfdbinary.readouterr().err.decode().startswith(f"formatbridge: {told}")
 
 
-def test_a_status_that_is_none_is_bad_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_an_invalid_status_is_bad_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A digit too many."""
     _give(monkeypatch, {"error": {"message": "no"}})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formatbridge.cli.main import parser
+from formatbridge.cli.parser import parser
 
 PAGE = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.cli.main import main, options_of, parser
+from formatbridge.cli.main import main
+from formatbridge.cli.parser import options_of, parser
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from tests.relay_server import served
 from tests.servers import body_of, stream_of
@@ -100,7 +101,7 @@ def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.Monke
 REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to", "messages", "--raise-on", "lossy")
 
 
-def test_a_refusal_comes_with_its_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_losses_above_raise_on_are_reported(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """The text of the error names a few losses; a script wants them all, as it does where nothing is refused."""
     losing = ASKED | {"seed": 7, "logit_bias": {"5": 1}, "n": 1}
 
@@ -113,7 +114,7 @@ def test_a_refusal_comes_with_its_report(monkeypatch: pytest.MonkeyPatch, capfdb
 
 
 @pytest.mark.parametrize(("form", "lines"), [("table", 3), ("none", 1)])
-def test_a_refusal_is_reported_in_the_form_that_was_asked_for(
+def test_losses_above_raise_on_are_reported_in_the_selected_form(
     form: str, lines: int, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """A table for people, nothing for those who want nothing; the error itself is always told."""
@@ -126,7 +127,7 @@ def test_a_refusal_is_reported_in_the_form_that_was_asked_for(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_what_a_request_lost_is_told_whatever_becomes_of_its_answer(
+def test_losses_of_a_request_are_reported_if_its_answer_fails(
     streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The relay has answered another request than the caller's, which may be why it failed."""
@@ -144,7 +145,7 @@ def test_what_a_request_lost_is_told_whatever_becomes_of_its_answer(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_the_report_on_both_ways_tells_them_apart(streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_the_report_separates_request_and_answer(streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A pointer leads into what was sent, or into what came back; only the way says which."""
     told = {}
     for form in ("json", "table"):
@@ -161,16 +162,14 @@ def test_the_report_on_both_ways_tells_them_apart(streams: bool, monkeypatch: py
     assert {line.split()[0] for line in told["table"].decode().splitlines()} == {"request", "answer"}
 
 
-def test_a_kind_that_the_body_does_not_look_like_needs_its_format_too(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
-) -> None:
+def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """How sure the detection is was said of another kind."""
     assert _run(monkeypatch, ASKED | {"n": 1}, "convert", "--kind", "response", "--to", "messages") == 2
 
-    assert "it may be a chat_completions request: say --from" in capfdbinary.readouterr().err.decode()
+    assert "it may be a chat_completions request: pass --from" in capfdbinary.readouterr().err.decode()
 
 
-def test_a_stream_that_breaks_on_its_way_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_truncated_stream_of_a_relay_has_its_own_exit_status(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script that sees 3 may try again; 2 would mean that its own input is bad."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -202,7 +201,7 @@ def test_a_collected_stream_without_an_end_is_no_body(
     assert b"busy" in told if ending else b"ended before" in told
 
 
-def test_a_stream_that_failed_is_reported_as_far_as_it_came(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_failed_stream_reports_its_losses_so_far(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """What was lost of it has left already."""
     begun = stream_of("messages").replace(b'"role":"assistant"', b'"role":"assistant","x_new":5')
     begun = begun[: begun.index(b"event: message_delta")]
@@ -216,7 +215,7 @@ def test_a_stream_that_failed_is_reported_as_far_as_it_came(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_is_collected_in_its_own_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_stream_is_collected_in_the_same_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A recorded stream is looked at as the answer that it was."""
     assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
 
@@ -244,9 +243,7 @@ TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
 
 
 @pytest.mark.parametrize("case", TOLD_IN_JSON)
-def test_a_report_in_json_is_one_document_whatever_there_is_to_tell(
-    case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
-) -> None:
+def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script parses all of standard error; a line of text before or behind it is the end of the script."""
     status, given, command, told = TOLD_IN_JSON[case]
     if case == "no relay":
@@ -276,7 +273,7 @@ def test_what_is_only_in_the_url_is_reported(
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_nothing_is_reported_of_a_url_that_says_nothing(
+def test_a_url_without_model_and_streaming_is_not_reported(
     target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The body has it all."""
@@ -334,7 +331,7 @@ def test_a_warning_is_part_of_a_report_in_json(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     "command", [("send", "--base-url", "http://127.0.0.1:9"), ("convert", "--kind", "request", "--to", "generate_content")]
 )
-def test_a_model_that_is_missing_is_asked_for_by_its_option(
+def test_the_error_about_a_missing_model_names_the_option(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The argument of a function is of no use in a shell."""
@@ -345,7 +342,7 @@ def test_a_model_that_is_missing_is_asked_for_by_its_option(
     assert capfdbinary.readouterr().err == b"formatbridge: generate_content needs a model: pass --model\n"
 
 
-def test_the_report_on_a_refusal_holds_what_the_relay_said(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_the_report_on_an_error_answer_has_its_fields(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script that waits for ``retry_after`` seconds does not read sentences."""
     with served(Failure(429, "slow down", code="busy", retry_after=77)) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
@@ -380,7 +377,7 @@ def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor:
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_stream_without_text_says_that_something_came(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured, form: str) -> None:
+def test_a_stream_without_text_has_a_note(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured, form: str) -> None:
     """An answer of tool calls alone has nothing to write."""
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
     with served(Answer(tool_calls=[ToolCall("look")])) as relay:
@@ -401,7 +398,7 @@ def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch
     assert (told["losses"], told["additions"]) == ([], [])
 
 
-def test_a_cut_stream_ends_as_the_option_says(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_truncated_stream_ends_as_configured(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """Options of a conversion have one name in every command that converts."""
     data = stream_of("messages")
     cut = data[: data.index(b"event: message_delta")]
@@ -414,7 +411,7 @@ def test_a_cut_stream_ends_as_the_option_says(monkeypatch: pytest.MonkeyPatch, c
 
 
 @pytest.mark.parametrize("command", [("send", "--from", "messages"), ("models",)])
-def test_a_relay_that_nobody_named_is_asked_for_by_its_option(
+def test_the_error_about_a_missing_base_url_names_the_option(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """Arguments of Python and profiles are not to be had there."""

@@ -158,7 +158,7 @@ def test_a_dict_must_be_named() -> None:
         client_on(httpx).send({"model": "m", "messages": []})
 
 
-def test_the_same_format_goes_out_as_it_came() -> None:
+def test_a_body_of_the_same_format_is_sent_unchanged() -> None:
     """A field that this version does not know belongs to the caller and the relay."""
     seen: list[Any] = []
     request = body_of("requests", "messages") | {"new_field": {"a": [1, None]}}
@@ -168,7 +168,7 @@ def test_the_same_format_goes_out_as_it_came() -> None:
     assert json.loads(seen[0].content) == request
 
 
-def test_the_url_says_what_generate_content_keeps_out_of_its_body() -> None:
+def test_the_url_has_model_and_streaming_of_generate_content() -> None:
     """A model or stream flag in the body would be an unknown field to the vendor."""
     seen: list[Any] = []
     client = client_on(httpx, seen)
@@ -209,7 +209,7 @@ def test_the_four_formats_have_shortcuts() -> None:
     assert {reply.text() for reply in replies} == {TEXT}
 
 
-def test_prepare_shows_a_call_and_makes_none() -> None:
+def test_prepare_returns_a_call_and_sends_nothing() -> None:
     """What would go out, for a dry run or a question to support; without the key."""
     seen: list[Any] = []
     client = client_on(httpx, seen, headers={"X-Team": "a", "X-Token": "hush"})
@@ -239,7 +239,7 @@ COMPACTION = {"type": "compaction", "compact_threshold": 60_000}
         ),
     ],
 )
-def test_what_a_body_needs_of_beta_headers_goes_along(own: str | None, sent: str) -> None:
+def test_beta_headers_of_a_body_are_sent(own: str | None, sent: str) -> None:
     """The server of messages refuses such fields without them; who wrote a version out gets that one."""
     client = client_on(httpx, [], headers={"anthropic-beta": own} if own else {})
 
@@ -248,7 +248,7 @@ def test_what_a_body_needs_of_beta_headers_goes_along(own: str | None, sent: str
     assert made.headers["anthropic-beta"] == sent
 
 
-def test_changes_in_the_middle_need_beta_headers_as_well() -> None:
+def test_changes_in_system_messages_need_beta_headers() -> None:
     """An effort or a tool that comes later is of the beta dialect alone."""
     tool = {"type": "function", "name": "g", "parameters": {"type": "object", "properties": {}}, "strict": False}
     items = [
@@ -294,7 +294,7 @@ def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], 
     assert made.headers.get("anthropic-beta") == sent
 
 
-def test_a_plain_request_has_no_beta_header() -> None:
+def test_a_request_without_beta_fields_has_no_beta_header() -> None:
     """Nothing is asked for that nobody needs, and nothing of another endpoint."""
     client = client_on(httpx, [])
 
@@ -317,7 +317,7 @@ def test_a_request_that_means_something_else_is_not_sent() -> None:
     assert len(seen) == 1
 
 
-def test_a_reply_tells_the_losses_of_both_ways() -> None:
+def test_a_reply_has_the_losses_of_request_and_answer() -> None:
     """The report is the price of the bridge, both ways of it."""
     request = body_of("requests", "chat_completions") | {"seed": 7}
 
@@ -331,7 +331,7 @@ def test_a_reply_tells_the_losses_of_both_ways() -> None:
 
 
 @pytest.mark.parametrize(("near", "via"), PAIRS)
-def test_the_losses_of_either_way_point_into_its_own_body(near: str, via: str) -> None:
+def test_losses_of_request_and_answer_point_into_their_sources(near: str, via: str) -> None:
     """The same pointer may name a field of the question and one of the answer; whoever follows it must know of which."""
     asked, native = body_of("requests", near) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
     client = fb.Client(
@@ -351,7 +351,7 @@ def test_the_losses_of_either_way_point_into_its_own_body(near: str, via: str) -
 
 
 @pytest.mark.parametrize(("near", "via"), PAIRS)
-def test_a_stream_tells_the_request_from_the_answer_so_far(near: str, via: str) -> None:
+def test_a_stream_separates_losses_of_request_and_answer(near: str, via: str) -> None:
     """The report grows with the answer; what the request lost is known from the start."""
     asked = body_of("requests", near) | {"x_new": "asked"}
     stream = client_on(httpx).stream(asked, near, via)
@@ -377,7 +377,7 @@ def test_a_stream_is_read_once() -> None:
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         list(stream)
 
-        with pytest.raises(fb.ConfigurationError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="was read before"):
             list(stream)
 
 
@@ -395,7 +395,7 @@ def test_a_stream_outside_with_is_refused() -> None:
     """Nobody would close it."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
 
-    with pytest.raises(fb.ConfigurationError, match="within with"):
+    with pytest.raises(fb.ConfigurationError, match='inside a "with" block'):
         next(iter(stream))
 
 
@@ -405,11 +405,11 @@ def test_a_stream_is_opened_once() -> None:
     with stream:
         pass
 
-    with pytest.raises(fb.ConfigurationError, match="has been opened"):
+    with pytest.raises(fb.ConfigurationError, match="was opened before"):
         stream.__enter__()
 
 
-def test_a_stream_shows_how_far_it_is() -> None:
+def test_repr_of_a_stream_shows_its_state() -> None:
     """Somebody prints it, or a traceback does: neither reads anything, and no key shows."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages", "responses")
     told = [repr(stream)]
@@ -425,14 +425,14 @@ def test_a_stream_shows_how_far_it_is() -> None:
 
 
 @pytest.mark.parametrize("making", [fb.Client.__init__, fb.AsyncClient.__init__])
-def test_help_tells_what_a_client_takes(making: Callable[..., None]) -> None:
+def test_help_shows_the_arguments_of_a_client(making: Callable[..., None]) -> None:
     """``help`` is where people look first; it reads no class that they cannot import."""
     told = inspect.getdoc(making) or ""
 
     assert [name for name in [*inspect.signature(making).parameters][1:] if f"``{name}``" not in told] == []
 
 
-def test_reading_a_closed_stream_is_told() -> None:
+def test_reading_a_closed_stream_raises() -> None:
     """Half an answer must not look like a whole one because somebody closed it."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
@@ -454,7 +454,7 @@ def test_a_whole_answer_passes_for_a_stream() -> None:
     assert text == TEXT
 
 
-def test_a_profile_that_cannot_stream_is_asked_for_the_whole() -> None:
+def test_an_endpoint_that_cannot_stream_gets_a_request_without_streaming() -> None:
     """Where an endpoint has no streaming, a stream is the whole answer, replayed."""
     seen: list[Any] = []
     profile = fb.RelayProfile(plain_only=frozenset({"messages"}))
@@ -517,7 +517,7 @@ def test_models_are_listed_page_by_page(shape: str) -> None:
     assert asked == ["/v1beta/models", "/v1beta/models?pageToken=p+2"][: len(asked)]
 
 
-def test_the_environment_is_read_where_nothing_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_read_where_arguments_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A script on a laptop and a service in a cluster run the same code."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://env.test/relay")
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-from-the-environment")
@@ -531,7 +531,7 @@ def test_the_environment_is_read_where_nothing_is_given(monkeypatch: pytest.Monk
     assert "authorization" not in given.headers
 
 
-def test_no_address_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_base_url_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing setting is found at the start, not at the first call."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
@@ -540,7 +540,7 @@ def test_no_address_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", fb.PROFILES)
-def test_each_format_has_a_profile_of_its_home(name: str) -> None:
+def test_each_format_has_a_profile_of_its_official_host(name: str) -> None:
     """People without a relay talk to the vendor's host, which has its own endpoint only."""
     client = fb.Client("https://relay.test" if name == "relay" else None, KEY, profile=name)
     format = name if name in fb.FORMATS else "messages"
@@ -577,7 +577,7 @@ def test_a_derived_client_differs_and_shares() -> None:
     assert server.connections == 1
 
 
-def test_every_attempt_is_told() -> None:
+def test_every_attempt_is_reported() -> None:
     """Whoever counts, bills or traces wants each attempt, with its status and what comes next."""
     statuses = iter((503, 200))
     told: list[fb.Attempt] = []
@@ -641,13 +641,13 @@ def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
         {"headers": {"a b": "c"}}, {"headers": {"a": "b\r\nc: d"}}, {"headers": {"a": "é"}}, {"options": {}}, {"profile": "other"},
     ],
 )  # fmt: skip
-def test_a_setting_that_is_none_is_refused_at_the_start(settings: dict[str, Any]) -> None:
+def test_an_invalid_setting_is_rejected_by_the_constructor(settings: dict[str, Any]) -> None:
     """A wrong setting must not wait for the call that meets it."""
     with pytest.raises(fb.ConfigurationError):
         fb.Client("https://relay.test", **settings)
 
 
-def test_a_closed_client_says_so() -> None:
+def test_a_closed_client_raises() -> None:
     """Twice closed is closed."""
     client = fb.Client("https://relay.test")
     client.close()
@@ -667,7 +667,7 @@ def test_a_list_of_models_that_turns_in_a_circle_is_refused() -> None:
     """A page that names itself as the next would be read for ever, or be cut in silence."""
     client = _list_of_models({"models": [{"name": "models/a"}], "nextPageToken": "x"})
 
-    with pytest.raises(fb.UnexpectedResponseError, match="without end"):
+    with pytest.raises(fb.UnexpectedResponseError, match="already read, an endless list"):
         client.models()
 
 
@@ -705,11 +705,11 @@ def test_a_stream_that_was_read_to_its_end_cannot_be_read_again() -> None:
     with Server(relay) as server, fb.Client(server.url, KEY).stream(body_of("requests", "messages"), "messages") as stream:
         stream.response()
 
-        with pytest.raises(fb.ConfigurationError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="was read before"):
             list(stream)
 
 
-def test_a_path_that_stands_twice_in_the_url_is_told() -> None:
+def test_a_url_with_v1_twice_is_reported() -> None:
     """Many write base URLs with /v1 at the end."""
     inner = httpx.MockTransport(lambda _: httpx.Response(404, json={"error": {"message": "no such path"}}))
     client = fb.Client("https://relay.test/v1", http_client=httpx.Client(transport=inner))
@@ -719,7 +719,7 @@ def test_a_path_that_stands_twice_in_the_url_is_told() -> None:
 
 
 @pytest.mark.parametrize("code", ["quota_exceeded", "billing_hard_limit_reached", "insufficient_user_quota"])
-def test_an_empty_account_is_asked_once(code: str) -> None:
+def test_a_quota_error_is_not_retried(code: str) -> None:
     """Another attempt finds it as empty."""
     seen: list[fb.Attempt] = []
     inner = httpx.MockTransport(lambda _: httpx.Response(429, json={"error": {"message": "no", "code": code}}))
@@ -743,7 +743,7 @@ def test_a_wait_of_ages_is_raised_at_once() -> None:
     assert (caught.value.retry_after, len(seen)) == (99999999999999, 1)
 
 
-def test_what_broke_a_stream_is_told() -> None:
+def test_the_cause_of_a_truncated_stream_is_reported() -> None:
     """Whether the peer went away or sent nonsense is where a search begins."""
 
     def answer(peer: Peer, _request: Received) -> bool:

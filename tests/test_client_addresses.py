@@ -107,7 +107,7 @@ def _page(*names: str, more: bool = False, last: str | None = None) -> dict[str,
     ],
     ids=["two pages", "three pages", "more of nothing", "the last"],
 )
-def test_a_list_that_goes_on_behind_an_id_is_read_on(pages: list[Any], asked: list[str]) -> None:
+def test_pages_after_an_id_are_read(pages: list[Any], asked: list[str]) -> None:
     """One vendor counts its pages by the last id of each."""
     told = iter(pages)
     client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(told)), profile="messages")
@@ -135,7 +135,7 @@ def test_a_list_without_end_is_refused() -> None:
     assert len(seen) == 100
 
 
-def test_a_query_in_the_path_of_the_models_goes_before_the_page() -> None:
+def test_a_query_in_the_models_path_precedes_the_page() -> None:
     """Some relays want their version there."""
     pages = iter([{"models": [{"name": "models/a"}], "nextPageToken": "x"}, {"models": [{"name": "models/b"}]}])
     profile = fb.RelayProfile(paths={"models": "/v1beta/models?api-version=7"})
@@ -151,7 +151,7 @@ STRICT = fb.Options(raise_on="info")
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_an_answer_that_was_paid_for_comes_home_whatever_it_loses(stream: bool) -> None:
+def test_raise_on_does_not_apply_to_an_answer(stream: bool) -> None:
     """``raise_on`` holds for requests: an error in place of the answer would give the money back to nobody."""
     lossy = answer_of("messages") | {"x_new": 5}
     client, _ = _asked(httpx, lambda _: httpx.Response(200, json=lossy), options=STRICT)
@@ -180,7 +180,7 @@ def test_a_request_that_loses_more_than_is_allowed_is_not_sent(stream: bool) -> 
     assert seen == []
 
 
-def test_the_list_of_models_is_found_at_the_path_of_another_format() -> None:
+def test_the_models_path_of_another_format_is_tried_after_a_404() -> None:
     """Many relays have the list of one format only, at that format's path."""
     asked: list[str] = []
     listed = {"object": "list", "data": [{"id": "m-large", "object": "model", "created": 1, "owned_by": "x"}]}
@@ -195,7 +195,7 @@ def test_the_list_of_models_is_found_at_the_path_of_another_format() -> None:
     assert asked == ["/team/v1beta/models", "/team/v1/models"]
 
 
-def test_a_relay_without_a_list_of_models_is_told_once() -> None:
+def test_a_relay_without_a_list_of_models_raises_one_error() -> None:
     """Each place is asked once, and the error is a 404."""
     asked: list[str] = []
 

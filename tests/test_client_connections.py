@@ -51,7 +51,7 @@ def test_a_connection_that_its_owner_opened_ends_in_time(library: ModuleType) ->
 
 
 @pytest.mark.parametrize("cancels", [1, 2])
-def test_who_is_cancelled_while_closing_has_closed(cancels: int) -> None:
+def test_cancelling_close_still_closes(cancels: int) -> None:
     """A request that is cancelled twice, as by a framework and a timeout, must not leave half a connection in the pool."""
     steps: list[str] = []
 
@@ -105,8 +105,8 @@ def test_a_child_process_that_closes_takes_nothing_from_its_parent(monkeypatch: 
 
 WRONG_ENVIRONMENTS = {
     "a proxy whose library is missing": ("ALL_PROXY", "socks5://127.0.0.1:1", "socksio"),
-    "a proxy of an unknown kind": ("ALL_PROXY", "foo://user:pass-word@proxy.test", "proxy's URL"),
-    "a proxy that is no URL": ("ALL_PROXY", "http://user:pass/word@proxy.test", "proxy's URL"),
+    "a proxy of an unknown kind": ("ALL_PROXY", "foo://user:pass-word@proxy.test", "URL of a proxy"),
+    "a proxy that is no URL": ("ALL_PROXY", "http://user:pass/word@proxy.test", "URL of a proxy"),
     "certificates that are not there": ("SSL_CERT_FILE", "/nowhere.pem", "FileNotFoundError"),
     "certificates that are none": ("SSL_CERT_FILE", __file__, "SSLError"),
 }
@@ -121,7 +121,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("case", WRONG_ENVIRONMENTS)
-def test_an_environment_that_allows_no_connection_is_told(case: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_environment_raises(case: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shell, a container or a company sets proxies and certificates; who is told which is wrong can mend it, and call again."""
     name, value, reason = WRONG_ENVIRONMENTS[case]
     monkeypatch.setenv(name, value)
@@ -133,7 +133,7 @@ def test_an_environment_that_allows_no_connection_is_told(case: str, call: str, 
     assert caught.value.__context__ is None
 
 
-def test_a_client_whose_environment_was_mended_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_works_after_its_environment_was_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be taken is not given back, and nothing is left of the attempt."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         with monkeypatch.context() as wrong:
@@ -145,9 +145,7 @@ def test_a_client_whose_environment_was_mended_calls(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
-def test_a_transport_tells_of_an_environment_that_allows_no_connection(
-    library: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transport_raises_on_an_invalid_environment(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own connections are made at the first request, with the certificates of then."""
     client = library.Client(transport=fb.transport("https://relay.test", KEY, via="messages"))
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
@@ -223,7 +221,7 @@ def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
 
 @pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
-def test_a_stream_dropped_open_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
+def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
     """Its connection is missing in the pool of whoever handed the client in."""
     transport = Answering()
     with httpx.Client(transport=transport) as own:

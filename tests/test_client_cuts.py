@@ -115,7 +115,7 @@ def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, form
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_cut_at_any_byte_is_told(via: str, framing: Framing) -> None:
+def test_a_truncation_at_any_byte_raises(via: str, framing: Framing) -> None:
     """A proxy times out, a process dies: half an answer must never pass for a whole one."""
     data = stream_of(via)
     wire = _Wire(data, framing)
@@ -131,7 +131,7 @@ def test_a_cut_at_any_byte_is_told(via: str, framing: Framing) -> None:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_cut_on_a_socket_is_told(via: str, framing: Framing) -> None:
+def test_a_truncation_on_a_socket_raises(via: str, framing: Framing) -> None:
     """The same where an HTTP library finds the cut itself, at every 31st byte and at each of the last."""
     data = stream_of(via)
     cutter = _Cutter(data, framing)
@@ -146,7 +146,7 @@ def test_a_cut_on_a_socket_is_told(via: str, framing: Framing) -> None:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_cut_is_told_to_async_callers_in_another_format(via: str, framing: Framing) -> None:
+def test_a_truncation_raises_for_async_callers_in_another_format(via: str, framing: Framing) -> None:
     """The same, converted and awaited, at every 31st byte."""
     data = stream_of(via)
     target = "messages" if via != "messages" else "responses"
@@ -166,7 +166,7 @@ def test_a_cut_is_told_to_async_callers_in_another_format(via: str, framing: Fra
     assert _faults(outcomes, data, via, framing) == []
 
 
-def test_a_cut_before_the_first_event_is_tried_again() -> None:
+def test_a_truncation_before_the_first_event_is_retried() -> None:
     """Nothing was handed out yet, so nobody can be told a thing twice."""
     data = stream_of("messages")
     sent = iter((0, 10, None))
@@ -217,7 +217,7 @@ def _before_the_end(via: str) -> bytes:
 @pytest.mark.parametrize("torn", [b"", b'data: {"id'], ids=["between events", "inside an event"])
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize(("format", "via"), [(near, far) for near in fb.FORMATS for far in fb.FORMATS if near != far])
-def test_a_cut_is_closed_in_another_format_however_it_is_found(format: str, via: str, framing: Framing, torn: bytes) -> None:
+def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, framing: Framing, torn: bytes) -> None:
     """Who wants what came and an end gets both, whether the HTTP library raised or saw nothing."""
     client = _closing(_before_the_end(via) + torn, framing)
 
@@ -232,7 +232,7 @@ def test_a_cut_is_closed_in_another_format_however_it_is_found(format: str, via:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_cut_in_its_own_format_is_told_even_where_cuts_are_closed(format: str, framing: Framing) -> None:
+def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, framing: Framing) -> None:
     """It went out as it came, so nobody wrote it an end."""
     seen, error = _read(_closing(_before_the_end(format), framing), format, format)
 
@@ -243,7 +243,7 @@ def test_a_cut_in_its_own_format_is_told_even_where_cuts_are_closed(format: str,
 @pytest.mark.parametrize("options", [fb.Options(), CLOSING], ids=["told", "closed"])
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_garbage_before_a_cut_is_told_and_never_closed(format: str, framing: Framing, options: fb.Options) -> None:
+def test_invalid_data_before_a_truncation_raises_and_is_never_closed(format: str, framing: Framing, options: fb.Options) -> None:
     """A proxy that put its page into a stream and hung up brought no answer that ran out of tokens."""
     client = _closing(_before_the_end("messages") + b"data: <html>\n\n", framing).with_options(options=options)
 
@@ -255,7 +255,7 @@ def test_garbage_before_a_cut_is_told_and_never_closed(format: str, framing: Fra
     assert error.partial is not None
 
 
-def test_no_end_is_handed_out_before_a_break_is_told() -> None:
+def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
     """An answer may look complete when its connection breaks; an event that says so would be believed."""
     data = stream_of("generate_content")
     wire = _Wire(data, "chunked")
@@ -275,7 +275,7 @@ def test_no_end_is_handed_out_before_a_break_is_told() -> None:
 
 
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
-def test_a_break_behind_what_looks_like_an_end_says_what_was_expected(via: str) -> None:
+def test_a_break_after_an_apparent_end_reports_the_expected_event(via: str) -> None:
     """Somebody looks for the reason in a log: the words are those of any other cut, and the break's own."""
     expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
     wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")
@@ -313,7 +313,7 @@ def _packing_client(body: bytes, packing: str, calls: list[object] | None = None
 @every_packing
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
-def test_a_packed_stream_without_its_end_is_cut_whatever_it_says(format: str, via: str, packing: str) -> None:
+def test_a_compressed_stream_without_its_end_is_truncated(format: str, via: str, packing: str) -> None:
     """A finish reason may be followed by usage; packed bytes say themselves whether more was to come."""
     data = stream_of(via).removesuffix(b"data: [DONE]\n\n")
 
@@ -325,7 +325,7 @@ def test_a_packed_stream_without_its_end_is_cut_whatever_it_says(format: str, vi
 
 
 @every_packing
-def test_a_packed_stream_is_whole_behind_its_last_event(packing: str) -> None:
+def test_a_compressed_stream_is_complete_after_its_last_event(packing: str) -> None:
     """What ends by a word of its own lacks nothing that a reader wants."""
     seen, error = _read(_packing_client(_packed(stream_of("messages"), packing, has_end=False), packing), "messages", "messages")
 
@@ -335,7 +335,7 @@ def test_a_packed_stream_is_whole_behind_its_last_event(packing: str) -> None:
 
 @every_packing
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
-def test_a_packed_answer_without_its_end_is_cut(is_stream: bool, packing: str) -> None:
+def test_a_compressed_answer_without_its_end_is_truncated(is_stream: bool, packing: str) -> None:
     """It may look whole; nobody has checked that it is, and another attempt brings one that is."""
     calls: list[object] = []
     client = _packing_client(_packed(json.dumps(answer_of("messages")).encode(), packing, has_end=False), packing, calls)

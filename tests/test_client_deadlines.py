@@ -156,7 +156,7 @@ def test_a_connection_used_again_ends_in_time() -> None:
     assert seconds <= LIMIT + SLACK
 
 
-def test_silence_is_told_from_slowness() -> None:
+def test_an_idle_stream_and_a_slow_stream_raise_different_errors() -> None:
     """The read timeout counts from byte to byte, and says so."""
     with Server(_silence_after_an_event) as server:
         client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(read=LIMIT))
@@ -209,7 +209,7 @@ def _use_slowly(url: str, pause: float) -> int:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_who_uses_events_slowly_loses_none(is_async: bool) -> None:
+def test_a_slow_reader_gets_all_events(is_async: bool) -> None:
     """A reader writes to a database or asks a person meanwhile; the other side has long said all, and is not late."""
     with Server(_at_once) as server:
         seen = asyncio.run(_use_slowly_async(server.url, LIMIT * 1.5)) if is_async else _use_slowly(server.url, LIMIT * 1.5)
@@ -227,7 +227,7 @@ def _with_words_between(peer: Peer, _request: Received) -> bool:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_who_takes_the_first_event_late_loses_none(is_async: bool) -> None:
+def test_a_reader_with_a_pause_before_the_first_event_gets_all_events(is_async: bool) -> None:
     """A reader may prepare a page between opening a stream and reading it; the other side is not late."""
     pause = LIMIT * 1.5
 
@@ -389,7 +389,7 @@ def test_idle_time_counts_from_the_last_attempt() -> None:
 
 
 @pytest.mark.parametrize("via", ["chat_completions", "messages", "responses"])
-def test_what_drips_behind_the_last_event_is_not_waited_for(via: str) -> None:
+def test_slow_bytes_after_the_last_event_are_not_awaited(via: str) -> None:
     """The answer is complete; a connection that never falls silent is given up instead of read for ever."""
     taken: list[int] = []
 
@@ -417,7 +417,7 @@ def _drip_after_the_end(peer: Peer, _request: Received) -> bool:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_nobody_waits_for_comments_behind_the_last_event(is_async: bool) -> None:
+def test_comments_after_the_last_event_are_not_awaited(is_async: bool) -> None:
     """A relay keeps its connections busy; that is no reason to hold back an answer that is complete."""
 
     async def use_async(url: str) -> float:
@@ -439,7 +439,7 @@ def test_nobody_waits_for_comments_behind_the_last_event(is_async: bool) -> None
 
 
 @pytest.mark.parametrize(("total", "pieces"), [(None, 3), (1.05, 2)], ids=["no total", "total"])
-def test_the_time_behind_the_last_event_counts_towards_the_total(total: float | None, pieces: int) -> None:
+def test_time_after_the_last_event_counts_towards_the_total(total: float | None, pieces: int) -> None:
     """Who has to be done in a second cannot spend a tenth more on what is not needed."""
     clock = VirtualClock()
     taken: list[float] = []

@@ -50,7 +50,7 @@ def _through_the_gateway(
 
 @pytest.mark.parametrize("left", [b"data: [DONE]\n\n", b"]\n\n"], ids=["before the last event", "inside it"])
 @pytest.mark.parametrize("framing", ["chunked", "length"])
-def test_the_gateway_tells_the_reader_of_a_stream_that_broke(
+def test_the_gateway_reports_a_truncated_stream_to_its_reader(
     framing: Framing, left: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The HTTP library raises an error of its own, where a copied example must not end without a word."""
@@ -87,7 +87,7 @@ def test_the_gateway_answers_where_the_relay_did_not(answer: Answer, monkeypatch
     assert json.loads(body)["type"] == "error"
 
 
-def test_the_gateway_tells_the_reader_of_a_stream_that_is_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gateway_reports_an_html_page_to_the_reader_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its status has left when that shows; an error event has not."""
     status, *told = _through_the_gateway(_page, is_stream=True, monkeypatch=monkeypatch)
 
@@ -124,7 +124,7 @@ def test_the_gateway_refuses_what_cannot_be_sent(
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
-def test_the_gateway_brings_an_answer_home_whatever_it_loses(is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gateway_returns_an_answer_with_any_losses(is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second choice that the caller's format has no room for must not cost him the first."""
     said = [
         {"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for at, text in enumerate("AB")

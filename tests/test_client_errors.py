@@ -115,7 +115,7 @@ def test_an_error_is_read_by_its_shape(shape: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_error_goes_on_in_any_format(shape: str, format: str) -> None:
+def test_an_error_converts_to_any_format(shape: str, format: str) -> None:
     """A gateway answers its own callers in their format, whatever the relay sent."""
     error = raised(client_of(always(429, SHAPES[shape][0]), retry=0))
 
@@ -145,7 +145,7 @@ UNEXPECTED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", [{}, [], [1, 2], {"errors": []}, {"error": {}}, {"error": {"message": None}}, {"a": {"b": "c"}}])
-def test_what_no_reading_understands_is_told_as_it_is(body: Any) -> None:
+def test_an_error_of_unknown_shape_is_shown_unchanged(body: Any) -> None:
     """An error without a word would leave nothing to go by."""
     told = json.dumps(body, separators=(",", ":"))
 
@@ -157,7 +157,7 @@ def test_what_no_reading_understands_is_told_as_it_is(body: Any) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("body", UNEXPECTED)
-def test_a_success_that_is_no_answer_goes_on_in_any_format(body: str, format: str) -> None:
+def test_an_unexpected_response_converts_to_any_format(body: str, format: str) -> None:
     """A gateway's caller reads errors of one shape, and of that one there must be something to read."""
     error = raised(client_of(always(200, UNEXPECTED[body]), retry=0))
 
@@ -168,7 +168,7 @@ def test_a_success_that_is_no_answer_goes_on_in_any_format(body: str, format: st
     "body", [{"message": "no (request id: r-9)"}, {"error": {"message": "no (request id: r-9)"}}], ids=["bare", "usual"]
 )
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_request_id_in_the_words_of_an_error_goes_on_beside_them(body: dict[str, Any], format: str) -> None:
+def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], format: str) -> None:
     """The relay's owner asks for it, the caller of a gateway has nothing else, and it is no part of what went wrong."""
     error = raised(client_of(always(400, body), retry=0))
 
@@ -187,7 +187,7 @@ def test_a_request_id_in_the_words_of_an_error_goes_on_beside_them(body: dict[st
         (429, "insufficient_quota", fb.RateLimitError),
     ],
 )
-def test_an_empty_account_has_a_class_of_its_own(status: int, code: str, expected: type) -> None:
+def test_a_quota_error_has_its_own_class(status: int, code: str, expected: type) -> None:
     """Who is out of money needs no new key."""
     assert type(raised(client_of(always(status, {"error": {"message": "no", "code": code}}), retry=0))) is expected
 
@@ -210,7 +210,7 @@ def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> Non
 
 
 @pytest.mark.parametrize("body", ["<html>no</html>", '{"x":1}', "[]"])
-def test_no_answer_is_told_to_the_end_user_in_plain_words(body: str) -> None:
+def test_a_missing_answer_has_a_general_message_for_the_end_user(body: str) -> None:
     """The pointers of what is missing are for whoever runs the gateway."""
     error = raised(client_of(always(200, body.encode()), retry=0))
 
@@ -234,7 +234,7 @@ BARE = {
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("case", BARE)
-def test_an_object_without_an_answer_is_none_in_any_format(case: str, via: str, stream: bool) -> None:
+def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: str, stream: bool) -> None:
     """In one format no field must be there: what says nothing at all would pass for an empty answer."""
     body, told = BARE[case]
     client = client_of(always(200, body), retry=0)
@@ -252,7 +252,7 @@ def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
 
 
 @pytest.mark.parametrize("body", EVENTLESS)
-def test_a_stream_without_events_is_cut(body: str) -> None:
+def test_a_stream_without_events_is_truncated(body: str) -> None:
     """Zero events are no answer."""
     client = client_of(always(200, UNEXPECTED[body]), retry=0)
 
@@ -279,7 +279,7 @@ def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: 
 
 
 @pytest.mark.parametrize("body", [b"", b": ping\n\n", b"hel"])
-def test_a_stream_that_may_be_cut_before_its_first_event_is_tried_again(body: bytes) -> None:
+def test_a_stream_truncated_before_its_first_event_is_retried(body: bytes) -> None:
     """A body that ends with its connection may have been cut, and one of comments alone was to go on."""
     calls: list[bytes] = []
 
@@ -337,7 +337,7 @@ def _error_stream(*before: bytes) -> bytes:
     return b"".join(before) + error
 
 
-def test_an_error_as_first_event_is_tried_again() -> None:
+def test_an_error_as_first_event_is_retried() -> None:
     """Nothing was handed out: an overload told in a stream is an overload."""
     bodies = iter((_error_stream(), _error_stream(b": PING\n\n"), stream_of("messages")))
     client = client_of(lambda _: httpx.Response(200, content=next(bodies)))
@@ -358,7 +358,7 @@ FIRST_ERRORS = {
 
 
 @pytest.mark.parametrize("via", FIRST_ERRORS)
-def test_an_error_as_first_event_says_what_it_is(via: str) -> None:
+def test_an_error_as_first_event_has_its_details(via: str) -> None:
     """In any format, and it can be handed on in any other."""
     client = client_of(always(200, FIRST_ERRORS[via]), retry=0)
 
@@ -371,7 +371,7 @@ def test_an_error_as_first_event_says_what_it_is(via: str) -> None:
     assert body["error"]["message"] == "busy"
 
 
-def test_a_cut_is_closed_where_the_caller_says_so() -> None:
+def test_a_truncated_stream_is_closed_with_the_option() -> None:
     """``on_truncated="close"`` ends the answer as one that ran out of tokens."""
     data = stream_of("chat_completions")
     cut = data[: data.index(b'"finish_reason":"stop"')]
@@ -404,7 +404,7 @@ def test_an_error_in_mid_stream_ends_it(format: str) -> None:
 
 
 @pytest.mark.parametrize("begun", [0, 3], ids=["at once", "in the middle"])
-def test_an_error_of_a_stream_is_told_as_that_of_a_plain_call(begun: int) -> None:
+def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
     """Relays put the request id behind the words, and a word of theirs where there is no type."""
     error = b'event: error\ndata: {"type":"error","error":{"type":"<nil>","message":"busy (request id: r1)"}}\n\n'
     client = client_of(always(200, b"".join([*events_of(stream_of("messages"))][:begun]) + error), retry=0)
@@ -419,7 +419,7 @@ def test_an_error_of_a_stream_is_told_as_that_of_a_plain_call(begun: int) -> Non
 
 @pytest.mark.parametrize("message", [{"a": 1}, ["a"], 7], ids=repr)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_an_error_of_a_stream_is_told_whatever_its_words_are(via: str, message: Any) -> None:
+def test_an_error_in_a_stream_raises_with_any_message(via: str, message: Any) -> None:
     """What is no text is told as JSON."""
     error = b"data: " + json.dumps({"error": {"message": message}}).encode() + b"\n\n"
 
@@ -434,7 +434,7 @@ def test_an_error_of_a_stream_is_told_whatever_its_words_are(via: str, message: 
     [b"data: {not json}\n\n", b'data: {"a": "\xff"}\n\n', b"data: [1]\n\n", b"data: <html>" + b"a" * 5000 + b"\n\n"],
     ids=["no json", "no utf-8", "no object", "a long page"],
 )
-def test_an_event_that_is_none_is_told_with_its_place(data: bytes) -> None:
+def test_an_invalid_event_is_reported_with_its_offset(data: bytes) -> None:
     """Somebody has to find it in a log of megabytes."""
     begun = next(events_of(stream_of("messages")))
     client = client_of(always(200, begun + data + data))
@@ -479,9 +479,7 @@ def test_only_what_may_pass_is_tried_again(status: int) -> None:
         (400, None, {"x-should-retry": "true"}, 3),
     ],
 )
-def test_the_relays_word_goes_before_its_code_before_its_status(
-    status: int, code: str | None, headers: dict[str, str], count: int
-) -> None:
+def test_the_retry_header_precedes_code_and_status(status: int, code: str | None, headers: dict[str, str], count: int) -> None:
     """A model that does not exist will not exist in a second."""
     calls = []
 
@@ -512,7 +510,7 @@ def test_the_relays_word_goes_before_its_code_before_its_status(
         ({}, [0.5, 1]),
     ],
 )
-def test_a_pause_asked_for_by_the_relay_wins(headers: dict[str, str], slept: list[float]) -> None:
+def test_retry_after_has_precedence(headers: dict[str, str], slept: list[float]) -> None:
     """Told in milliseconds, seconds or as a date; kept up to 60 s, and above that raised at once with the wish."""
     clock = StillClock()
 
@@ -532,7 +530,7 @@ FAILED = {
 @pytest.mark.parametrize(
     ("body", "stream"), [(REFUSED, False), (REFUSED, True), (FAILED, False)], ids=["error", "error for a stream", "failed answer"]
 )
-def test_a_date_to_come_back_is_a_date_within_a_success_as_well(body: dict[str, Any], stream: bool) -> None:
+def test_retry_after_as_a_date_works_in_a_success(body: dict[str, Any], stream: bool) -> None:
     """A relay that begins with 200 finds out too late; the seconds until then are few, not those since 1970."""
     client = client_of(always(200, body, {"retry-after": "Fri, 15 Jan 2027 08:00:07 GMT"}), retry=0)
 
@@ -626,7 +624,7 @@ def test_no_attempt_begins_without_time_for_it() -> None:
         (httpx.ProxyError("x"), {"connection"}, 3),
     ],
 )
-def test_a_broken_way_is_tried_again_as_the_caller_says(error: Exception, on: set[fb.RetryCause], count: int) -> None:
+def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[fb.RetryCause], count: int) -> None:
     """A timeout after the request was sent may bill it twice: whoever minds switches that off."""
     calls = []
 
@@ -653,7 +651,7 @@ def test_nothing_of_the_http_library_rides_along() -> None:
     assert error.__context__ is None
 
 
-def test_hooks_of_the_caller_fail_in_their_own_words() -> None:
+def test_exceptions_of_hooks_are_raised_unchanged() -> None:
     """An exception that is no failure of the way is none of ours to rename."""
 
     def hook(_request: httpx.Request) -> None:
@@ -701,13 +699,13 @@ def test_a_clients_error_survives_a_pickle_with_its_formats() -> None:
     assert again.as_format("messages") == error.as_format("messages")
 
 
-def test_an_error_made_by_hand_has_one_format() -> None:
+def test_an_error_without_a_client_has_no_other_format() -> None:
     """There is no body to write it from."""
     with pytest.raises(fb.ConfigurationError):
         fb.RateLimitError("no", status=429).as_format("messages")
 
 
-def test_the_tree_is_drawn_as_it_is() -> None:
+def test_the_docstring_shows_the_tree_of_errors() -> None:
     """The picture at the top of the file is what people read."""
     classes: list[type] = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, fb.FormatBridgeError)
@@ -745,7 +743,7 @@ def test_an_answer_is_answered_once() -> None:
 
 
 @pytest.mark.parametrize("size", [600, 2000, 5000])
-def test_an_error_says_no_more_than_two_kibibytes_whatever_is_added_to_it(size: int) -> None:
+def test_an_error_message_has_at_most_two_kibibytes(size: int) -> None:
     """Logs cut longer lines where they like; what is told behind the relay's words counts as well."""
     told = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
     own = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": told}})))
@@ -776,5 +774,5 @@ def test_the_client_and_the_converter_name_one_kind(sample: Sample) -> None:
     error = raised(client_of(always(sample.status, sample.body), retry=0))
 
     format = formats.load(sample.format)
-    body, _, _ = read_error_body(sample.body, format.NAME, [])
+    body, _, _ = read_error_body(sample.body, format.name, [])
     assert error.kind == format.decode_error(body, status=sample.status).kind

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.client.decompression import BodyTooLargeError, Opener
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
 from tests.servers import KEY, answer_of, body_of, stream_of
 
 REQUEST = body_of("requests", "messages")
@@ -84,19 +84,19 @@ TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head that c
 
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_what_stands_behind_the_end_of_a_packed_body_is_passed_over(encoding: str, tail: str) -> None:
+def test_bytes_after_the_end_of_a_compressed_body_are_ignored(encoding: str, tail: str) -> None:
     """Some packers fill up with zeros, and what is whole is not spoiled by what follows."""
     client = _client(200, PACKERS[encoding](BODY) + TAILS[tail] * 50, headers={"content-encoding": encoding})
 
     assert client.send(REQUEST, "messages").native == answer_of("messages")
 
 
-def test_several_bodies_of_gzip_are_one_wherever_they_are_cut() -> None:
+def test_several_gzip_members_are_one_body_at_any_split() -> None:
     """The format allows it, and packers that append to a file or run side by side write it so."""
     data = gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])
 
     for at in range(1, len(data)):
-        opener = Opener("gzip", len(BODY))
+        opener = Decompressor("gzip", len(BODY))
         assert opener.feed(data[:at]) + opener.feed(data[at:]) == BODY
 
 
@@ -105,11 +105,11 @@ def test_a_packed_body_opens_to_its_last_byte(window: int) -> None:
     """What is opened piece by piece may end within a run of equal bytes that two pieces share."""
     for size in range(512 * 1024, 512 * 1024 + 300, 7):
         packer = zlib.compressobj(9, zlib.DEFLATED, window)
-        opener = Opener("gzip" if window == 31 else "deflate", MIB)
+        opener = Decompressor("gzip" if window == 31 else "deflate", MIB)
 
         opened = opener.feed(packer.compress(b"a" * size) + packer.flush())
 
-        assert (len(opened), opener.is_cut) == (size, False)
+        assert (len(opened), opener.is_truncated) == (size, False)
 
 
 ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bodies": gzip.compress(b"") * (MIB // 10)}
@@ -118,17 +118,17 @@ ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bod
 @pytest.mark.parametrize("case", ENDLESS)
 def test_packed_bytes_count_though_they_open_to_nothing(case: str) -> None:
     """Otherwise who sends them without end keeps the client busy until its time is over."""
-    opener, data = Opener("gzip", 1000), ENDLESS[case]
+    opener, data = Decompressor("gzip", 1000), ENDLESS[case]
     for at in range(0, MIB, 4096):
         opener.feed(data[at : at + 4096])
 
-    with pytest.raises(BodyTooLargeError, match="longer than 1000 bytes"):
+    with pytest.raises(UnreadableBodyError, match="longer than 1000 bytes"):
         opener.feed(data[MIB : MIB + 4096])
 
 
 def test_what_is_passed_over_is_not_kept() -> None:
     """It would cost memory, and time that grows with its square."""
-    opener = Opener("gzip", 8 * MIB)
+    opener = Decompressor("gzip", 8 * MIB)
     opener.feed(gzip.compress(BODY))
     tracemalloc.start()
     try:
@@ -173,7 +173,7 @@ def test_an_error_that_opens_to_more_than_the_limit_is_still_one() -> None:
     [httpx.ReadError("x"), httpx.RemoteProtocolError("x"), httpx.ReadTimeout("x"), OSError("x")],
     ids=lambda broken: type(broken).__name__,
 )
-def test_an_error_whose_body_breaks_off_is_still_one(broken: Exception, stream: bool) -> None:
+def test_an_error_with_a_truncated_body_keeps_its_status(broken: Exception, stream: bool) -> None:
     """The status and the time to wait had come before."""
     client = _client(429, b'{"error": {"mess', broken, headers={"retry-after": "7", "x-request-id": "r-1"})
 
@@ -210,7 +210,7 @@ def test_of_an_error_no_more_is_kept_than_the_limit(case: str, over: int) -> Non
 
 
 @pytest.mark.parametrize("size", [90_000, 2_000_000])
-def test_of_an_error_all_is_kept_where_the_limit_says_so(size: int) -> None:
+def test_the_whole_error_body_is_kept_within_the_limit(size: int) -> None:
     """Who passes errors on wants them whole, whatever is usual."""
     body = json.dumps({"error": {"message": "a" * size}}).encode()
     client = _client(400, *[body[at : at + 65536] for at in range(0, len(body), 65536)], limits=fb.Limits(max_error_body=3_000_000))
@@ -221,7 +221,7 @@ def test_of_an_error_all_is_kept_where_the_limit_says_so(size: int) -> None:
     assert caught.value.body == body
 
 
-def test_of_an_error_nothing_is_kept_where_the_limit_says_so() -> None:
+def test_no_error_body_is_kept_with_a_limit_of_zero() -> None:
     """Some may store nothing of what others say."""
     with pytest.raises(fb.BadRequestError) as caught:
         _client(400, b'{"error": {"message": "no"}}', limits=fb.Limits(max_error_body=0)).send(REQUEST, "messages")
@@ -265,6 +265,6 @@ def test_redirects_are_followed_up_to_their_limit(limit: int, over: int) -> None
     if hops <= limit:
         assert client.send(REQUEST, "messages").status == 200
     else:
-        with pytest.raises(fb.APIConnectionError, match=f"redirects more than {limit} times"):
+        with pytest.raises(fb.APIConnectionError, match=f"redirected more than {limit} times"):
             client.send(REQUEST, "messages")
     assert len(calls) == min(hops, limit) + 1

@@ -59,7 +59,7 @@ def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
-def test_a_client_hears_what_was_said(format: str, via: str, library: Any) -> None:
+def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
     """Whole and streamed are one answer."""
     relay = FakeRelay(ANSWER)
     with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(library)) as client:
@@ -74,7 +74,7 @@ def test_a_client_hears_what_was_said(format: str, via: str, library: Any) -> No
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
-def test_an_async_client_hears_the_same(format: str, via: str, library: Any) -> None:
+def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
     """The other driver of the same flow."""
     relay = FakeRelay(ANSWER)
 
@@ -112,7 +112,7 @@ def _streamed(client: fb.Client, format: str, via: str) -> fb.Converted:
 
 
 @every_pair
-def test_a_token_comes_back_to_whoever_minted_it(format: str, via: str) -> None:
+def test_a_reasoning_token_returns_to_its_issuer(format: str, via: str) -> None:
     """In a conversation of two turns, whatever the caller's format, the relay gets its own token again, untagged."""
     relay = FakeRelay([ANSWER, "It is noon."])
     with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client()) as client:
@@ -125,7 +125,7 @@ def test_a_token_comes_back_to_whoever_minted_it(format: str, via: str) -> None:
     assert "fb1|" not in sent
 
 
-def test_the_client_waits_as_long_as_it_is_told_on_a_clock_of_the_test() -> None:
+def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
     """Minutes of retries pass at once, and by the second."""
     clock = VirtualClock()
     script: list[Step] = [Failure(429, retry_after=40), Fail("connect"), (Cut(30), ANSWER), ANSWER]
@@ -140,11 +140,11 @@ def test_the_client_waits_as_long_as_it_is_told_on_a_clock_of_the_test() -> None
 
     assert heard(answer.body, "messages") == HEARD
     assert stream.attempts == 4
-    assert clock.naps == [40, 1, 2]
+    assert clock.sleeps == [40, 1, 2]
 
 
 @pytest.mark.parametrize("at", [None, 0, 300])
-def test_a_stall_on_a_clock_of_the_test_times_out_after_the_client_s_own_limit(at: int | None) -> None:
+def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: int | None) -> None:
     """Before the head, before the body and in the middle of a stream."""
     clock = VirtualClock()
     relay = FakeRelay((Stall(1000, at=at), ANSWER), clock=clock)
@@ -157,7 +157,7 @@ def test_a_stall_on_a_clock_of_the_test_times_out_after_the_client_s_own_limit(a
         _streamed(client, "messages", "chat_completions")
 
     assert raised.value.kind == "read"
-    assert clock.naps == [50]
+    assert clock.sleeps == [50]
 
 
 def _second_turn(format: str, answer: Any) -> dict[str, Any]:

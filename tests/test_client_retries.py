@@ -59,7 +59,7 @@ BROKEN: list[tuple[str, Exception | None, str, int]] = [
 
 @libraries
 @pytest.mark.parametrize(("name", "cause", "phase", "count"), BROKEN)
-def test_a_broken_way_is_told_by_its_phase(name: str, cause: Exception | None, phase: str, count: int, library: ModuleType) -> None:
+def test_a_connection_error_has_its_phase(name: str, cause: Exception | None, phase: str, count: int, library: ModuleType) -> None:
     """Whoever pages somebody wants to know whether the network, the certificate or the relay is at fault."""
     calls: list[Any] = []
 
@@ -77,7 +77,7 @@ def test_a_broken_way_is_told_by_its_phase(name: str, cause: Exception | None, p
 
 
 @libraries
-def test_a_client_that_was_closed_by_its_owner_is_told_and_not_tried_again(library: ModuleType) -> None:
+def test_a_closed_http_client_raises_without_retry(library: ModuleType) -> None:
     """It will be as closed the second time."""
     own = library.Client()
     own.close()
@@ -92,7 +92,7 @@ def test_a_client_that_was_closed_by_its_owner_is_told_and_not_tried_again(libra
 
 @libraries
 @pytest.mark.parametrize("name", ["ReadError", "ReadTimeout", "RemoteProtocolError"])
-def test_a_body_that_breaks_is_told_so(name: str, library: ModuleType) -> None:
+def test_a_truncated_body_is_reported(name: str, library: ModuleType) -> None:
     """The head had come: the relay was there, and has perhaps billed."""
 
     class Broken(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
@@ -114,7 +114,7 @@ def test_a_body_that_breaks_is_told_so(name: str, library: ModuleType) -> None:
     ids=lambda value: "+".join(sorted(value)) or "none" if isinstance(value, set) else str(value),
 )
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_stream_cut_before_its_first_event_is_a_broken_connection(via: str, on: set[fb.RetryCause], count: int) -> None:
+def test_a_stream_truncated_before_its_first_event_is_a_connection_error(via: str, on: set[fb.RetryCause], count: int) -> None:
     """Who minds paying twice switches that off, and it stays off for a cut as well."""
     calls: list[Any] = []
 
@@ -157,7 +157,7 @@ def test_a_stream_that_cannot_be_read_is_not_tried_again(via: str) -> None:
     ],
     ids=str,
 )
-def test_a_code_says_more_than_a_type(status: int, error: dict[str, str], count: int) -> None:
+def test_a_code_has_precedence_over_a_type(status: int, error: dict[str, str], count: int) -> None:
     """Relays put ``invalid_request_error`` for a type on whatever failed; for a code it is meant."""
     calls: list[Any] = []
 
@@ -218,7 +218,7 @@ def _streamed(library: ModuleType, status: int, said: bytes, **more: Any) -> Cal
 
 
 @libraries
-def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(library: ModuleType) -> None:
+def test_a_hook_that_raises_for_an_unread_status_keeps_the_status(library: ModuleType) -> None:
     """The library closes the answer when a hook raises, so what it said is gone."""
     serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
 
@@ -226,11 +226,11 @@ def test_a_hook_that_raises_for_a_status_that_nobody_read_leaves_the_status(libr
 
     assert type(error) is fb.OverloadedError
     assert error.status == 529
-    assert str(error) == "529: the body could not be read: a hook of the HTTP client closed the answer before it was read"
+    assert str(error) == "529: the body could not be read: a hook of the HTTP client closed the response before it was read"
 
 
 @libraries
-def test_what_a_hook_read_before_it_raises_for_the_status_is_told(library: ModuleType) -> None:
+def test_a_body_read_by_a_hook_that_raises_is_reported(library: ModuleType) -> None:
     """The way to keep the relay's words."""
     serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
 
@@ -255,7 +255,7 @@ def test_what_fails_in_a_call_of_a_hook_is_not_the_relays_answer(library: Module
 
 
 @libraries
-def test_a_body_that_a_hook_cannot_open_is_told_once(library: ModuleType) -> None:
+def test_a_body_that_a_hook_cannot_decompress_is_reported_once(library: ModuleType) -> None:
     """Hooks that log bodies open them with the library, which raises with the request in hand; another try brings the same bytes."""
     serve = _streamed(library, 200, b"no gzip", headers={"content-encoding": "gzip"})
 

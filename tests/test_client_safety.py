@@ -130,7 +130,7 @@ def test_a_prompt_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     assert [record for record in caplog.records if PROMPT.decode() in record.getMessage()] == []
 
 
-def test_a_secret_shows_itself_to_nobody() -> None:
+def test_a_secret_is_not_shown() -> None:
     """Settings are printed, copied, pickled and turned into JSON by tools that know nothing of keys."""
 
     @dataclasses.dataclass
@@ -156,7 +156,7 @@ def test_a_key_is_visible_ascii_or_refused(key: str) -> None:
     assert key not in str(caught.value)
 
 
-def test_white_space_around_a_key_is_removed_and_told() -> None:
+def test_white_space_around_a_key_is_removed_with_a_warning() -> None:
     """A key from a file ends in a line end."""
     with Server(relay) as server, pytest.warns(UserWarning, match="white space"), fb.Client(server.url, f" {KEY}\n") as client:
         client.send(REQUEST, "messages")
@@ -183,7 +183,7 @@ KEYED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("act", KEYED)
-def test_white_space_around_a_key_is_told_at_the_line_of_the_caller(act: str) -> None:
+def test_the_warning_about_white_space_names_the_line_of_the_caller(act: str) -> None:
     """A warning that names a line of this library leaves its reader to look for their own."""
     with pytest.warns(UserWarning, match="white space") as told:
         KEYED[act]()
@@ -300,7 +300,7 @@ def test_a_compressed_answer_is_read(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "x"])
-def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str) -> None:
+def test_an_encoding_that_was_not_requested_is_rejected(encoding: str) -> None:
     """Nothing could check how far it would open."""
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -309,7 +309,7 @@ def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str) -> None:
 
     with Server(answer) as server:
         client = fb.Client(server.url, KEY)
-        with pytest.raises(fb.UnexpectedResponseError, match="nobody asked for"):
+        with pytest.raises(fb.UnexpectedResponseError, match="was not requested"):
             client.send(REQUEST, "messages")
 
 
@@ -347,7 +347,7 @@ def test_an_error_body_of_any_size_is_kept_in_part() -> None:
 
 
 @pytest.mark.parametrize("size", [20, 200])
-def test_a_flood_of_headers_is_told_and_not_tried_again(size: int) -> None:
+def test_headers_beyond_the_limit_raise_without_retry(size: int) -> None:
     """2,000 headers: whether the HTTP library or the client gives up first."""
     flood = "".join(f"X-{number}: {'a' * size}\r\n" for number in range(2000)).encode()
 
@@ -455,16 +455,16 @@ def test_leaving_early_closes_the_connection() -> None:
     assert len(sent) < 100
 
 
-def test_a_stream_dropped_open_says_where_it_was_made() -> None:
+def test_the_warning_about_an_open_stream_names_its_line() -> None:
     """A connection that nobody gives back is missed only when the pool is empty."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         stream = client.stream(REQUEST, "messages").__enter__()
 
-        with pytest.warns(ResourceWarning, match=r"test_client_safety\.py:\d+ was dropped open"):
+        with pytest.warns(ResourceWarning, match=r"test_client_safety\.py:\d+ was not closed"):
             del stream
 
 
-def test_an_async_stream_dropped_open_gives_its_connection_back() -> None:
+def test_an_unreferenced_async_stream_releases_its_connection() -> None:
     """The same, in an event loop, from which the garbage collector cannot wait."""
 
     async def call(url: str) -> str:
@@ -472,7 +472,7 @@ def test_an_async_stream_dropped_open_gives_its_connection_back() -> None:
         async with own:
             client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
             stream = await client.stream(REQUEST, "messages").__aenter__()
-            with pytest.warns(ResourceWarning, match="was dropped open"):
+            with pytest.warns(ResourceWarning, match="was not closed"):
                 del stream
             return (await client.send(REQUEST, "messages")).text()
 
@@ -708,7 +708,7 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("echo", ECHOES)
-def test_an_error_says_nothing_of_the_key_whatever_the_relay_says(echo: str) -> None:
+def test_an_error_never_contains_the_key(echo: str) -> None:
     """In text, attributes, answers so far and pickles; errors go to logs and to other services."""
     format = "responses" if echo == "an answer that failed" else "chat_completions"
     heard: list[fb.Attempt] = []
@@ -740,7 +740,7 @@ CUT_ECHOES: dict[str, Callable[[str], bytes]] = {
 
 @pytest.mark.parametrize("before", [20, 90, 120, 150, 170, 185, 192, 196, 1980, 2000, 2010, 2020])
 @pytest.mark.parametrize("echo", CUT_ECHOES)
-def test_a_text_that_is_cut_within_the_key_shows_no_part_of_it(echo: str, before: int) -> None:
+def test_a_text_truncated_in_the_key_shows_no_part_of_it(echo: str, before: int) -> None:
     """Errors show how an event begins, in so many bytes; a key may stand across the last of them."""
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -797,6 +797,6 @@ def test_a_field_of_a_profile_that_is_of_another_kind_is_refused_by_name(name: s
         fb.RelayProfile(**{name: wrong})
 
 
-def test_headers_of_a_profile_are_found_however_they_are_written() -> None:
+def test_header_names_of_a_profile_are_case_insensitive() -> None:
     """Names of headers have no case."""
     assert fb.RelayProfile(request_id_headers=("X-Trace-Id",)).request_id_headers == ("x-trace-id",)

@@ -48,7 +48,7 @@ def _escaped(text: str, spelling: str) -> bytes:
 
 
 @pytest.mark.parametrize("spelling", ["\\u{:04x}", "\\u{:04X}"], ids=["lower", "upper"])
-def test_a_key_is_found_behind_any_escape(spelling: str) -> None:
+def test_a_key_with_any_escape_is_hidden(spelling: str) -> None:
     """JSON has several ways to write a character, and relays echo keys in all of them."""
     body = _escaped(KEY, spelling)
 
@@ -67,7 +67,7 @@ def test_a_slash_of_a_key_may_be_escaped() -> None:
     assert key not in told.replace("\\", "")
 
 
-def test_a_key_is_found_as_the_name_of_a_member() -> None:
+def test_a_key_as_a_member_name_is_hidden() -> None:
     """A relay that lists its keys by themselves."""
 
     def serve(_request: httpx.Request) -> httpx.Response:
@@ -172,7 +172,7 @@ def _shown(act: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_traceback_of_what_could_not_be_made_shows_no_key(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_of_a_failed_constructor_shows_no_key(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key with a typographic quote behind it comes from a page of the web, and is one but for the quote."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
@@ -180,7 +180,7 @@ def test_a_traceback_of_what_could_not_be_made_shows_no_key(mistake: str, monkey
 
 
 @pytest.mark.parametrize("make", [fb.Client, lambda url: fb.transport(url, via="messages")], ids=["client", "transport"])
-def test_a_key_of_the_environment_that_is_none_is_in_no_traceback(
+def test_an_invalid_key_of_the_environment_is_in_no_traceback(
     make: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody has written it out in the program, so nobody looks for it there."""
@@ -278,7 +278,7 @@ def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["a URL, each character", "HTML, decimal numbers", "base64", "base64 of a pair"])
-def test_the_beginning_of_an_encoded_key_is_hidden_where_a_text_is_cut(encoding: str) -> None:
+def test_the_beginning_of_an_encoded_key_is_hidden_in_a_truncated_text(encoding: str) -> None:
     """Long errors are cut, perhaps within the key."""
     mask = Mask([Secret(KEY)])
     echoed = ENCODED[encoding](KEY)
@@ -357,7 +357,7 @@ def test_an_exchange_without_secrets_changes_no_error() -> None:
 
 
 @pytest.mark.parametrize("wrong", [KEY, [5], [f"{KEY}\u201d"], 5], ids=["a string", "no string", "not ASCII", "no list"])
-def test_secrets_that_are_none_are_refused_without_their_value(wrong: Any) -> None:
+def test_invalid_secrets_are_rejected_without_their_value(wrong: Any) -> None:
     """A string would be read as a list of letters."""
     told = _shown(lambda: fb.Bridge("messages", via="messages", secrets=wrong))
 

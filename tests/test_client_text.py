@@ -46,7 +46,7 @@ def text_of(body: dict[str, Any] | None, format: str) -> str:
     """Return the visible text of an answer, as ``Reply.text`` does."""
     if body is None:
         return ""
-    choices = formats.load(format).decode_response(check(body, formats.load(format).NAME, "response")).choices[:1]
+    choices = formats.load(format).decode_response(check(body, formats.load(format).name, "response")).choices[:1]
     return "".join(part.text for choice in choices for part in choice.parts if isinstance(part, ir.Text))
 
 
@@ -85,7 +85,7 @@ def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_where_bytes_are_cut_decides_no_text(format: str) -> None:
+def test_text_does_not_depend_on_chunks(format: str) -> None:
     """A network gives bytes as it likes."""
     odd = []
     for stream in shipped(format):
@@ -98,7 +98,7 @@ def test_where_bytes_are_cut_decides_no_text(format: str) -> None:
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_text_leaves_as_it_comes(format: str, via: str) -> None:
+def test_text_is_returned_as_it_arrives(format: str, via: str) -> None:
     """Somebody watches the words appear; to have them at the end is to have a whole answer slowly."""
     sent: list[bytes] = []
 
@@ -142,7 +142,7 @@ def test_text_is_the_same_awaited(case: str) -> None:
     assert asyncio.run(follow()) == told([data], "responses", "responses")[0] == "Vinnufossen, at 865 metres."
 
 
-def test_texts_that_come_at_once_are_told_one_after_the_other() -> None:
+def test_texts_of_one_chunk_are_returned_one_by_one() -> None:
     """Two messages of one answer may grow side by side; nobody can read them so."""
     events = [
         {"type": "response.created", "response": _response("in_progress", [])},
@@ -193,11 +193,11 @@ def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_who_has_taken_an_event_gets_no_text_besides(via: str) -> None:
+def test_text_after_reading_an_event_raises(via: str) -> None:
     """What that event said would come twice, or never."""
     with client_of([stream_of(via)]).stream(body_of("requests", via), via) as stream:
         next(stream)
         read = partial(next, stream.text())
 
-        with pytest.raises(fb.ConfigurationError, match="has been read"):
+        with pytest.raises(fb.ConfigurationError, match="was read before"):
             read()

@@ -98,7 +98,7 @@ def test_writing_a_stream_changes_nothing_that_it_is_told(format: str) -> None:
     for sample in SAMPLES:
         told = replay(_answer(sample))
         kept = deepcopy(told)
-        encoder = formats.load(format).StreamEncoder(Options(), None)
+        encoder = formats.load(format).stream_encoder(Options(), None)
 
         for event in told:
             encoder.feed(event)

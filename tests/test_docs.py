@@ -33,6 +33,7 @@ def test_every_canonical_type_is_described() -> None:
 
     aliases = {
         "Format",
+        "FormatName",
         "JsonObject",
         "JsonValue",
         "Node",

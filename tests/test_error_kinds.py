@@ -10,7 +10,7 @@ import pytest
 import formatbridge as fb
 from formatbridge import FORMATS, formats, ir
 from formatbridge.formats.shared.errors import QUOTA_CODES
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from tests.directions import CROSSINGS
 
 KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
@@ -25,7 +25,7 @@ COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
 
 def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
     """Return a stream of a format in which an error comes, in the format's own words for its kind."""
-    _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), nowhere())
+    _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
     event = {"type": "error", **body} if format == "responses" else body
     return b"data: " + json.dumps(event).encode() + b"\n\n"
 
@@ -64,7 +64,7 @@ def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, ta
 def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: ir.ErrorKind) -> None:
     """The codes inside such an answer are few; its type says the rest."""
     answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
-    failed = formats.load("responses").encode_response(answer, nowhere(), fb.Options(), None)
+    failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
 
     made = fb.convert_response(failed, source="responses", target=target)
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.client.errors import read_fault
+from formatbridge.client.errors import read_error_details
 from formatbridge.formats.shared.errors import decode_error_body
 from tests.directions import CROSSINGS
 
@@ -280,7 +280,7 @@ def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: floa
     details = [7, {"@type": "other"}, {"retryDelay": delay}]
     body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
 
-    raised = read_fault(json.dumps(body).encode())
+    raised = read_error_details(json.dumps(body).encode())
     converted = decode_error_body(body, status=429, otherwise="status")
 
     assert (raised.retry_after, converted.retry_after) == (seconds, seconds)

@@ -74,7 +74,7 @@ def texts_of(sse: bytes, format: str) -> str:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_official_sdk_hears_what_was_scripted(format: str, is_streaming: bool) -> None:
+def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: bool) -> None:
     """Text, calls and usage arrive in every format, from one script."""
     relay = FakeRelay(ANSWER)
     client = official.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -89,7 +89,7 @@ def test_an_official_sdk_hears_what_was_scripted(format: str, is_streaming: bool
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_official_async_sdk_hears_the_same(format: str, is_streaming: bool) -> None:
+def test_an_official_async_sdk_gets_the_scripted_answer(format: str, is_streaming: bool) -> None:
     """Half of the users are async."""
     relay = FakeRelay(ANSWER)
 
@@ -121,7 +121,7 @@ def test_a_relay_may_have_no_models(format: str) -> None:
 
 @pytest.mark.parametrize("chunks", [1, 7, [3, 50, 2], None])
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_reads_of_a_stream_are_as_asked(format: str, chunks: int | list[int] | None) -> None:
+def test_chunks_have_the_configured_sizes(format: str, chunks: int | list[int] | None) -> None:
     """A reader that works on whole events only fails here."""
     relay = FakeRelay("One two three four five six seven.", chunks=chunks)
 
@@ -130,7 +130,7 @@ def test_the_reads_of_a_stream_are_as_asked(format: str, chunks: int | list[int]
     assert texts_of(whole.content, format) == "One two three four five six seven."
 
 
-def test_every_byte_is_a_read_of_its_own() -> None:
+def test_every_byte_can_be_a_chunk() -> None:
     """Somebody looks for bugs at the seams."""
     relay = FakeRelay("Hi", chunks=1)
     request = httpx.Request("POST", relay.base_url + PATHS["responses"], headers=KEY, json=BODIES["responses"] | {"stream": True})
@@ -141,7 +141,7 @@ def test_every_byte_is_a_read_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_deltas_are_no_longer_than_asked(format: str) -> None:
+def test_deltas_are_within_longest_delta(format: str) -> None:
     """A stream of one delta hides whatever goes wrong between two."""
     relay = FakeRelay("a" * 50, longest_delta=8)
 
@@ -151,7 +151,7 @@ def test_deltas_are_no_longer_than_asked(format: str) -> None:
     assert texts_of(answer.content, format) == "a" * 50
 
 
-def test_a_list_is_said_in_turn_and_once() -> None:
+def test_a_list_of_steps_is_used_once_in_sequence() -> None:
     """First a call, then, after the tool's result, a text; a third request is a bug of the test or of the code."""
     relay = FakeRelay([Answer(tool_calls=[ToolCall("now")]), "It is noon."])
 
@@ -176,7 +176,7 @@ def test_a_callable_answers_by_the_request() -> None:
     assert answer.json()["content"][0]["text"] == "m: Rome?"
 
 
-def test_a_body_of_any_format_keeps_its_own_fields_at_home_and_is_converted_elsewhere() -> None:
+def test_a_body_is_unchanged_at_its_own_endpoint_and_converted_at_others() -> None:
     """A recorded answer is the script."""
     recorded = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
@@ -200,7 +200,7 @@ def test_a_typed_answer_is_a_script() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_token_is_at_home_at_the_endpoint_that_was_asked(format: str) -> None:
+def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
     """A conversation of two turns brings it back there, and nobody else gets it."""
     relay = FakeRelay(ANSWER)
     asked = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
@@ -214,7 +214,7 @@ def test_a_token_is_at_home_at_the_endpoint_that_was_asked(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_failure_is_in_the_words_of_the_endpoint(format: str) -> None:
+def test_a_failure_has_the_format_of_the_endpoint(format: str) -> None:
     """An SDK reads the error of its own vendor."""
     relay = FakeRelay([Failure(429, "slow down", retry_after=2, headers={"x-trace": "7"}), "Now."])
     client = official.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -230,7 +230,7 @@ def test_a_failure_is_in_the_words_of_the_endpoint(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_stream_can_fail_on_its_way(format: str) -> None:
+def test_a_stream_can_end_in_an_error_event(format: str) -> None:
     """The status was 200 when the trouble began."""
     relay = FakeRelay((Failure(529, "too much to do", after=3), "One two three four five six seven."))
     client = official.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -241,7 +241,7 @@ def test_a_stream_can_fail_on_its_way(format: str) -> None:
     assert post(relay, format).status_code == 529
 
 
-def test_a_body_of_a_failure_is_sent_as_it_is() -> None:
+def test_a_body_of_a_failure_is_sent_unchanged() -> None:
     """Somebody has met an error that no specification knows."""
     listed, page = FakeRelay(Failure(400, body=[{"error": {"code": 400}}])), FakeRelay(Failure(504, body="<html>slow</html>"))
 
@@ -267,7 +267,7 @@ def test_a_body_of_a_failure_is_sent_as_it_is() -> None:
         ("generate_content", KEY, 200),
     ],
 )
-def test_keys_and_versions_are_checked_as_the_specification_says(format: str, headers: dict[str, str], status: int) -> None:
+def test_keys_and_versions_are_checked_as_specified(format: str, headers: dict[str, str], status: int) -> None:
     """A client that sends the key in the wrong header would work here and nowhere else."""
     relay = FakeRelay(["Hello"])
 
@@ -291,7 +291,7 @@ def test_a_body_that_is_not_of_the_format_is_refused_in_the_format(format: str) 
     assert relay.steps_left == 1
 
 
-def test_an_unknown_path_is_not_found_and_stays_in_the_records() -> None:
+def test_an_unknown_path_is_a_404_and_is_recorded() -> None:
     """A typo in a base URL is the commonest mistake of all."""
     relay = FakeRelay(["Hello"])
 
@@ -302,11 +302,11 @@ def test_an_unknown_path_is_not_found_and_stays_in_the_records() -> None:
     assert relay.requests[0].format is None
 
 
-def test_another_origin_gets_no_connection_and_is_told() -> None:
+def test_a_request_to_another_origin_fails_and_is_recorded() -> None:
     """A redirect, or a forgotten base URL, must not reach the outside from a test."""
     relay = FakeRelay("Hello")
 
-    with pytest.raises(httpx.ConnectError, match=r"nobody at https://api\.example\.com"):
+    with pytest.raises(httpx.ConnectError, match=r"no server at https://api\.example\.com"):
         post(relay, "responses", url="https://api.example.com/v1/responses")
 
     assert relay.requests == []
@@ -322,7 +322,7 @@ def test_a_relay_may_live_under_a_path() -> None:
     assert post(relay, "responses", url="https://relay.test:8443/v1/responses").status_code == 404
 
 
-def test_a_secret_in_the_wrong_place_is_found() -> None:
+def test_leaks_finds_a_secret_in_the_wrong_place() -> None:
     """The key must be in its header and nowhere else."""
     relay = FakeRelay("Hello")
 
@@ -331,7 +331,7 @@ def test_a_secret_in_the_wrong_place_is_found() -> None:
     assert relay.leaks("sk-fake") == ["POST /v1/responses: header x-debug", "POST /v1/responses: body"]
 
 
-def test_generate_content_streams_an_array_to_whoever_does_not_ask_for_events() -> None:
+def test_generate_content_streams_an_array_without_alt_sse() -> None:
     """Only ``alt=sse`` gives server-sent events."""
     relay = FakeRelay("One two three four five.")
 
@@ -352,7 +352,7 @@ def test_a_failure_meets_any_request_and_an_answer_waits() -> None:
     assert relay.steps_left == 1
 
 
-def test_the_usage_of_a_chat_stream_comes_only_to_whoever_asks() -> None:
+def test_the_usage_of_a_chat_stream_requires_include_usage() -> None:
     """Code that relies on usage without asking for it works nowhere else."""
     relay = FakeRelay("Hello")
 
@@ -364,13 +364,13 @@ def test_the_usage_of_a_chat_stream_comes_only_to_whoever_asks() -> None:
 
 
 @pytest.mark.parametrize("step", [Cut(3), Stall(1), Fail("read", at=4), Failure(500, after=2), 5, ("a", "b"), {"text": "Hello"}])
-def test_a_step_that_says_nothing_is_refused_at_once(step: Any) -> None:
+def test_an_invalid_step_is_rejected_by_the_constructor(step: Any) -> None:
     """The mistake is where the script is, not where it is played."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         FakeRelay([step])
 
 
-def test_a_relay_can_be_told_anew() -> None:
+def test_play_sets_a_new_script() -> None:
     """The fixture gives a relay before the test knows what it wants to hear."""
     relay = FakeRelay()
 
@@ -404,7 +404,7 @@ def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
     assert (google.get(model=model).name, other.retrieve(model).id) == (f"models/{model}", model)
 
 
-def test_a_relay_may_want_no_key() -> None:
+def test_a_relay_may_require_no_key() -> None:
     """Local relays do not."""
     assert post(FakeRelay("Hello", api_key=None), "responses", headers={}).status_code == 200
 
@@ -422,7 +422,7 @@ def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_a_slow_answer_comes_at_last(is_async: bool) -> None:
+def test_a_stalled_answer_arrives(is_async: bool) -> None:
     """The first byte takes its time."""
     clock = VirtualClock()
     relay = FakeRelay((Stall(3), "Hello"), clock=clock)
@@ -434,7 +434,7 @@ def test_a_slow_answer_comes_at_last(is_async: bool) -> None:
     content = asyncio.run(read()) if is_async else relay.handle_request(request).read()
 
     assert b"Hello" in content
-    assert clock.naps == [3]
+    assert clock.sleeps == [3]
 
 
 def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_one() -> None:
@@ -486,7 +486,7 @@ def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
         make()
 
 
-def test_a_relay_is_a_transport_and_gives_itself_as_one() -> None:
+def test_a_relay_is_its_own_transport() -> None:
     """Both spellings stand in users' code."""
     relay = FakeRelay("Hello")
 
@@ -496,7 +496,7 @@ def test_a_relay_is_a_transport_and_gives_itself_as_one() -> None:
     assert answer.status_code == 200
 
 
-def test_a_missing_version_is_told_by_every_name_that_would_do() -> None:
+def test_a_missing_version_error_names_every_accepted_header() -> None:
     """Who reads of one header alone sends it to a vendor that does not know it."""
     relay = FakeRelay("Hello")
 

@@ -12,7 +12,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import Answer, Body, FakeRelay, ToolCall
-from formatbridge.testing.refusals import RULES
+from formatbridge.testing.vendor_rules import RULES
 from tests.test_fake_relay import FORMATS, post
 
 SUMMARY = "Your organization must be verified to generate reasoning summaries."
@@ -278,7 +278,7 @@ def _items(answer: httpx.Response) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
-def test_a_token_of_responses_is_sent_to_whoever_includes_it_and_is_accepted_back(is_streaming: bool) -> None:
+def test_a_token_of_responses_is_sent_if_included_and_accepted_again(is_streaming: bool) -> None:
     """The vendor sends none unasked."""
     relay = FakeRelay(ANSWER)
     include = {"include": ["reasoning.encrypted_content"], "store": False}
@@ -299,7 +299,7 @@ def test_a_relay_that_is_not_strict_sends_the_token_unasked() -> None:
 
 
 @pytest.mark.parametrize(("store", "status"), [(None, 200), (True, 200), (False, 404)])
-def test_items_of_an_answer_are_found_if_it_was_stored(store: bool | None, status: int) -> None:
+def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: int) -> None:
     """Reasoning items, references to items and the response itself; the vendor stores unless it is told otherwise."""
     relay = FakeRelay(ANSWER)
     first = post(relay, "responses", body={"store": store})
@@ -321,7 +321,7 @@ def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
     assert post(relay, "messages", body={"messages": [{"role": "assistant", "content": made["content"]}]}).status_code == 200
 
 
-def test_every_call_of_generate_content_comes_with_a_signature_that_is_accepted_back() -> None:
+def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:
     """The vendor's own client decodes it and writes it anew in the URL-safe alphabet."""
     relay = FakeRelay(
         [Answer(tool_calls=[ToolCall("now"), ToolCall("now")], signature=signature) for signature in (None, "c2l+bm/k")]
@@ -352,7 +352,7 @@ def test_a_token_of_another_relay_is_refused() -> None:
     assert answer.status_code == 400
 
 
-def test_a_token_that_was_scripted_in_another_format_is_refused_when_it_comes_back_tagged() -> None:
+def test_a_tagged_token_of_another_format_is_rejected() -> None:
     """The relay sends it tagged, for it is another vendor's; whoever sends it back must have taken it out."""
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
             "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Hi."}],
@@ -382,7 +382,7 @@ def test_a_verified_organisation_gets_summaries() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_refusal_says_in_a_stream_what_it_says_whole(format: str) -> None:
+def test_a_rejected_stream_request_has_the_same_error(format: str) -> None:
     """It comes before the first event, with its status."""
     broken = next(body for each, rule, body, *_ in REFUSED if each == format and rule != "call_without_signature")
 

@@ -63,7 +63,7 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
         (Cut(9, framing="length"), "RemoteProtocolError", True),
     ],
 )
-def test_a_call_fails_in_its_phase_with_the_library_s_own_error(
+def test_a_call_fails_in_its_phase_with_the_error_of_the_library(
     fault: Any, error: str, was_sent: bool, library: str, is_async: bool
 ) -> None:
     """Code that asks whether a call may be made again asks whether the other side has seen it."""
@@ -77,7 +77,7 @@ def test_a_call_fails_in_its_phase_with_the_library_s_own_error(
 
 @sync_and_async
 @both_libraries
-def test_a_body_is_cut_at_each_byte(library: str, is_async: bool) -> None:
+def test_a_body_can_be_truncated_at_each_byte(library: str, is_async: bool) -> None:
     """The end of a connection is all that some servers say."""
     for at in range(len(WHOLE) + 2):
         assert get(FaultTransport(FakeRelay("Hello", chunks=5), Cut(at)), library, is_async=is_async) == WHOLE[:at]
@@ -98,7 +98,7 @@ def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: b
 @sync_and_async
 @both_libraries
 @pytest.mark.parametrize("at", [None, 0, 9])
-def test_a_stall_waits_and_goes_on(at: int | None, library: str, is_async: bool) -> None:
+def test_a_stall_waits_and_continues(at: int | None, library: str, is_async: bool) -> None:
     """A slow server is no broken one."""
     clock = VirtualClock()
     transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=at), clock=clock)
@@ -106,7 +106,7 @@ def test_a_stall_waits_and_goes_on(at: int | None, library: str, is_async: bool)
     body = get(transport, library, is_async=is_async, timeout=60)
 
     assert body == WHOLE
-    assert clock.naps == [30]
+    assert clock.sleeps == [30]
 
 
 @sync_and_async
@@ -119,11 +119,11 @@ def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async:
     with pytest.raises(LIBRARIES[library].ReadTimeout, match="nothing came for 5 seconds"):
         get(transport, library, is_async=is_async, timeout=5)
 
-    assert clock.naps == [5]
+    assert clock.sleeps == [5]
 
 
 @sync_and_async
-def test_a_stall_takes_real_time_unless_told_otherwise(is_async: bool) -> None:
+def test_a_stall_takes_real_time_without_a_virtual_clock(is_async: bool) -> None:
     """A deadline is measured against the clock on the wall."""
     begun = time.monotonic()
 
@@ -134,7 +134,7 @@ def test_a_stall_takes_real_time_unless_told_otherwise(is_async: bool) -> None:
 
 @sync_and_async
 @both_libraries
-def test_a_fault_stands_in_a_script_as_well(library: str, is_async: bool) -> None:
+def test_a_fault_can_be_a_step_of_a_script(library: str, is_async: bool) -> None:
     """First no connection, then half an answer, then all of it."""
     relay = FakeRelay([Fail("connect"), (Cut(9), "Hello"), (Fail("read", at=9), "Hello"), "Hello"])
     errors = LIBRARIES[library].ConnectError, LIBRARIES[library].ReadError
@@ -183,7 +183,7 @@ def test_a_fault_that_could_never_strike_is_refused(make: Callable[[], object]) 
 @pytest.mark.parametrize(
     "fault", [Fail("read"), Fail("read", at=9), Cut(9), Cut(9, framing="chunked"), Stall(9), Stall(9, at=9)], ids=str
 )
-def test_a_call_that_fails_lets_its_answer_go(fault: Any, is_async: bool) -> None:
+def test_a_call_that_fails_closes_its_answer(fault: Any, is_async: bool) -> None:
     """A double that keeps connections hides, or makes up, the leak that a test looks for."""
     closed: list[bool] = []
 
@@ -211,7 +211,7 @@ def test_a_call_that_fails_lets_its_answer_go(fault: Any, is_async: bool) -> Non
 
 @both_libraries
 @sync_and_async
-def test_a_broken_way_makes_clients_as_a_relay_does(library: str, is_async: bool) -> None:
+def test_a_fault_transport_creates_clients_as_a_relay_does(library: str, is_async: bool) -> None:
     """Types know no transport that suits both libraries: whoever checks them asks for a client instead."""
     broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=2))
     chosen: Any = library
@@ -247,3 +247,13 @@ def test_a_limit_that_passes_on_a_virtual_clock_has_its_name(timeout: fb.Timeout
 
     assert caught.value.kind == kind
     assert clock.now() == 5
+
+
+def test_the_old_names_of_test_doubles_still_work() -> None:
+    """Tests that use them get a warning and the same lists."""
+    clock, relay = VirtualClock(), FakeRelay()
+
+    with pytest.warns(DeprecationWarning, match="VirtualClock.sleeps"):
+        assert clock.naps is clock.sleeps
+    with pytest.warns(DeprecationWarning, match="FakeRelay.misdirected"):
+        assert relay.strays is relay.misdirected

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats.chat_completions.stream_calls import Calls
+from formatbridge.formats.chat_completions.stream_state import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered
 from tests.alternation import EventPair, Pair, event_pairs, pairs
 

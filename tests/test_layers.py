@@ -153,4 +153,4 @@ def test_one_file_knows_the_http_libraries() -> None:
         if name.partition(".")[0] in ("httpx", "httpx2")
     }
 
-    assert {name for name in knowing if not name.startswith("testing")} == {"client/http_clients.py"}
+    assert {name for name in knowing if not name.startswith("testing")} == {"client/connection_pool.py"}

@@ -28,7 +28,7 @@ PLACE = "POST /v1/responses:"
     ],
     ids=["none", "second key", "third key", "cookie", "url", "body"],
 )
-def test_a_key_may_stand_in_one_header_and_nowhere_else(asked: dict[str, Any], leaks: list[str]) -> None:
+def test_a_key_is_allowed_in_one_header_only(asked: dict[str, Any], leaks: list[str]) -> None:
     """URLs and second headers end up in logs of proxies."""
     relay = FakeRelay("Hello", api_key=SECRET)
 
@@ -37,7 +37,7 @@ def test_a_key_may_stand_in_one_header_and_nowhere_else(asked: dict[str, Any], l
     assert relay.leaks(SECRET) == leaks
 
 
-def test_a_key_at_another_origin_is_a_leak_wherever_it_stands() -> None:
+def test_a_key_in_any_location_at_another_origin_is_a_leak() -> None:
     """The one header that holds the key at home holds it nowhere else."""
     relay = FakeRelay("Hello", api_key=SECRET)
 

@@ -28,7 +28,7 @@ def relay() -> Iterator[FakeRelay]:
 
 @every_library
 @every_pair
-def test_a_client_hears_what_was_said_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
+def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
     """Whole and streamed."""
     with (
         LIBRARIES[library].Client() as http_client,
@@ -43,7 +43,7 @@ def test_a_client_hears_what_was_said_over_a_socket(format: str, via: str, libra
 
 @every_library
 @every_pair
-def test_an_async_client_hears_the_same_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
+def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
     """Whole and streamed."""
 
     async def exchange() -> list[Any]:
@@ -59,7 +59,7 @@ def test_an_async_client_hears_the_same_over_a_socket(format: str, via: str, lib
 
 
 @every_pair
-def test_an_official_sdk_hears_the_same_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
+def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
     """The transport goes through the HTTP library's own."""
     with httpx2.Client(transport=fb.transport(relay.base_url, relay.api_key, via=via)) as http_client:
         client = official.sdk(format, "https://vendor.test", "sk-vendor", http_client)
@@ -70,7 +70,7 @@ def test_an_official_sdk_hears_the_same_over_a_socket(format: str, via: str, rel
 
 
 @every_pair
-def test_an_async_official_sdk_hears_the_same_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
+def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
     """The transport goes through the HTTP library's own."""
 
     async def exchange() -> list[official.Heard]:

@@ -11,12 +11,12 @@ def test_it(fake_relay):
     fake_relay.play("One.", "Two.")
     assert fake_relay.steps_left == 2
 
-def test_each_test_has_its_own(fake_relay):
+def test_each_test_has_its_own_relay(fake_relay):
     assert fake_relay.requests == [] and fake_relay.steps_left is None
 """
 
 
-def test_the_fixture_is_there_for_whoever_asks(tmp_path: Path) -> None:
+def test_the_plugin_provides_the_fixture(tmp_path: Path) -> None:
     """Two lines in a user's own tests."""
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["formatbridge.testing.pytest_plugin"]\n')
     (tmp_path / "test_it.py").write_text(TEST)

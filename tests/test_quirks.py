@@ -38,7 +38,7 @@ def test_an_unknown_quirk_is_refused() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_comments_stand_between_events(format: str) -> None:
+def test_comments_are_sent_between_events(format: str) -> None:
     """One vendor's own SDK breaks on comments, and its relays send none."""
     is_sent = ": PING\n\n" in streamed(format, "ping_comments")
 

@@ -15,7 +15,7 @@ import pytest
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.errors import PartialAnswer
-from formatbridge.report.ledger import Late, Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, LazyBody, Ledger
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 
@@ -28,7 +28,7 @@ def test_two_readers_of_one_report_read_the_same() -> None:
         reader.join(0.1)
         return {"messages": []}
 
-    ledger = Ledger(Late(body), Spelling())
+    ledger = Ledger(LazyBody(body), FieldPaths())
     ledger.dropped(ir.Message("user", [], "/messages/0"), severity="lossy")
     reader = Thread(target=lambda: found.append(ledger.losses))
     found.append(ledger.losses)

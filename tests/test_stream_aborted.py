@@ -87,7 +87,7 @@ def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: st
     error = converter.abort(OSError("reset"))
 
     assert error.tail == b""
-    assert str(error) == "the connection broke behind the end of the answer (reset)"
+    assert str(error) == "the connection broke after the end of the answer (reset)"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

@@ -17,7 +17,10 @@ from formatbridge import (
     ir,
     iter_events,
 )
-from formatbridge.formats.chat_completions import SPELLING, StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.chat_completions.field_paths import SPELLING
+from formatbridge.formats.chat_completions.response import decode_response, encode_response
+from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
+from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.ir import events
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -39,8 +42,8 @@ def _decode(text: bytes) -> list[events.Event]:
     reader, decoder = StreamReader(), StreamDecoder()
     made: list[events.Event] = []
     for event in [*reader.feed(text), *reader.finish()]:
-        made += decoder.done() if event.data == DONE else decoder.feed(json.loads(event.data))
-    return [*made, *decoder.finish()]
+        made += decoder.finish("done") if event.data == DONE else decoder.feed(json.loads(event.data))
+    return [*made, *decoder.finish("end_of_bytes")]
 
 
 def _collect(happened: list[events.Event]) -> ir.Response:
@@ -134,7 +137,7 @@ def _run(deltas: list[dict[str, Any] | None]) -> list[events.Event]:
     for delta in deltas:
         choice = {"index": 0, "delta": delta or {}, "finish_reason": None if delta else "tool_calls"}
         made += decoder.feed({"id": "x", "model": "m", "created": 1, "choices": [choice]})
-    return [*made, *decoder.finish()]
+    return [*made, *decoder.finish("end_of_bytes")]
 
 
 def _chunks(*deltas: dict[str, Any], logprobs: dict[str, Any] | None = None) -> bytes:
@@ -250,7 +253,7 @@ def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
         {"delta": {"tool_calls": [late]}},
     ):
         happened += decoder.feed({"id": "x", "choices": [{"index": 0, **choice}]})
-    happened += decoder.finish()
+    happened += decoder.finish("end_of_bytes")
 
     calls = [part for part in _collect(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
     assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":1}')]

@@ -12,10 +12,12 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats, ir
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.generate_content import StreamDecoder, StreamEncoder, decode_response, encode_response
+from formatbridge.formats.generate_content.response import decode_response, encode_response
+from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
+from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.ir import events
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader
@@ -44,7 +46,7 @@ def _parsed(data: bytes) -> list[JsonObject]:
 
 def _decoded(chunks: Iterable[JsonObject]) -> list[events.Event]:
     decoder = StreamDecoder()
-    return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
+    return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish("end_of_bytes")
 
 
 def _collected(happened: Iterable[events.Event]) -> ir.Response:
@@ -55,7 +57,7 @@ def _collected(happened: Iterable[events.Event]) -> ir.Response:
 
 
 def _encoded(answer: ir.Response) -> JsonObject:
-    return encode_response(answer, Ledger({}, Spelling()), DEFAULT_OPTIONS, None)
+    return encode_response(answer, Ledger({}, FieldPaths()), DEFAULT_OPTIONS, None)
 
 
 def _written(happened: Iterable[events.Event]) -> bytes:
@@ -311,7 +313,7 @@ def test_errors_end_the_stream_in_whatever_shape(raw: JsonObject) -> None:
     assert len(happened) == 1
     assert isinstance(happened[0], events.Failed)
     assert "slow down" in happened[0].error.message
-    assert decoder.feed(begun) == decoder.finish() == decoder.done() == []
+    assert decoder.feed(begun) == decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
 def test_padding_says_nothing_and_the_prompt_may_be_blocked() -> None:
@@ -452,7 +454,7 @@ def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
         happened = [event for chunk in chunks[:count] for event in decoder.feed(chunk)]
 
         assert not decoder.is_complete
-        assert decoder.finish() == []
+        happened += decoder.finish("end_of_bytes")
         assert not any(isinstance(event, events.End | events.Finished) for event in happened)
 
 

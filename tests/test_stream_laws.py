@@ -194,7 +194,7 @@ def test_every_converted_stream_is_grammatical(source: str, target: str) -> None
         except fb.StreamError:
             continue
 
-        assert grammar_faults(made, formats.load(target).NAME) == [], each
+        assert grammar_faults(made, formats.load(target).name) == [], each
 
 
 @cache
@@ -373,7 +373,7 @@ def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataOb
             continue
         made = b"".join(fb.convert_stream(pieces, source=source, target=target))
         assert made == convert(stream, source, target)
-        assert grammar_faults(made, formats.load(target).NAME) == []
+        assert grammar_faults(made, formats.load(target).name) == []
         expected = fb.convert_response(whole.body, source=source, target=target).body
         assert meaning(fb.collect_stream([made], source=target).body, source, target) == meaning(expected, source, target)
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from formatbridge import FORMATS, StreamConverter, TruncatedStreamError, formats, ir
-from formatbridge.formats import messages
+from formatbridge.formats.messages import MESSAGES
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import StreamReader, encode_event
@@ -46,8 +46,8 @@ def parsed(data: bytes) -> list[JsonObject]:
 
 
 def decoded(stream: Iterable[JsonObject]) -> list[events.Event]:
-    decoder = messages.StreamDecoder()
-    return [event for raw in stream for event in decoder.feed(raw)] + decoder.finish()
+    decoder = MESSAGES.stream_decoder()
+    return [event for raw in stream for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
 
 def collected(happened: Iterable[events.Event]) -> ir.Response:
@@ -58,7 +58,7 @@ def collected(happened: Iterable[events.Event]) -> ir.Response:
 
 
 def encoded(happened: Iterable[events.Event], options: Options | None = None) -> list[JsonObject]:
-    encoder = messages.StreamEncoder(options or Options(), None)
+    encoder = MESSAGES.stream_encoder(options or Options(), None)
     made: list[JsonObject] = []
     for event in happened:
         data = encoder.feed(event)
@@ -69,7 +69,7 @@ def encoded(happened: Iterable[events.Event], options: Options | None = None) ->
 
 
 def whole(answer: ir.Response) -> JsonObject:
-    return messages.encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    return MESSAGES.encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
 
 
 def answer_of(sample: Sample) -> ir.Response:
@@ -180,7 +180,7 @@ def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
 
     assert [type(event) for event in happened if isinstance(event, events.End | events.Failed)] == [events.End]
     assert isinstance(happened[-1], events.End)
-    wanted = messages.decode_response(check(naively_collected(stream), "messages", "response"))
+    wanted = MESSAGES.decode_response(check(naively_collected(stream), "messages", "response"))
     assert comparable(collected(happened)) == comparable(wanted)
 
 
@@ -203,9 +203,9 @@ def test_a_cut_before_the_end_is_no_end(entry: Entry) -> None:
     stream = parsed(entry.bytes())
     last = next(at for at, event in enumerate(stream) if event["type"] in ("message_delta", "message_stop"))
     for cut in range(last + 1):
-        decoder = messages.StreamDecoder()
+        decoder = MESSAGES.stream_decoder()
 
-        happened = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish()
+        happened = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
         assert not decoder.is_complete
         assert not any(isinstance(event, events.End | events.Failed | events.Finished) for event in happened)
@@ -354,13 +354,13 @@ def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
 
 def test_no_end_comes_late() -> None:
     """Law 10: the stop itself brings the end, not the end of the bytes."""
-    decoder = messages.StreamDecoder()
+    decoder = MESSAGES.stream_decoder()
 
     happened = [event for raw in (START, *HELLO, END, STOP) for event in decoder.feed(raw)]
 
     assert isinstance(happened[-1], events.End)
     assert decoder.is_complete
-    assert decoder.finish() == decoder.done() == []
+    assert decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
 def test_a_model_that_took_over_is_named() -> None:
@@ -452,7 +452,7 @@ def contents(stream: list[JsonObject]) -> list[JsonObject]:
 
 def test_deltas_leave_as_they_come() -> None:
     """Law 10: text, thoughts and arguments of the open block never wait."""
-    encoder = messages.StreamEncoder(Options(), None)
+    encoder = MESSAGES.stream_encoder(Options(), None)
     encoder.feed(events.Start("msg_1", "m"))
     parts: list[ir.Part] = [
         ir.Text(""),
@@ -574,7 +574,7 @@ def test_the_first_of_several_choices_is_written() -> None:
 
 def test_a_failure_leaves_the_block_open_and_ends_the_stream() -> None:
     """A truncated source never becomes a normal end."""
-    encoder = messages.StreamEncoder(Options(), None)
+    encoder = MESSAGES.stream_encoder(Options(), None)
     made = b"".join(encoder.feed(event) for event in answered(events.PartStart(0, 0, ir.Text("a")))[:2])
 
     made += encoder.fail(ir.Error(kind="server", message="cut off"))

@@ -13,12 +13,14 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats, ir
-from formatbridge.formats.responses import StreamDecoder, StreamEncoder, decode_response, encode_response
-from formatbridge.formats.shared.tool_call_ids import tell_apart
+from formatbridge.formats.responses.response import decode_response, encode_response
+from formatbridge.formats.responses.stream_decoder import StreamDecoder
+from formatbridge.formats.responses.stream_encoder import StreamEncoder
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling, nowhere
+from formatbridge.report.ledger import FieldPaths, Ledger, null_ledger
 from formatbridge.streaming.accumulate import Collector
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
@@ -53,8 +55,8 @@ def _events_of(stream: bytes) -> list[JsonObject | bytes]:
 
 def _decode(told: list[Any]) -> list[events.Event]:
     decoder = StreamDecoder()
-    made = [event for each in told for event in (decoder.done() if each == DONE else decoder.feed(each))]
-    made += decoder.finish()
+    made = [event for each in told for event in (decoder.finish("done") if each == DONE else decoder.feed(each))]
+    made += decoder.finish("end_of_bytes")
     assert decoder.is_complete == bool(made and isinstance(made[-1], events.End | events.Failed))
     return made
 
@@ -72,7 +74,7 @@ def _encode(made: list[events.Event]) -> bytes:
 
 
 def _whole(answer: ir.Response) -> JsonObject:
-    return encode_response(answer, Ledger({}, Spelling()), Options(), None)
+    return encode_response(answer, Ledger({}, FieldPaths()), Options(), None)
 
 
 def _unfold(answer: ir.Response) -> list[events.Event]:
@@ -107,7 +109,7 @@ def _json(answer: ir.Response) -> JsonObject:
 
 def _answer(sample: Sample) -> ir.Response:
     answer = formats.load(sample.format).decode_response(check(sample.body, sample.format, "response"))
-    return tell_apart(answer, "responses", nowhere())
+    return with_unique_call_ids(answer, "responses", null_ledger())
 
 
 # Reading.

@@ -42,7 +42,7 @@ def _raw(format: str) -> bytes:
     for event in known.unfold_stream(_body(format)):
         name = event.get("type")
         made += (b"event: %b\n" % name.encode() if name else b"") + b"data: %b\n\n" % dumps(event)
-    return made + known.END_OF_STREAM
+    return made + known.end_of_stream
 
 
 @pytest.mark.parametrize("size", [None, 1, 2, 3])

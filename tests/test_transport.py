@@ -42,7 +42,7 @@ def joined(format: str, via: str, relay: Any, **settings: Any) -> Any:
 
 @whole_and_streamed
 @every_pair
-def test_an_sdk_hears_the_same_over_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
+def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
     """Text, calls and usage are those that were said, and the wire is of the format that was chosen."""
     relay = relay_of()
 
@@ -54,7 +54,7 @@ def test_an_sdk_hears_the_same_over_any_endpoint(format: str, via: str, is_strea
 
 @whole_and_streamed
 @every_pair
-def test_an_async_sdk_hears_the_same_over_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
+def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
     """The same logic with another mouth."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
 
@@ -70,7 +70,7 @@ def test_an_async_sdk_hears_the_same_over_any_endpoint(format: str, via: str, is
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @whole_and_streamed
 @every_pair
-def test_httpx_carries_it_as_well(format: str, via: str, is_streaming: bool, is_async: bool) -> None:
+def test_httpx_works_too(format: str, via: str, is_streaming: bool, is_async: bool) -> None:
     """Older SDKs, and whoever speaks a format without one, use the other library."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
     path, body = PATHS[format], BODIES[format]
@@ -109,7 +109,7 @@ def test_the_other_sdk_s_older_library_is_taken_too() -> None:
 
 @whole_and_streamed
 @every_pair
-def test_the_key_goes_to_the_relay_in_one_header_and_the_sdk_s_nowhere(format: str, via: str, is_streaming: bool) -> None:
+def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: str, via: str, is_streaming: bool) -> None:
     """A vendor's key in the environment of an SDK must not reach a relay, nor the relay's key the vendor."""
     relay = relay_of()
 
@@ -117,12 +117,12 @@ def test_the_key_goes_to_the_relay_in_one_header_and_the_sdk_s_nowhere(format: s
 
     assert relay.leaks(VENDOR_KEY) == []
     assert relay.leaks(RELAY_KEY) == []
-    assert relay.strays == []
+    assert relay.misdirected == []
     assert relay.requests[0].headers["authorization"] == f"Bearer {RELAY_KEY}"
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_without_a_key_of_its_own_the_sdk_s_goes_on(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever gives the relay's key to the SDK need not give it twice."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     relay = relay_of()
@@ -173,7 +173,7 @@ def test_a_key_may_change_between_requests() -> None:
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_a_transport_that_cannot_work_is_refused_when_it_is_made(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_transport_is_rejected_by_the_constructor(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake shows where it is made, not in an error of the SDK."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
@@ -184,7 +184,7 @@ def test_a_transport_that_cannot_work_is_refused_when_it_is_made(wrong: dict[str
 
 
 @every_pair
-def test_an_error_is_the_sdk_s_own(format: str, via: str) -> None:
+def test_an_error_answer_raises_the_exception_of_the_sdk(format: str, via: str) -> None:
     """Code that catches the vendor's errors goes on to work, the time to wait and the id of the request included."""
     relay = relay_of(Failure(429, "slow down", retry_after=7))
 
@@ -219,7 +219,7 @@ def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
 
 
 @every_pair
-def test_a_stream_that_was_cut_is_never_an_answer(format: str, via: str) -> None:
+def test_a_truncated_stream_is_never_an_answer(format: str, via: str) -> None:
     """The official SDKs take most cut streams for whole ones; here each says that something is missing."""
     relay = relay_of(ANSWER, quirks=["eof_without_terminal"])
 
@@ -238,7 +238,7 @@ ENDS = {
 
 @pytest.mark.parametrize("framing", ["close", "chunked"])
 @every_pair
-def test_no_cut_is_silent_and_each_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
+def test_each_truncation_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
     """Some SDKs take what a closed connection left for an answer, and let the HTTP library's error through where it knows better."""
     answer = Answer(text="Rome is sunny.", tool_calls=[ToolCall("now")])
     whole = relay_of(answer).handle_request(_streaming_request(via)).read()
@@ -269,7 +269,7 @@ def _streaming_request(format: str) -> httpx2.Request:
     return httpx2.Request("POST", "https://relay.test" + path, json=body, headers=headers)
 
 
-def test_the_way_breaks_as_ever() -> None:
+def test_connection_errors_are_those_of_the_library() -> None:
     """The errors of the HTTP library are what the SDKs look for when they try again."""
     broken = FaultTransport(relay_of(), Fail("connect"))
 
@@ -289,7 +289,7 @@ def test_a_request_that_would_mean_something_else_is_not_sent() -> None:
     assert relay.requests == []
 
 
-def test_what_is_no_request_gets_the_vendor_s_own_error() -> None:
+def test_an_invalid_request_gets_an_error_of_the_vendor() -> None:
     """An SDK checks less than it seems to."""
     relay = relay_of()
 
@@ -312,7 +312,7 @@ def test_an_endpoint_without_counterpart_is_not_found() -> None:
 
 
 @every_pair
-def test_models_are_listed_in_the_sdk_s_own_way(format: str, via: str) -> None:
+def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> None:
     """The relay has one list, and it is in one format."""
     relay = relay_of(models=["m-large", "m-small"])
 
@@ -386,7 +386,7 @@ def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: st
     assert asked == ["/v1beta/models", "/v1/models"]
 
 
-def test_a_relay_without_a_list_of_models_says_so() -> None:
+def test_a_relay_without_a_list_of_models_is_an_error() -> None:
     """Each place is asked once."""
     asked: list[str] = []
 
@@ -507,7 +507,7 @@ def test_only_a_redirect_within_the_origin_is_followed(location: str, is_followe
     if is_followed:
         assert client.chat.completions.create(model="m", messages=official.TURN).choices[0].message.content == "Hi."
     else:
-        with pytest.raises(official.openai.InternalServerError, match="307: the relay redirects"):
+        with pytest.raises(official.openai.InternalServerError, match="307: the relay sent a redirect"):
             client.chat.completions.create(model="m", messages=official.TURN)
         assert len(seen) == 1
 
@@ -527,7 +527,7 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
     """A POST would become a GET."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(status, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match=f"{status}: the relay redirects"):
+    with pytest.raises(official.openai.InternalServerError, match=f"{status}: the relay sent a redirect"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
@@ -560,7 +560,7 @@ def test_redirects_without_end_end() -> None:
     """Two are enough."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))
 
-    with pytest.raises(official.openai.InternalServerError, match="redirects more than 2 times"):
+    with pytest.raises(official.openai.InternalServerError, match="redirected more than 2 times"):
         official.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
@@ -636,7 +636,7 @@ def test_garbage_in_a_stream_is_an_error_of_the_sdk(pieces: list[bytes], is_asyn
 
 
 @sync_and_async
-def test_a_body_that_breaks_lets_its_connection_go(is_async: bool) -> None:
+def test_a_truncated_body_releases_its_connection(is_async: bool) -> None:
     """A pool with a leak is empty sooner or later."""
     body = Pieces(b"{", httpx2.ReadError("gone"))
 
@@ -647,7 +647,7 @@ def test_a_body_that_breaks_lets_its_connection_go(is_async: bool) -> None:
 
 
 @sync_and_async
-def test_a_redirect_lets_its_connection_go_and_is_followed_by_both(is_async: bool) -> None:
+def test_a_redirect_releases_its_connection(is_async: bool) -> None:
     """The answer behind it is the one that counts."""
     body, relay = Pieces(b"moved"), relay_of(quirks=["trailing_slash_307"])
 
@@ -692,7 +692,7 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
         ({"message": "maintenance"}, "maintenance"),
     ],
 )
-def test_a_list_of_models_that_is_none_is_an_error(body: dict[str, Any], told: str) -> None:
+def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], told: str) -> None:
     """A status of 200 proves nothing here, either."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
 
@@ -794,7 +794,7 @@ def test_headers_of_one_vendor_stay_with_its_format() -> None:
 
 
 @whole_and_streamed
-def test_losses_are_told(is_streaming: bool) -> None:
+def test_losses_are_reported(is_streaming: bool) -> None:
     """Of the request first, then of the answer."""
     told: list[fb.Converted] = []
     client = joined("chat_completions", "messages", relay_of(), on_convert=told.append)
@@ -809,7 +809,7 @@ def test_losses_are_told(is_streaming: bool) -> None:
     assert [loss.path for loss in told[0].losses] == ["/seed"]
 
 
-def test_a_stream_that_is_left_early_is_told_as_far_as_it_came_and_closed() -> None:
+def test_a_stream_left_early_is_closed_and_its_losses_so_far_are_reported() -> None:
     """Whoever has heard enough leaves."""
     told: list[fb.Converted] = []
     client = joined("responses", "chat_completions", relay_of(), on_convert=told.append)
@@ -822,7 +822,7 @@ def test_a_stream_that_is_left_early_is_told_as_far_as_it_came_and_closed() -> N
     assert told[1].body["output"][-1]["content"][0]["text"] == ANSWER.text[:16]
 
 
-def test_a_stream_is_converted_as_it_comes() -> None:
+def test_a_stream_is_converted_as_it_arrives() -> None:
     """Nobody waits for the end to hear the beginning."""
     pieces = [bytes(piece) for piece in relay_of().handle_request(_streaming_request("chat_completions")).stream]
     given: list[bytes] = []
@@ -844,7 +844,7 @@ def test_a_stream_is_converted_as_it_comes() -> None:
     assert len(given) < len(pieces) / 2
 
 
-def test_reasoning_comes_home_over_two_turns() -> None:
+def test_reasoning_tokens_return_over_two_turns() -> None:
     """A signature that the wire's own vendor minted travels through the SDK's history, tagged, and back to where it is at home."""
     relay = relay_of(
         [Answer(reasoning="Look it up.", signature="c2lnbmVk", tool_calls=[ToolCall("now", id="call_1")]), "It is noon."]
@@ -882,7 +882,7 @@ def test_a_transport_shows_no_key() -> None:
     assert RELAY_KEY not in shown
 
 
-def test_without_an_inner_transport_the_library_s_own_is_made_and_closed() -> None:
+def test_without_an_inner_transport_that_of_the_library_is_created_and_closed() -> None:
     """A real socket, on a port where nobody listens."""
     url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
     transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages")
@@ -945,7 +945,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
     assert server.connections == 2
 
 
-def test_the_base_url_is_found_as_the_client_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_base_url_has_the_same_sources_as_in_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument, then the environment, then the profile; an empty argument is a mistake."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://relay.test")
     profile = fb.RelayProfile(base_url="https://other.test")
@@ -967,9 +967,9 @@ def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
         fb.transport("https://relay.test", via="messages", inner=inner)
 
 
-def test_who_wants_to_be_told_can_be_called() -> None:
+def test_on_convert_must_be_callable() -> None:
     """Found at once, and not after the answer has been paid for."""
-    with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected something to call"):
+    with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected a callable"):
         fb.transport("https://relay.test", via="messages", on_convert=5)  # type: ignore[arg-type]  # the mistake
 
 
@@ -982,7 +982,7 @@ def test_who_wants_to_be_told_can_be_called() -> None:
         (httpx2.AsyncHTTPTransport(), httpx.AsyncClient, "of the other library, expected one of httpx"),
     ],
 )
-def test_a_transport_of_another_kind_than_the_client_is_told_so(inner: Any, client: Any, told: str) -> None:
+def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, told: str) -> None:
     """Which client comes is known at its first request; nothing has been sent by then."""
     transport = fb.transport("https://relay.test", via="messages", inner=inner)
 
@@ -995,7 +995,7 @@ def test_a_transport_of_another_kind_than_the_client_is_told_so(inner: Any, clie
 
 
 @pytest.mark.parametrize("via", FORMATS)
-def test_an_empty_key_is_none_and_not_the_sdk_s(via: str) -> None:
+def test_an_empty_key_sends_no_key(via: str) -> None:
     """Only who says nothing means the SDK's own."""
     relay = FakeRelay("Hello", api_key=None)
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", "", via=via, inner=relay))
@@ -1037,7 +1037,7 @@ def test_the_dialect_is_the_profile_s() -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/threads/t1/messages", "/v1/messages/batches", "/v1/images/generations"])
-def test_a_path_that_only_ends_like_an_endpoint_is_none(path: str) -> None:
+def test_a_path_that_only_ends_like_an_endpoint_is_not_found(path: str) -> None:
     """Threads have messages, too."""
     relay = relay_of()
     with httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay)) as client:

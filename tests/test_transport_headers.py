@@ -50,7 +50,7 @@ def _crossed(
         ("x-trace", True, True),
     ],
 )
-def test_headers_of_one_leg_stay_on_it(name: str, crosses_alike: bool, crosses: bool) -> None:
+def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, crosses: bool) -> None:
     """Cookies and keys are for the host that the SDK believes in; a vendor's own headers mean something in its format only."""
     alike, _ = _crossed("messages", "messages", {name: "sentinel"})
     other, _ = _crossed("messages", "responses", {name: "sentinel"})
@@ -115,7 +115,7 @@ def test_timeouts_of_the_sdk_hold_on_the_wire() -> None:
     ],
     ids=["busy", "slow down", "no", "told not to"],
 )
-def test_an_sdk_tries_again_as_it_would_without_a_bridge(script: Failure, count: int) -> None:
+def test_an_sdk_retries_as_without_the_transport(script: Failure, count: int) -> None:
     """Its own rules go by status and headers, and both come home."""
     assert _calls(FakeRelay(script, api_key=RELAY_KEY)) == count
 
@@ -144,7 +144,7 @@ def test_what_will_not_pass_is_not_tried_again(case: str) -> None:
     assert len(calls) == (3 if case == "redirects" else 1)
 
 
-def test_a_request_that_cannot_cross_is_not_tried_again() -> None:
+def test_a_request_that_cannot_be_converted_is_not_retried() -> None:
     """It would be refused on this side again."""
     told: list[fb.Converted] = []
     relay = FakeRelay("Hello", api_key=RELAY_KEY)
@@ -187,7 +187,7 @@ def test_a_redirect_with_a_password_gets_nothing(to: str) -> None:
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-def test_an_answer_that_was_paid_for_comes_home_whatever_it_loses(streams: bool) -> None:
+def test_raise_on_does_not_apply_to_an_answer(streams: bool) -> None:
     """``raise_on`` holds for requests, here as in the client; the loss is reported."""
     told: list[fb.Converted] = []
     answer = answer_of("messages") | {"x_new": 5}

@@ -55,7 +55,7 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
 
 @sync_and_async
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_break_behind_what_looks_like_an_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
+def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
     """A finish reason is not the end of the stream: usage may follow it, or an error."""
     told = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
     body = Pieces(b"".join(told).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
@@ -86,7 +86,7 @@ def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning
 
 @sync_and_async
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_whole_answer_in_the_place_of_a_stream_is_told_as_one(kind: str | None, is_async: bool) -> None:
+def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_async: bool) -> None:
     """A relay that cannot stream answers at once, whatever it calls that; an SDK that asked for a stream gets one."""
     whole = json.dumps(ANSWER.body("messages", "m", 1)).encode()
     headers = {"content-type": kind} if kind and "vent" not in kind else {}
@@ -125,7 +125,7 @@ DETAILS = ("a wrong index", "a wrong member")
 @sync_and_async
 @pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_nonsense_in_mid_stream_is_told_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
+def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
     """A relay that puts its log into its stream must not put the key into the caller's."""
     lines = _lines_of_error(format, NONSENSE[nonsense], is_async)
 
@@ -160,7 +160,7 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
 
 @sync_and_async
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_an_answer_is_told_once(via: str, is_async: bool) -> None:
+def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
     """Whoever bills by the reports bills once, although a stream ends and is closed."""
     told: list[fb.Converted] = []
 
@@ -170,7 +170,7 @@ def test_an_answer_is_told_once(via: str, is_async: bool) -> None:
 
 
 @sync_and_async
-def test_an_answer_that_broke_off_is_told_once_as_far_as_it_came(is_async: bool) -> None:
+def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
     """What came was billed, too."""
     told: list[fb.Converted] = []
     inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))

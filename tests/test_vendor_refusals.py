@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing.refusals import Facts, refusals_of
+from formatbridge.testing.vendor_rules import Facts, broken_rules
 from tests.corpus import FOLDER, requires_corpus
 from tests.directions import CROSSINGS
 from tests.laws import Sample, recorded, shipped
@@ -47,7 +47,7 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
         except fb.InvalidPayloadError:
             continue
         assert isinstance(made, fb.ConvertedRequest)
-        for rule, failure in refusals_of(target, made.body, Facts(model=made.model)):
+        for rule, failure in broken_rules(target, made.body, Facts(model=made.model)):
             found.append(f"{sample}: {rule.name}: {failure.message[:120]}")
     return found
 
@@ -81,5 +81,5 @@ def test_a_token_that_no_relay_issued_counts_if_it_has_no_tag() -> None:
     made = fb.convert_request(body, source="messages", target="responses")
 
     assert [item.get("encrypted_content") for item in made.body["input"] if item["type"] == "reasoning"] == ["gAAA"]
-    assert list(refusals_of("responses", made.body, Facts())) == []
-    assert [rule.name for rule, _ in refusals_of("messages", body, Facts())] == ["unknown_signature"]
+    assert list(broken_rules("responses", made.body, Facts())) == []
+    assert [rule.name for rule, _ in broken_rules("messages", body, Facts())] == ["unknown_signature"]

@@ -13,11 +13,10 @@ from formatbridge._version import __version__ as __version__
 if TYPE_CHECKING:
     from formatbridge.client.calls import Prepared
     from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
-    from formatbridge.client.clock import Clock
-    from formatbridge.client.flow_steps import Attempt
+    from formatbridge.client.flow import Attempt
     from formatbridge.client.profile import PROFILES, RelayProfile
     from formatbridge.client.reply import Reply
-    from formatbridge.client.settings import Limits, Retry, RetryCause, Timeout
+    from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
     from formatbridge.convert.bodies import (
         Converted,
@@ -62,7 +61,8 @@ if TYPE_CHECKING:
         UnexpectedResponseError,
         UnknownFormatError,
     )
-    from formatbridge.formats import FORMATS
+    from formatbridge.formats.format import FormatSpec
+    from formatbridge.formats.registry import FORMATS
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
@@ -93,6 +93,7 @@ __all__ = [
     "Exchange",
     "Format",
     "FormatBridgeError",
+    "FormatSpec",
     "InternalServerError",
     "InvalidPayloadError",
     "Limits",
@@ -145,12 +146,12 @@ _HOMES = {
     "Addition": "report.ledger",
     "AsyncClient": "client.clients",
     "AsyncStream": "client.clients",
-    "Attempt": "client.flow_steps",
+    "Attempt": "client.flow",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
     "Bridge": "convert.bridge",
     "Client": "client.clients",
-    "Clock": "client.clock",
+    "Clock": "client.settings",
     "ConfigurationError": "errors",
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",
@@ -161,6 +162,7 @@ _HOMES = {
     "Exchange": "convert.bridge",
     "Format": "ir",
     "FormatBridgeError": "errors",
+    "FormatSpec": "formats.format",
     "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
     "Limits": "client.settings",

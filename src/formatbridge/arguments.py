@@ -1,4 +1,4 @@
-"""What a caller gives, looked at before anything is done with it: each check returns the value or raises ``ConfigurationError``."""
+"""Checks of the arguments of public calls: each check returns the value or raises ``ConfigurationError``."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ T = TypeVar("T")
 S = TypeVar("S", bound=str)
 
 _BYTES = (bytes, bytearray, memoryview)
-_LONGEST_TEXT = 40
-_MOST_BITS = 256
+_MAX_LENGTH = 40
+_MAX_BITS = 256
 
 
-def a(value: object) -> str:
-    """Name the type of a value, with its article; None goes by its name."""
+def type_name(value: object) -> str:
+    """Return the type name of a value with its article, such as ``a dict``; ``None`` for None."""
     if value is None:
         return "None"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def found(value: object) -> str:
-    """Show a value as it was given, or name its type where that would not be short."""
-    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+def shown(value: object) -> str:
+    """Return the ``repr`` of a value for an error message, or its type name where the ``repr`` would be long."""
+    if isinstance(value, str) and len(value) > _MAX_LENGTH:
         return f"a string of {len(value)} characters"
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length()} bits"
-    return repr(value) if isinstance(value, str | int | float) else a(value)
+    return repr(value) if isinstance(value, str | int | float) else type_name(value)
 
 
 def caller() -> tuple[FrameType, int]:
-    """Return the first frame outside this library that is being run, and how many levels above whoever asks it is, from 1."""
+    """Return the first frame outside this library, and its number of levels above the calling function, from 1."""
     frame, levels = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("formatbridge."):
         frame, levels = frame.f_back, levels + 1
@@ -43,11 +43,11 @@ def caller() -> tuple[FrameType, int]:
 
 
 def checked_model(model: str | None) -> str | None:
-    """Return the name of a model, or None where the body names it."""
+    """Return the name of a model; None: the body names it."""
     if model is None or (type(model) is str and model.isascii()):
         return model
     if not isinstance(model, str):
-        raise ConfigurationError(f"model is {found(model)}, expected a string or None")
+        raise ConfigurationError(f"model is {shown(model)}, expected a string or None")
     try:
         model.encode()
     except UnicodeEncodeError:
@@ -56,57 +56,57 @@ def checked_model(model: str | None) -> str | None:
 
 
 def checked_stream(stream: bool | None) -> bool | None:
-    """Return whether to stream, or None where the body says it. No word stands for a flag: ``"false"`` would count as true."""
+    """Return whether to stream; None: the body decides. Strings are rejected, because ``"false"`` would count as true."""
     if stream is not None and not isinstance(stream, bool):
-        raise ConfigurationError(f"stream is {found(stream)}, expected True, False or None")
+        raise ConfigurationError(f"stream is {shown(stream)}, expected True, False or None")
     return stream
 
 
 def checked_status(status: int) -> int:
-    """Return the HTTP status of an answer, which is 200 where an error came in the place of a success."""
+    """Return the HTTP status of an answer. It is 200 for an error in the body of a success."""
     if isinstance(status, bool) or not isinstance(status, int) or not 200 <= status <= 599:
-        raise ConfigurationError(f"status is {found(status)}, expected an HTTP status from 200 to 599")
+        raise ConfigurationError(f"status is {shown(status)}, expected an HTTP status from 200 to 599")
     return int(status)
 
 
-def checked_names(name: str, given: Iterable[S]) -> tuple[S, ...]:
-    """Return several strings in their order. One alone is none of them: its members are letters."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ConfigurationError(f"{name} is {found(given)}, expected strings in a tuple, list or set")
-    names = tuple(given)
+def checked_names(name: str, values: Iterable[S]) -> tuple[S, ...]:
+    """Return strings as a tuple, in their order. A single string is rejected, because its members are letters."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ConfigurationError(f"{name} is {shown(values)}, expected strings in a tuple, list or set")
+    names = tuple(values)
     for each in names:
         if not isinstance(each, str):
-            raise ConfigurationError(f"{name} has {found(each)} in it, expected strings")
+            raise ConfigurationError(f"{name} contains {shown(each)}, expected strings")
     return names
 
 
-def checked_table(name: str, given: Mapping[str, str]) -> None:
-    """Raise ``ConfigurationError`` on what is no mapping of strings to strings."""
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{name} is {found(given)}, expected a mapping of strings to strings")
-    checked_names(name, given)
-    checked_names(name, given.values())
+def checked_table(name: str, table: Mapping[str, str]) -> None:
+    """Raise ``ConfigurationError`` unless the value is a mapping of strings to strings."""
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(f"{name} is {shown(table)}, expected a mapping of strings to strings")
+    checked_names(name, table)
+    checked_names(name, table.values())
 
 
 def checked_chunks(chunks: T) -> T:
-    """Return what the pieces of a stream come from. Bytes alone are none: their members are numbers."""
+    """Return the chunks of a stream. Bytes are rejected, because their members are numbers."""
     if isinstance(chunks, (*_BYTES, str)):
-        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes, such as a list of them")
+        raise ConfigurationError(f"chunks is {type_name(chunks)}, expected an iterable of bytes, such as a list of them")
     if not isinstance(chunks, Iterable | AsyncIterable):
-        raise ConfigurationError(f"chunks is {a(chunks)}, expected an iterable of bytes")
+        raise ConfigurationError(f"chunks is {type_name(chunks)}, expected an iterable of bytes")
     return chunks
 
 
 def checked_cause(cause: BaseException | None) -> None:
-    """Raise ``ConfigurationError`` on what nobody can have caught."""
+    """Raise ``ConfigurationError`` unless the value is an exception or None."""
     if cause is not None and not isinstance(cause, BaseException):
-        raise ConfigurationError(f"cause is {found(cause)}, expected an exception or None")
+        raise ConfigurationError(f"cause is {shown(cause)}, expected an exception or None")
 
 
 def bytes_of(chunk: bytes | bytearray | memoryview) -> bytes:
-    """Return a piece of a stream as bytes."""
+    """Return a chunk of a stream as bytes."""
     if type(chunk) is bytes:
         return chunk
     if not isinstance(chunk, _BYTES):
-        raise ConfigurationError(f"chunk is {a(chunk)}, expected bytes")
+        raise ConfigurationError(f"chunk is {type_name(chunk)}, expected bytes")
     return bytes(chunk)

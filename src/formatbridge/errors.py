@@ -1,24 +1,24 @@
-"""What can go wrong, and whose fault it is.
+"""The exceptions of this library, and what each means.
 
 FormatBridgeError
-├─ UnknownFormatError      a format name that nobody here knows
-├─ InvalidPayloadError     a body that is not of its format; also a ValueError
+├─ UnknownFormatError      a format name that does not exist
+├─ InvalidPayloadError     a body that does not match its format; also a ValueError
 ├─ LossyConversionError    a conversion lost more than ``Options(raise_on=...)`` allows
-├─ ConfigurationError      options that contradict themselves, a stream used out of its time; also a ValueError
-├─ StreamError             a stream that did not come to its end
+├─ ConfigurationError      invalid arguments or options, a closed stream or client; also a ValueError
+├─ StreamError             a stream that did not complete
 │  ├─ TruncatedStreamError the bytes ended before the stream did
-│  ├─ StreamDecodeError    an event that is not of its format
+│  ├─ StreamDecodeError    an event that does not match its format
 │  ├─ EventTooLargeError   an event longer than the reader's limit
-│  └─ StreamFailedError    the other side sent an error event
-└─ APIError                the relay said no, or the way to it broke
-   ├─ APIConnectionError   no whole answer came
-   │  └─ APITimeoutError   nor within the time allowed
-   └─ APIStatusError       an answer that is an error; its classes go by status, refined by code
+│  └─ StreamFailedError    the stream contained an error event
+└─ APIError                an error from the relay, or from the connection to it
+   ├─ APIConnectionError   no complete answer arrived
+   │  └─ APITimeoutError   a time limit passed
+   └─ APIStatusError       an error answer; its subclasses depend on the status and the error code
       ├─ BadRequestError 400, 422     AuthenticationError 401     PermissionDeniedError 403
       ├─ QuotaExceededError 402, or 401 and 403 by code           NotFoundError 404
       ├─ RequestTooLargeError 413     RateLimitError 429          OverloadedError 503, 529
       ├─ InternalServerError          any other 5xx
-      └─ UnexpectedResponseError      a success whose body is an error, HTML or no JSON
+      └─ UnexpectedResponseError      a success whose body is an error, HTML or not JSON
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ from formatbridge import ir
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
 
-_LONGEST_TEXT = 2048
-_LONGEST_SNIPPET = 200
-_LONGEST_NAME = 64
-_SHOWN = 5
+_MAX_MESSAGE_BYTES = 2048
+_MAX_SNIPPET_BYTES = 200
+_MAX_NAME_LENGTH = 64
+_MAX_LISTED = 5
 
 
 class PartialAnswer(Protocol):
-    """What had arrived of an answer when its stream failed: a ``Converted`` of kind ``response`` in the target format."""
+    """The part of an answer that arrived before its stream failed: a ``Converted`` of kind ``response`` in the target format."""
 
     body: JsonObject
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target could not hold as it was."""
+        """What the target cannot hold unchanged."""
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Values that the target requires and the source lacked."""
+        """Values that the target requires and the source lacks."""
 
     def json(self) -> bytes:
         """Write the body as JSON in UTF-8, without spaces."""
 
 
 class FormatBridgeError(Exception):
-    """Everything this library raises on purpose. The text is at most 2 KiB."""
+    """The base class of all exceptions of this library. The message has at most 2 KiB."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(_cut(text))
+        super().__init__(_truncated(text))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _cut(text: str, most: int = _LONGEST_TEXT) -> str:
-    """Shorten a text to so many bytes of UTF-8."""
+def _truncated(text: str, most: int = _MAX_MESSAGE_BYTES) -> str:
+    """Truncate a text to a number of bytes of UTF-8."""
     if len(text) * 4 <= most:
         return text
     written = text.encode("utf-8", "replace")
@@ -73,170 +73,171 @@ def _cut(text: str, most: int = _LONGEST_TEXT) -> str:
     return written[: most - 3].decode("utf-8", "ignore") + "…"
 
 
-def tell_more(error: FormatBridgeError, more: str) -> None:
-    """Add to the text of an error, which is shortened for it."""
-    more = _cut(more, _LONGEST_TEXT // 2)
-    error.args = (_cut(str(error), _LONGEST_TEXT - len(more.encode("utf-8", "replace"))) + more,)
+def append_to_message(error: FormatBridgeError, more: str) -> None:
+    """Append text to the message of an error; the message is truncated to make room."""
+    more = _truncated(more, _MAX_MESSAGE_BYTES // 2)
+    error.args = (_truncated(str(error), _MAX_MESSAGE_BYTES - len(more.encode("utf-8", "replace"))) + more,)
 
 
-def placed(error: StreamDecodeError, offset: int) -> StreamDecodeError:
-    """Return the error of a decoder, which does not know where its event stands, with that place."""
+def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
+    """Return the error of a decoder, which does not know the position of its event, with that position."""
     return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
 
 
 def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[str, Any]) -> FormatBridgeError:
-    """Restore a pickled error without running its constructor, whose arguments it no longer has."""
+    """Restore a pickled error without its constructor, whose arguments are not in the pickle."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)
     return error
 
 
-def _likeness(name: object, known: Sequence[str]) -> str:
-    """Return which of the known names may be meant; nothing where none is alike, or where it would take long to say."""
-    from difflib import get_close_matches  # whoever makes no mistake does not pay for it
+def _suggestion(name: object, known: Sequence[str]) -> str:
+    """Return a suggestion of a known name; empty where no name is similar, or the name is too long to compare."""
+    from difflib import get_close_matches  # loaded only for this error
 
-    if not isinstance(name, str) or not name or len(name) >= _LONGEST_NAME:
+    if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
         return ""
-    near = [each for each in known if each.startswith(name.lower())] or get_close_matches(name.lower(), known, n=1)
-    return f"perhaps {near[0]}; " if near else ""
+    similar = [each for each in known if each.startswith(name.lower())] or get_close_matches(name.lower(), known, n=1)
+    return f"perhaps {similar[0]}; " if similar else ""
 
 
 class UnknownFormatError(FormatBridgeError):
-    """A format name that is none of the known ones."""
+    """A format name that does not exist."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
-        super().__init__(f"unknown format {name!r}: {_likeness(name, known)}expected one of {', '.join(known)}")
-        #: What was asked for.
+        super().__init__(f"unknown format {name!r}: {_suggestion(name, known)}expected one of {', '.join(known)}")
         self.name = name
-        #: The names that exist.
+        """The name that was passed."""
         self.known = tuple(known)
+        """The names that exist."""
 
 
 class InvalidPayloadError(FormatBridgeError, ValueError):
-    """A body that is not of its format. Nothing was converted."""
+    """A body that does not match its format. Nothing was converted."""
 
     def __init__(self, format: str, kind: str, problems: Sequence[tuple[str, str]]) -> None:
-        told = "; ".join(f"{pointer or 'body'} {message}" for pointer, message in problems[:_SHOWN])
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        super().__init__(f"{format} {kind}: {told}{more}")
-        #: The format that the body was to be of; ``unknown`` where that was to be found out.
+        details = "; ".join(f"{pointer or 'body'} {message}" for pointer, message in problems[:_MAX_LISTED])
+        more = f"; and {len(problems) - _MAX_LISTED} more" if len(problems) > _MAX_LISTED else ""
+        super().__init__(f"{format} {kind}: {details}{more}")
         self.format = format
-        #: ``request``, ``response``, ``error`` or ``models``; ``payload`` where that was to be found out.
+        """The expected format; ``unknown`` if it was to be detected."""
         self.kind = kind
-        #: Pairs of a JSON pointer into the body and what is wrong there; never empty.
+        """``request``, ``response``, ``error`` or ``models``; ``payload`` if it was to be detected."""
         self.problems = tuple(problems)
+        """Pairs of a JSON pointer into the body and a description of the problem; never empty."""
 
 
 class LossyConversionError(FormatBridgeError):
-    """The target cannot hold what the caller will not lose. Nothing was sent or returned; of a stream, no end."""
+    """A conversion lost more than the caller allows. No body was sent or returned; a stream has no normal end."""
 
-    #: The whole answer, whatever it loses, where it came as a stream; None where nothing was streamed.
     partial: PartialAnswer | None = None
-    #: What tells the reader of a stream so, as of ``StreamError``.
+    """The complete answer, with its losses, if it was streamed; else None."""
     tail: bytes = b""
+    """The error event for the reader of a stream, as in ``StreamError``."""
 
     def __init__(self, losses: Sequence[Loss]) -> None:
-        told = "; ".join(f"{loss.path or 'body'} {loss.kind}: {loss.why}" for loss in losses[:_SHOWN])
-        more = f"; and {len(losses) - _SHOWN} more" if len(losses) > _SHOWN else ""
-        super().__init__(f"conversion loses {told}{more}")
-        #: The losses at or above the severity that ``raise_on`` names.
+        details = "; ".join(f"{loss.path or 'body'} {loss.kind}: {loss.why}" for loss in losses[:_MAX_LISTED])
+        more = f"; and {len(losses) - _MAX_LISTED} more" if len(losses) > _MAX_LISTED else ""
+        super().__init__(f"conversion loses {details}{more}")
         self.losses = tuple(losses)
+        """The losses at or above the severity in ``raise_on``."""
 
 
 class ConfigurationError(FormatBridgeError, ValueError):
-    """Options that do not exist or contradict each other, or a stream that is used out of its time. Another attempt mends neither."""
+    """Invalid arguments or options, or use of a closed stream or client. A retry does not help."""
 
 
 class StreamError(FormatBridgeError):
-    """A stream that did not come to its end. What it brought until then was handed out and stays true."""
+    """A stream that did not complete. The events before the error were returned and stay valid."""
 
     def __init__(self, text: str, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
-        #: What tells the reader of the target so: an error event in its format. Empty where no stream is written, or it has one already.
         self.tail = tail
-        #: The answer so far, in the target format; None where nobody collects it, as in a reader of bytes.
+        """An error event in the target format for the reader of the stream; empty if no stream is written, or it has such an event already.
+        """
         self.partial = partial
+        """The answer so far, in the target format; None if it was not accumulated, as in a reader of bytes."""
 
 
 class TruncatedStreamError(StreamError):
-    """The bytes ended before the stream did: the connection broke, or the other side gave up without a word.
+    """The bytes ended before the stream did: the connection broke, or the server stopped without an error event.
 
-    ``expected`` is None where the answer had ended by then, and only the connection was to go on.
+    ``expected`` is None if the answer was complete, and only the connection broke.
     """
 
     def __init__(self, expected: str | None, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         if expected is None:
-            told = "the connection broke behind the end of the answer"
+            message = "the connection broke after the end of the answer"
         else:
-            told = f"the bytes ended before the stream did, expected {expected}"
-        super().__init__(told, partial=partial, tail=tail)
+            message = f"the bytes ended before the stream did, expected {expected}"
+        super().__init__(message, partial=partial, tail=tail)
 
 
 class StreamDecodeError(StreamError):
-    """An event that is not of its format."""
+    """An event that does not match its format."""
 
     def __init__(self, message: str, *, offset: int, snippet: bytes, partial: PartialAnswer | None = None) -> None:
         super().__init__(f"event at byte {offset} of the stream {message}", partial=partial)
         self._message = message
-        #: Where the event's data begins in the stream, in bytes from 0.
         self.offset = offset
-        #: How its data begins, at most 200 bytes.
-        self.snippet = bytes(snippet[:_LONGEST_SNIPPET])
+        """Position of the event's data in the stream, in bytes from 0."""
+        self.snippet = bytes(snippet[:_MAX_SNIPPET_BYTES])
+        """The beginning of the event's data, at most 200 bytes."""
 
 
 class EventTooLargeError(StreamError):
-    """An event, or a line that never ends, longer than the reader allows. No more of it was kept."""
+    """An event, or a line without an end, that is longer than the reader allows. The rest of it was not kept."""
 
     def __init__(self, limit: int, *, partial: PartialAnswer | None = None) -> None:
         super().__init__(f"an event is longer than {limit} bytes, the limit", partial=partial)
-        #: The most bytes that an event may have.
         self.limit = limit
+        """The maximum size of an event, in bytes."""
 
 
 class StreamFailedError(StreamError):
-    """The other side sent an error event."""
+    """The stream contained an error event."""
 
     def __init__(self, error: ir.Error, *, partial: PartialAnswer | None = None) -> None:
-        super().__init__(f"the other side failed, {error.kind}: {error.message}", partial=partial)
-        #: What it said.
+        super().__init__(f"the stream failed, {error.kind}: {error.message}", partial=partial)
         self.error = error
+        """The error in the event."""
 
 
 Phase = Literal["pool", "connect", "tls", "write", "headers", "body", "redirect"]
-"""How far a call had come."""
+"""How far a call had got."""
 TimeoutKind = Literal["connect", "write", "read", "idle", "total"]
-"""Which limit of ``Timeout`` passed."""
+"""The limit of ``Timeout`` that passed."""
 
 
 class APIError(FormatBridgeError):
-    """The relay said no, or the way to it broke."""
+    """An error from the relay, or from the connection to it."""
 
 
 class APIConnectionError(APIError):
-    """No whole answer came: the connection failed or broke, or led elsewhere."""
+    """No complete answer arrived: the connection failed or broke, or the relay redirected to another origin."""
 
     def __init__(self, text: str, *, phase: Phase, can_retry: bool = True, partial: PartialAnswer | None = None) -> None:
         super().__init__(text)
-        #: How far the call had come: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``.
         self.phase: Phase = phase
-        #: Whether the same call may fare better at another time.
+        """How far the call had got: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``."""
         self.can_retry = can_retry
-        #: The answer so far, in the caller's format; None before the first event of a stream and for whole answers.
+        """Whether the same call may succeed later."""
         self.partial = partial
+        """The answer so far, in the caller's format; None before the first event of a stream and for whole answers."""
 
 
 class APITimeoutError(APIConnectionError):
-    """A limit of ``Timeout`` passed first."""
+    """A limit of ``Timeout`` passed before the answer was complete."""
 
     def __init__(self, text: str, *, kind: TimeoutKind, phase: Phase, partial: PartialAnswer | None = None) -> None:
         super().__init__(text, phase=phase, partial=partial)
-        #: Which limit: ``connect`` (waiting for a free connection included), ``write``, ``read``, ``idle`` or ``total``.
         self.kind: TimeoutKind = kind
+        """The limit: ``connect`` (which includes waiting for a free connection), ``write``, ``read``, ``idle`` or ``total``."""
 
 
 class APIStatusError(APIError):
-    """An answer that is an error. What the relay said of it are attributes; the key is masked in all of them."""
+    """An error answer. Its details are attributes; the key is masked in all of them."""
 
     def __init__(
         self,
@@ -253,49 +254,49 @@ class APIStatusError(APIError):
         rewrite: Callable[[APIStatusError, str], tuple[int, dict[str, Any]]] | None = None,
     ) -> None:
         super().__init__(text)
-        #: The HTTP status; 200 for an error in the place of an answer.
         self.status = status
-        #: The relay's word for it, if any; an open set.
+        """The HTTP status; 200 for an error in the body of a success."""
         self.code = code
-        #: The relay's class of it, if any; an open set.
+        """The error code in the body, if any; an open set."""
         self.type = type
-        #: Which field of the request is at fault, if the relay says.
+        """The error type in the body, if any; an open set."""
         self.param = param
-        #: By which the relay's owner finds the call.
+        """The field of the request that caused the error, if the body names it."""
         self.request_id = request_id
-        #: How long the relay asks to wait, in seconds.
+        """The id of the call in the logs of the relay."""
         self.retry_after = retry_after
-        #: The body, at most 64 KiB of it.
+        """How long the relay asks to wait, in seconds."""
         self.body = body
-        #: The class of failure that all formats share.
+        """The body, at most 64 KiB of it."""
         self.kind: ir.ErrorKind = kind
+        """The class of error, which all formats share."""
         self._rewrite = rewrite
 
-    def as_format(self, format: ir.Format | str) -> tuple[int, dict[str, Any]]:
-        """Return the error in any format, for a gateway to hand on: HTTP status and body."""
+    def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
+        """Return the error in any format, for a gateway: HTTP status and body."""
         if self._rewrite is None:
-            raise ConfigurationError("the error did not come from a client, expected one that did")
+            raise ConfigurationError("the error was not raised by a client, expected one that was")
         return self._rewrite(self, format)
 
 
 class BadRequestError(APIStatusError):
-    """400 or 422: the request is at fault."""
+    """400 or 422: the request is invalid."""
 
 
 class AuthenticationError(APIStatusError):
-    """401: no key, or one that is unknown or revoked."""
+    """401: the key is missing, unknown or revoked."""
 
 
 class PermissionDeniedError(APIStatusError):
-    """403: the key may not do this."""
+    """403: the key does not have this permission."""
 
 
 class QuotaExceededError(APIStatusError):
-    """402, or 401 and 403 with a code that says so: the account has no credit left."""
+    """402, or 401 and 403 with a quota code: the account has no credit left."""
 
 
 class NotFoundError(APIStatusError):
-    """404: no such path or model."""
+    """404: the path or model does not exist."""
 
 
 class RequestTooLargeError(APIStatusError):
@@ -303,11 +304,11 @@ class RequestTooLargeError(APIStatusError):
 
 
 class RateLimitError(APIStatusError):
-    """429: too many calls at once."""
+    """429: too many calls."""
 
 
 class OverloadedError(APIStatusError):
-    """503 or 529: nobody is free to answer."""
+    """503 or 529: the server is overloaded."""
 
 
 class InternalServerError(APIStatusError):
@@ -315,4 +316,4 @@ class InternalServerError(APIStatusError):
 
 
 class UnexpectedResponseError(APIStatusError):
-    """A success whose body is an error, HTML, no JSON, too large, or no answer of its format."""
+    """A success whose body is an error, HTML, not JSON, too large, or not an answer in its format."""

@@ -1,4 +1,4 @@
-"""The demonstration: one conversation with a tool, in each format through the endpoint of another, streamed as it comes."""
+"""The demonstration: one conversation with a tool, in each format through the endpoint of another, streamed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing import Answer, FakeRelay, ToolCall, Usage
 
-WAYS: Sequence[tuple[fb.Format, fb.Format]] = (
+DIRECTIONS: Sequence[tuple[fb.Format, fb.Format]] = (
     ("chat_completions", "messages"),
     ("messages", "responses"),
     ("responses", "generate_content"),
     ("generate_content", "chat_completions"),
 )
-"""The caller's format and the endpoint's; each is both once."""
+"""The caller's format and the endpoint's format; each format is both once."""
 
 _QUESTION = "What is the weather in Rome?"
 _WEATHER: JsonObject = {"city": "Rome", "sky": "sunny", "celsius": 24}
@@ -52,11 +52,11 @@ REQUESTS: Mapping[fb.Format, JsonObject] = {
         "generationConfig": {"topK": 40},
     },
 }
-"""The first turn in each format, with one setting that its endpoint here does not have."""
+"""The first request in each format, with one setting that the endpoint's format lacks."""
 
 
 class Call(NamedTuple):
-    """A call of the tool. ``id``: empty where the format has none."""
+    """A tool call. ``id``: empty if the format has none."""
 
     id: str
     name: str
@@ -64,39 +64,39 @@ class Call(NamedTuple):
 
 
 def demo(out: TextIO, *, base_url: str | None = None, api_key: str | None = None, model: str | None = None) -> None:
-    """Hold the conversation in all four formats and write it to ``out`` as it comes.
+    """Run the conversation in all four formats and write it to ``out`` as it arrives.
 
-    Without ``base_url`` a relay in the process answers. With one, ``api_key`` None is ``FORMATBRIDGE_API_KEY``, and ``model`` None the
-    first that the relay lists. Raises what the client raises.
+    ``base_url``: None: a fake relay in the process. ``api_key``: None: ``FORMATBRIDGE_API_KEY``. ``model``: None: the first in the relay's
+    list. Raises the exceptions of the client.
     """
     if base_url is None:
         relay = fake_relay()
         with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
-            return converse_everywhere(client, model, out)
+            return run_all(client, model, out)
     with fb.Client(base_url, api_key) as client:
-        return converse_everywhere(client, model, out)
+        return run_all(client, model, out)
 
 
 def fake_relay() -> FakeRelay:
-    """Return the relay that stands in: it asks for the weather, and then tells it."""
-    asks = Answer(
+    """Return the fake relay: its answers are a tool call and then a text."""
+    call = Answer(
         reasoning="The user wants to know the weather, so I look it up.",
         signature="Zm9yIG15IGV5ZXMgb25seQ==",
         tool_calls=[ToolCall(_TOOL, {"city": "Rome"})],
         usage=Usage(input=61, output=18),
     )
-    tells = Answer(text="It is sunny in Rome, at 24 degrees.", usage=Usage(input=97, output=12, cache_read=61))
-    return FakeRelay([asks, tells] * len(WAYS), longest_delta=6)
+    answer = Answer(text="It is sunny in Rome, at 24 degrees.", usage=Usage(input=97, output=12, cache_read=61))
+    return FakeRelay([call, answer] * len(DIRECTIONS), longest_delta=6)
 
 
-def converse_everywhere(client: fb.Client, model: str | None, out: TextIO) -> None:
-    """Hold the conversation in each format; ``model``: None is the first of the relay's."""
+def run_all(client: fb.Client, model: str | None, out: TextIO) -> None:
+    """Run the conversation in each format. ``model``: None: the first in the relay's list."""
     if model is None:
         model = _first_model(client)
-    for format, via in WAYS:
+    for format, via in DIRECTIONS:
         request = {"model": model, **REQUESTS[format]}
         print(f"{format} -> {urlsplit(client.prepare(request, format, via, stream=True).url).path}", file=out)
-        _tell_losses(_converse(client, format, via, request, out), out)
+        _print_losses(_run_conversation(client, format, via, request, out), out)
         print(file=out)
 
 
@@ -107,24 +107,24 @@ def _first_model(client: fb.Client) -> str:
     return listed[0].id
 
 
-def _converse(client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO) -> list[fb.Loss]:
-    """Hold the conversation in one format, the question, the call, its result, the answer; return what was lost."""
+def _run_conversation(client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO) -> list[fb.Loss]:
+    """Run the conversation in one format: question, call, result, answer. Return the losses."""
     print(f"  user   {_QUESTION}", file=out)
-    answer, lost = _listen(client, format, via, request, out)
+    answer, losses = _stream_answer(client, format, via, request, out)
     calls = calls_in(answer, format)
     for call in calls:
         print(f"  call   {call.name}({json.dumps(call.arguments, ensure_ascii=False)})", file=out)
     if not calls:
-        return lost
+        return losses
     print(f"  tool   {json.dumps(_WEATHER)}", file=out)
-    _, more = _listen(client, format, via, request | with_results(request, answer, calls, format), out)
-    return lost + more
+    _, more = _stream_answer(client, format, via, request | with_results(request, answer, calls, format), out)
+    return losses + more
 
 
-def _listen(
+def _stream_answer(
     client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO
 ) -> tuple[JsonObject, list[fb.Loss]]:
-    """Stream one answer, write its text as it comes, and return the answer and what was lost."""
+    """Stream one answer, write its text as it arrives, and return the answer and the losses."""
     has_begun = False
     with client.stream(request, format, via) as stream:
         for piece in stream.text():
@@ -136,21 +136,21 @@ def _listen(
         return stream.response().body, list(stream.losses)
 
 
-def _tell_losses(losses: Sequence[fb.Loss], out: TextIO) -> None:
-    """Write what matters of a report, each loss once, and count the rest."""
-    grave = [loss for loss in losses if loss.severity != "info"]
-    for line in dict.fromkeys(f"  lost   {loss.path}: {loss.kind}, {loss.severity}, {loss.why}" for loss in grave):
+def _print_losses(losses: Sequence[fb.Loss], out: TextIO) -> None:
+    """Write each loss that is not ``info`` once, and the number of the others."""
+    severe = [loss for loss in losses if loss.severity != "info"]
+    for line in dict.fromkeys(f"  lost   {loss.path}: {loss.kind}, {loss.severity}, {loss.why}" for loss in severe):
         print(line, file=out)
-    if len(grave) < len(losses):
-        print(f"  noted  {len(losses) - len(grave)} losses that the model never sees (info)", file=out)
+    if len(severe) < len(losses):
+        print(f"  noted  {len(losses) - len(severe)} losses that the model never sees (info)", file=out)
 
 
 def calls_in(answer: JsonObject, format: fb.Format) -> list[Call]:
-    """Return the calls of an answer, as its own format has them."""
+    """Return the tool calls of an answer in its own format."""
     match format:
         case "chat_completions":
-            made = answer["choices"][0]["message"].get("tool_calls") or ()
-            return [Call(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in made]
+            calls = answer["choices"][0]["message"].get("tool_calls") or ()
+            return [Call(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in calls]
         case "messages":
             return [Call(block["id"], block["name"], block["input"]) for block in answer["content"] if block["type"] == "tool_use"]
         case "responses":
@@ -158,23 +158,23 @@ def calls_in(answer: JsonObject, format: fb.Format) -> list[Call]:
             return [Call(item["call_id"], item["name"], json.loads(item["arguments"])) for item in items]
         case "generate_content":
             parts = answer["candidates"][0]["content"].get("parts") or ()
-            made = (part["functionCall"] for part in parts if "functionCall" in part)
-            return [Call(call.get("id", ""), call["name"], call.get("args", {})) for call in made]
+            calls = (part["functionCall"] for part in parts if "functionCall" in part)
+            return [Call(call.get("id", ""), call["name"], call.get("args", {})) for call in calls]
 
 
 def with_results(request: JsonObject, answer: JsonObject, calls: Sequence[Call], format: fb.Format) -> JsonObject:
-    """Return the field of the next request that holds the conversation: with the answer, as it came, and the results of its calls."""
-    told = json.dumps(_WEATHER)
+    """Return the fields of the next request: the conversation with the answer, unchanged, and the results of its calls."""
+    result = json.dumps(_WEATHER)
     match format:
         case "chat_completions":
-            results = [{"role": "tool", "tool_call_id": call.id, "content": told} for call in calls]
+            results = [{"role": "tool", "tool_call_id": call.id, "content": result} for call in calls]
             return {"messages": [*request["messages"], answer["choices"][0]["message"], *results]}
         case "messages":
-            results = [{"type": "tool_result", "tool_use_id": call.id, "content": told} for call in calls]
+            results = [{"type": "tool_result", "tool_use_id": call.id, "content": result} for call in calls]
             turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": results}]
             return {"messages": [*request["messages"], *turns]}
         case "responses":
-            results = [{"type": "function_call_output", "call_id": call.id, "output": told} for call in calls]
+            results = [{"type": "function_call_output", "call_id": call.id, "output": result} for call in calls]
             return {"input": [*request["input"], *answer["output"], *results]}
         case "generate_content":
             named = [{"name": call.name, "response": _WEATHER} | ({"id": call.id} if call.id else {}) for call in calls]

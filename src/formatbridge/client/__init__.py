@@ -1,4 +1,4 @@
-"""The clients, and the transport that gives official SDKs a relay's endpoint of another format.
+"""The clients, and the transport that lets official SDKs use an endpoint of another format.
 
-``clients`` has the two drivers of one ``flow``, ``transport`` the transport; docs/architecture.md lists the modules.
+``clients`` has the two drivers of one ``flow``; ``transport`` has the transport. docs/architecture.md lists the modules.
 """

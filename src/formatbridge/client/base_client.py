@@ -1,15 +1,18 @@
-"""What both clients have in common: their settings, and the flow of each kind of call. Nothing here waits or does I/O."""
+"""Common code of both clients and of both kinds of streams: settings, and the flow of each kind of call. It does no I/O."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
+from pydantic import BaseModel
+
 from formatbridge import formats, ir
-from formatbridge.arguments import checked_stream
+from formatbridge.arguments import caller, checked_stream
 from formatbridge.client import errors
 from formatbridge.client.calls import (
     Call,
@@ -18,22 +21,21 @@ from formatbridge.client.calls import (
     Prepared,
     build_call,
     build_models_call,
-    note_replay,
     prepared,
+    raise_if_failed,
     read_answer,
     read_json,
     read_models,
-    refuse_failed,
+    report_replay,
 )
-from formatbridge.client.clock import Clock
-from formatbridge.client.flow import Flow, Outcome, attempts, read_body
-from formatbridge.client.flow_steps import Attempt, Close, Patience, Rules
-from formatbridge.client.http_clients import Pool, checked_client
-from formatbridge.client.incoming_stream import Incoming
+from formatbridge.client.connection_pool import ConnectionPool, checked_client
+from formatbridge.client.flow import Attempt, CallDeadline, CallSettings, Close, Flow, Outcome, attempts, read_body
+from formatbridge.client.incoming_stream import IncomingStream
 from formatbridge.client.profile import RelayProfile, profile_of
 from formatbridge.client.reply import Reply
 from formatbridge.client.secrets import checked_headers
 from formatbridge.client.settings import (
+    Clock,
     Key,
     Limits,
     Retry,
@@ -48,30 +50,32 @@ from formatbridge.client.settings import (
     retry_of,
     timeout_of,
 )
-from formatbridge.convert.bodies import Converted
+from formatbridge.convert.bodies import Converted, ConvertedRequest
 from formatbridge.convert.bridge import Bridge, Exchange
 from formatbridge.convert.input import model_of
-from formatbridge.convert.masking import HIDDEN, hidden
+from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.losses import Addition, Loss
 
 T = TypeVar("T")
 
 _LOG = logging.getLogger("formatbridge")
-_MOST_PAGES = 100
+_MAX_PAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A call that is ready to go."""
+class PlannedCall:
+    """A call that is ready to be sent."""
 
     exchange: Exchange
     call: Call
 
 
-class Caller:
-    """The settings of a client, and what both clients do without I/O."""
+class BaseClient:
+    """The settings of a client, and the code of both clients that does no I/O."""
 
     _IS_ASYNC: ClassVar[bool]
 
@@ -90,17 +94,24 @@ class Caller:
         on_attempt: Callable[[Attempt], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Take the settings; nothing is sent and no connection opened.
+        """Set the options of the client; nothing is sent and no connection is opened.
 
-        ``base_url`` may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's. ``api_key``: a string, or a callable that is
-        asked before every call; None: ``FORMATBRIDGE_API_KEY``; without any, none is sent. ``profile``: what the relay wants, or the name
-        of one of ``PROFILES``. ``timeout``: a ``Timeout``, the total seconds, or None for no limit; left out: ``Timeout()``, but for
-        streams without a total. ``retry``: how many attempts more than one, or a ``Retry``. ``http_client``: a client of httpx or httpx2 to
-        send with; it stays its owner's to close. ``headers`` go with every call. ``options``: left out, ``raise_on="impossible"``;
-        ``raise_on`` holds for requests, for an answer has been paid for. ``limits``: the most bytes that may come. ``on_attempt`` is told
-        of every attempt. ``clock``: time and chance for tests. Raises ``ConfigurationError``.
+        ``base_url``: may have a path; None: ``FORMATBRIDGE_BASE_URL``, else the profile's.
+        ``api_key``: a string, or a callable that returns the key before every call; None: ``FORMATBRIDGE_API_KEY``, else no key is sent.
+        ``profile``: the properties of the relay, or a name in ``PROFILES``.
+        ``timeout``: a ``Timeout``, the total seconds, or None for no limit; the default is ``Timeout()``, without a total limit for
+        streams.
+        ``retry``: the number of retries, or a ``Retry``.
+        ``http_client``: a client of httpx or httpx2 to use; the caller closes it.
+        ``headers``: headers of every call.
+        ``options``: the default is ``raise_on="impossible"``. ``raise_on`` applies to requests only, because an answer has been paid for.
+        ``limits``: maximum sizes of answers.
+        ``on_attempt``: is called after every attempt.
+        ``clock``: clock and random numbers, for tests.
+
+        Raises ``ConfigurationError``.
         """
-        key = hidden(api_key)
+        key = as_secret(api_key)
         del api_key
         self._profile = profile_of(profile)
         self._base_url = base_url_of(base_url, self._profile)
@@ -108,23 +119,23 @@ class Caller:
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
-        self._pool = Pool(http_client, is_async=self._IS_ASYNC)
+        self._pool = ConnectionPool(http_client, is_async=self._IS_ASYNC)
         self._owns_pool = True
         self._headers = checked_headers(headers)
         self._options = options_for(options, self._profile)
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._clock = checked("clock", clock, Clock) or Clock()
-        self._known_rules: dict[bool, Rules] = {}
+        self._cached_settings: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be made where it is used"
+            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be created where it is used"
         )
 
     def __repr__(self) -> str:
-        if not hasattr(self, "_key"):  # a traceback shows a client that could not be made, too
-            return f"<{type(self).__name__}, not made>"
+        if not hasattr(self, "_key"):  # in a traceback of an ``__init__`` that raised
+            return f"<{type(self).__name__}, not initialized>"
         key = "set" if self._key is not None else "none"
         return f"{type(self).__name__}(base_url={self._base_url!r}, profile={self._profile.name!r}, key={key})"
 
@@ -137,157 +148,308 @@ class Caller:
         options: Options | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Self:
-        """Return a client that differs in what is given and shares the connections; to close it closes nothing. ``headers`` are added."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        made._owns_pool, made._known_rules = False, {}
+        """Return a client with other settings that shares the connections; closing it has no effect. ``headers`` are added."""
+        client = type(self).__new__(type(self))
+        client.__dict__.update(self.__dict__)
+        client._owns_pool, client._cached_settings = False, {}
         if not isinstance(timeout, EllipsisType):
-            made._timeout = timeout_of(timeout)
+            client._timeout = timeout_of(timeout)
         if retry is not None:
-            made._retry = retry_of(retry)
-        made._headers = checked_headers({**self._headers, **checked_headers(headers)})
+            client._retry = retry_of(retry)
+        client._headers = checked_headers({**self._headers, **checked_headers(headers)})
         if options is not None:
-            made._options = options_for(options, self._profile)
+            client._options = options_for(options, self._profile)
         if on_attempt is not None:
-            made._on_attempt = checked_callable("on_attempt", on_attempt)
-        return made
+            client._on_attempt = checked_callable("on_attempt", on_attempt)
+        return client
 
     def prepare(
         self,
         request: Any,
-        format: ir.Format | str | None = None,
-        via: ir.Format | str | None = None,
+        format: FormatOrName | None = None,
+        via: FormatOrName | None = None,
         stream: bool = False,
         *,
         model: str | None = None,
     ) -> Prepared:
-        """Show what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
-        plan = self._plan(request, format, via, model, stream=stream)
-        return prepared(plan.call, plan.exchange)
+        """Return what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
+        planned = self._plan_call(request, format, via, model, stream=stream)
+        return prepared(planned.call, planned.exchange)
 
-    def _plan(self, request: Any, format: str | None, via: str | None, model: str | None, *, stream: bool) -> Plan:
-        """Convert and address a request."""
-        near = _format_of(request, format)
-        bridge = Bridge(near, via=via if via is not None else near, options=self._options)
-        is_plain = bridge.via in self._profile.plain_only
-        streams = checked_stream(stream) and not is_plain
-        home = options_for_answer(self._options, self._clock.time())
-        exchange = bridge.open(request, stream=streams, model=model, home=home)
-        if stream and is_plain:
-            note_replay(exchange.request)
+    def _plan_call(
+        self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
+    ) -> PlannedCall:
+        """Convert a request and build its HTTP call."""
+        source_format = _format_of(request, format)
+        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
+        is_plain_only = bridge.via in self._profile.plain_only
+        streams = checked_stream(stream) and not is_plain_only
+        answer_options = options_for_answer(self._options, self._clock.time())
+        exchange = bridge.open(request, stream=streams, model=model, answer_options=answer_options)
+        if stream and is_plain_only:
+            report_replay(exchange.request)
         if not exchange.request.model:
-            raise ConfigurationError("the request names no model: pass model=")
-        return Plan(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
+            raise ConfigurationError("the request has no model: pass model=")
+        return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
 
-    def _rules(self, *, is_stream: bool) -> Rules:
-        rules = self._known_rules.get(is_stream)
-        if rules is None:
-            usual = Timeout(total=None) if is_stream else Timeout()
-            timeout = self._timeout if self._timeout is not None else usual
-            rules = Rules(timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._observe)
-            self._known_rules[is_stream] = rules
-        return rules
+    def _call_settings(self, *, is_stream: bool) -> CallSettings:
+        settings = self._cached_settings.get(is_stream)
+        if settings is None:
+            default = Timeout(total=None) if is_stream else Timeout()
+            timeout = self._timeout if self._timeout is not None else default
+            settings = CallSettings(
+                timeout, self._retry, self._limits, self._clock, self._profile.request_id_headers, self._report_attempt
+            )
+            self._cached_settings[is_stream] = settings
+        return settings
 
-    def _whole(self, plan: Plan) -> Flow[Reply]:
-        """Bring a whole answer."""
+    def _send_flow(self, planned: PlannedCall) -> Flow[Reply]:
+        """Send a request and return the whole answer."""
         names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
-            answer = read_answer(head, native, plan.exchange, plan.call, names)
-            refuse_failed(head, native.value, plan.call, names)  # which formats that hold failures would pass on
+            answer = read_answer(head, native, planned.exchange, planned.call, names)
+            raise_if_failed(head, native.value, planned.call, names)  # some formats can represent a failed answer
             return native.value, answer
 
-        rules = self._rules(is_stream=False)
-        outcome = yield from self._fetched(plan.call, read, rules, Patience(rules, is_stream=False))
+        settings = self._call_settings(is_stream=False)
+        outcome = yield from self._fetch_flow(planned.call, read, settings, CallDeadline(settings, is_stream=False))
         native, answer = outcome.received
-        return Reply(plan.exchange.request, answer, native, outcome, names)
+        return Reply(planned.exchange.request, answer, native, outcome, names)
 
-    def _listed(self) -> Flow[list[ir.Model]]:
-        """Bring the list of models, page by page."""
-        found: list[ir.Model] = []
-        page, seen = "", {""}
-        places = self._profile.model_lists()
-        rules = self._rules(is_stream=False)
-        patience = Patience(rules, is_stream=False)
+    def _models_flow(self) -> Flow[list[ir.Model]]:
+        """Return the list of models, from all its pages."""
+        models: list[ir.Model] = []
+        query, seen = "", {""}
+        locations = self._profile.model_lists()
+        settings = self._call_settings(is_stream=False)
+        deadline = CallDeadline(settings, is_stream=False)
         while True:
-            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, places[0], page)
+            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, locations[0], query)
 
             def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
                 return read_models(head, native.value, call, self._profile.request_id_headers)
 
             try:
-                outcome = yield from self._fetched(call, read, rules, patience)
+                outcome = yield from self._fetch_flow(call, read, settings, deadline)
             except NotFoundError:
-                if page or len(places) == 1:
+                if query or len(locations) == 1:
                     raise
-                del places[0]
+                del locations[0]
                 continue
-            found += outcome.received.models
-            page = _page_after(outcome.received)
-            if not page:
-                return found
-            if page in seen or len(seen) >= _MOST_PAGES:
-                told = "names a page that was read" if page in seen else f"has more than {_MOST_PAGES} pages"
-                id = errors.request_id(outcome.head.headers, rules.request_id_headers)
-                raise errors.unexpected(f"{told}, a list without end", status=outcome.head.status, body=b"", id=id, mask=call.mask)
-            seen.add(page)
+            models += outcome.received.models
+            query = _page_after(outcome.received)
+            if not query:
+                return models
+            if query in seen or len(seen) >= _MAX_PAGES:
+                problem = "refers to a page that was already read" if query in seen else f"has more than {_MAX_PAGES} pages"
+                id = errors.request_id(outcome.head.headers, settings.request_id_headers)
+                raise errors.unexpected_body(
+                    f"{problem}, an endless list", status=outcome.head.status, body=b"", id=id, mask=call.mask
+                )
+            seen.add(query)
 
-    def _fetched(self, call: Call, read: Callable[[Head, Native], T], rules: Rules, patience: Patience) -> Flow[Outcome[T]]:
-        """Bring a whole body and what is read in it."""
-        _announce(call)
+    def _fetch_flow(
+        self, call: Call, read: Callable[[Head, Native], T], settings: CallSettings, deadline: CallDeadline
+    ) -> Flow[Outcome[T]]:
+        """Send a call and return what ``read`` returns for its body."""
+        _log_call(call)
 
         def receive(head: Head) -> Flow[T]:
-            body = yield from read_body(head, rules, patience, call)
-            return read(head, read_json(head, body, call, rules.request_id_headers))
+            body = yield from read_body(head, settings, deadline, call)
+            return read(head, read_json(head, body, call, settings.request_id_headers))
 
-        outcome = yield from attempts(call, rules, patience, receive)
+        outcome = yield from attempts(call, settings, deadline, receive)
         yield Close()
         return outcome
 
-    def _opened(self, plan: Plan) -> Flow[Outcome[Incoming]]:
+    def _stream_flow(self, planned: PlannedCall) -> Flow[Outcome[IncomingStream]]:
         """Open a stream, up to its first event."""
-        _announce(plan.call)
-        rules = self._rules(is_stream=True)
-        patience = Patience(rules, is_stream=True)
+        _log_call(planned.call)
+        settings = self._call_settings(is_stream=True)
+        deadline = CallDeadline(settings, is_stream=True)
 
-        def receive(head: Head) -> Flow[Incoming]:
-            return Incoming(plan.exchange, plan.call.mask, rules, patience).open(head, plan.call)
+        def receive(head: Head) -> Flow[IncomingStream]:
+            return IncomingStream(planned.exchange, planned.call.mask, settings, deadline).open(head, planned.call)
 
-        return (yield from attempts(plan.call, rules, patience, receive))
+        return (yield from attempts(planned.call, settings, deadline, receive))
 
-    def _observe(self, attempt: Attempt) -> None:
-        """Log an attempt, without bodies and secrets, and tell who wants to know."""
+    def _report_attempt(self, attempt: Attempt) -> None:
+        """Log an attempt, without bodies and secrets, and call ``on_attempt``."""
         result = attempt.status if attempt.status is not None else type(attempt.error).__name__
-        what = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
+        fields = (attempt.format, attempt.via, attempt.model[:200], result, attempt.seconds * 1000, attempt.request_id)
         if attempt.pause is None:
-            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s", *what)
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s", *fields)
         else:
-            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *what, attempt.pause)
+            _LOG.info("%s via %s, model %r: %s in %.0f ms, request %s, again in %.1f s", *fields, attempt.pause)
         if self._on_attempt is not None:
             self._on_attempt(attempt)
 
 
-def _announce(call: Call) -> None:
-    """Log what is about to be sent, without body and secrets."""
+def _log_call(call: Call) -> None:
+    """Log a call before it is sent, without body and secrets."""
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
-def _format_of(request: Any, format: str | None) -> ir.Format:
-    """Return the caller's format: that of a typed model, or as named. It is never guessed."""
-    found = model_of(request)
+def _format_of(request: Any, format: FormatOrName | None) -> FormatSpec:
+    """Return the caller's format: that of a typed model, or the named one. It is never detected."""
+    format_and_kind = model_of(request)
     if format is None:
-        if found is None:
-            raise ConfigurationError("format is missing; it may be left out for a typed model only")
-        return found[0]
-    return formats.load(format).NAME
+        if format_and_kind is None:
+            raise ConfigurationError("format is missing; it is optional only for a typed model")
+        return formats.load(format_and_kind[0])
+    return formats.load(format)
 
 
-def _page_after(made: ir.ModelList) -> str:
-    """Return the query for the next page; empty on the last."""
+def _page_after(page: ir.ModelList) -> str:
+    """Return the query for the next page; empty after the last."""
     from urllib.parse import urlencode
 
-    if made.next_page:
-        return "?" + urlencode({"pageToken": made.next_page})
-    return "?" + urlencode({"after_id": made.last_id}) if made.more and made.last_id else ""
+    if page.next_page:
+        return "?" + urlencode({"pageToken": page.next_page})
+    return "?" + urlencode({"after_id": page.last_id}) if page.more and page.last_id else ""
+
+
+class BaseStream:
+    """Common code of both kinds of streams. A stream keeps the connections of its client open."""
+
+    _http: Any = None
+
+    def __init__(
+        self, planned: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: ConnectionPool, clock: Clock, names: tuple[str, ...]
+    ) -> None:
+        self.request: ConvertedRequest = planned.exchange.request
+        """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
+        self._flow: Flow[Outcome[IncomingStream]] | None = flow
+        self._pool, self._clock = pool, clock
+        self._names = names
+        self._opened_stream: IncomingStream | None = None
+        self._call_facts: tuple[str | None, int, int] | None = None  # request id, status, attempts
+        self._has_started = self._is_read = False
+        frame, _ = caller()
+        self._created_at = frame.f_code.co_filename, frame.f_lineno
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the call in the logs of the relay; None if the answer has none."""
+        return self._facts[0]
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._facts[1]
+
+    @property
+    def attempts(self) -> int:
+        """The number of attempts."""
+        return self._facts[2]
+
+    @property
+    def answer(self) -> Converted:
+        """The answer so far in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
+        return self._incoming.response()
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """Losses of the request and of the answer so far: ``request.losses``, then ``answer.losses``."""
+        losses = self.request.losses
+        return losses + self.answer.losses if self._opened_stream else losses
+
+    @property
+    def additions(self) -> tuple[Addition, ...]:
+        """Additions to the request and to the answer so far: ``request.additions``, then ``answer.additions``."""
+        additions = self.request.additions
+        return additions + self.answer.additions if self._opened_stream else additions
+
+    @property
+    def _facts(self) -> tuple[str | None, int, int]:
+        if self._call_facts is None:
+            raise ConfigurationError('the stream is not open, use it inside a "with" block')
+        return self._call_facts
+
+    @property
+    def _incoming(self) -> IncomingStream:
+        if self._opened_stream is None:
+            raise ConfigurationError('the stream is not open, use it inside a "with" block')
+        return self._opened_stream
+
+    def _open_flow(self) -> Flow[Outcome[IncomingStream]]:
+        flow, self._flow = self._flow, None
+        if flow is None:
+            raise ConfigurationError("the stream was opened before, expected to be opened once")
+        return flow
+
+    def _set_opened(self, outcome: Outcome[IncomingStream]) -> None:
+        self._opened_stream = outcome.received
+        self._call_facts = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
+
+    def _open_http(self) -> Any:
+        """Return the HTTP exchange to read from; raise an error if the stream was closed before its end."""
+        if not self._incoming.is_over and not self._http.is_open:
+            raise ConfigurationError("the stream was closed before its end, expected an open stream")
+        return self._http
+
+    def _begin_reading(self) -> None:
+        if self._is_read:
+            raise ConfigurationError("the stream was read before, expected one iteration")
+        self._is_read = self._incoming is not None
+
+    def _begin_text(self) -> None:
+        """Start to read text. This is an error after events were read, because their text is lost."""
+        self._is_read = self._is_read or self._has_started
+        self._begin_reading()
+
+    def _next_event_flow(self) -> Flow[BaseModel | None]:
+        """Return the next event; None at the end."""
+        self._has_started = True
+        return (yield from self._take_flow(self._incoming.next_event))
+
+    def _next_text_flow(self) -> Flow[str | None]:
+        """Return the next visible text; None at the end."""
+        return (yield from self._take_flow(self._incoming.next_text))
+
+    def _take_flow(self, take_item: Callable[[], T | None]) -> Flow[T | None]:
+        """Read until ``take_item`` returns an item; None at the end."""
+        while True:
+            item = take_item()
+            if item is not None:
+                return item
+            if self._incoming.is_over:
+                yield from self._close_flow()
+                return None
+            yield from self._incoming.step()
+
+    def _read_rest_flow(self) -> Flow[None]:
+        """Read to the end and raise the error that ended the stream, if any."""
+        self._is_read = True
+        while (yield from self._next_event_flow()) is not None:
+            continue
+
+    def _close_flow(self) -> Flow[None]:
+        if self._opened_stream is not None:
+            yield from self._incoming.finish()
+        yield Close()
+
+    def __repr__(self) -> str:
+        """Show the two formats and the state; this reads nothing."""
+        if not hasattr(self, "_created_at"):  # in a traceback of an ``__init__`` that raised
+            return f"<{type(self).__name__}, not initialized>"
+        state = (
+            "not open"
+            if self._opened_stream is None
+            else "over"
+            if self._opened_stream.is_over
+            else "open"
+            if self._http.is_open
+            else "closed"
+        )
+        return f"<{type(self).__name__} {self.request.source} via {self.request.target}, {state}>"
+
+    def __del__(self) -> None:
+        if self._http is not None and self._http.is_open:
+            self._http.close_later()
+            location = ":".join(map(str, self._created_at))
+            message = f'a stream created at {location} was not closed, use it inside a "with" block'
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)

@@ -1,9 +1,9 @@
-"""One call as values: where it goes and with what, and what the answer to it means. Nothing here does I/O."""
+"""One HTTP call as values: the request, and the meaning of its answer. Nothing here does I/O."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Generator, Mapping, Set
+from collections.abc import Callable, Generator, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import MappingProxyType
@@ -13,71 +13,68 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import formats, ir
 from formatbridge._version import __version__
 from formatbridge.client import errors
-from formatbridge.client.beta_headers import with_betas
 from formatbridge.client.profile import RelayProfile, origin_of
-from formatbridge.client.secrets import Headers, is_sensitive, shown
+from formatbridge.client.secrets import Headers, is_sensitive, masked_headers
 from formatbridge.client.settings import Limits
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats.shared.errors import is_error_body, plain_message
+from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.shared.errors import error_text, is_error_body
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.pointers import to_snake
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.losses import Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.streaming.sse import without_comments
 
 A = TypeVar("A")
 KEY_HEADERS = ("x-goog-api-key", "x-api-key", "api-key", "authorization")
-"""Headers in which a key may stand, the best known first."""
-BLANK = b"\xef\xbb\xbf \t\r\n"
-MOST_BLANK = 64 * 1024
-"""What may stand before a body, comments of a stream aside, and how much of it is read to see what comes."""
-_OF_A_LIST = frozenset(
-    spelled for key in ("models", "tunedModels", "publisherModels", "nextPageToken") for spelled in (key, to_snake(key))
-)
-"""Keys of a page of models in generate_content, which takes them in either spelling."""
-NONE_PASSED: Mapping[str, str] = MappingProxyType({})
+"""Headers that may contain a key, in order of preference."""
+WHITESPACE = b"\xef\xbb\xbf \t\r\n"
+MAX_LEADING_BYTES = 64 * 1024
+"""``WHITESPACE`` may precede a body. So many bytes, comments of a stream excluded, are read to recognise the body."""
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One HTTP request but for its secrets, which ``secrets`` holds by header name. ``format``, ``via`` and ``model`` are for the log.
+    """One HTTP request; the values of secret headers are in ``secrets``.
 
-    ``key_headers``: the headers in which a key may stand, of which one is sent.
+    ``source_format``: the caller's; ``target_format``: the endpoint's. ``model``: for the log.
+
+    ``key_headers``: headers that may contain a key; only one of them is sent.
     """
 
     method: str
     url: str
     headers: Headers
     body: bytes
-    format: ir.Format
-    via: ir.Format
+    source_format: FormatSpec
+    target_format: FormatSpec
     model: str = ""
     stream: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     key_headers: Set[str] = frozenset(KEY_HEADERS)
 
     @property
-    def foreign_keys(self) -> Set[str]:
-        """The headers from which somebody else's key is to be taken, for this call brings its own."""
+    def other_key_headers(self) -> Set[str]:
+        """Headers to remove from the request, because this call has its own key."""
         return self.key_headers - self.secrets.keys() if self.secrets.keys() & self.key_headers else frozenset()
 
     @property
     def mask(self) -> Mask:
-        """What hides the secrets of this call in anything that comes back."""
-        found: list[Secret] = []
+        """A mask that hides the secrets of this call in everything that the relay sends."""
+        secrets: list[Secret] = []
         for secret in self.secrets.values():
             text = secret.reveal()
-            found += [secret, Secret(text.removeprefix("Bearer "))]
-        return Mask(found)
+            secrets += [secret, Secret(text.removeprefix("Bearer "))]
+        return Mask(secrets)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call that was not made: what would go out. Headers that may hold a secret show ``***``."""
+    """A call that is not sent. Headers that may contain a secret have the value ``***``."""
 
     method: str
     url: str
@@ -89,15 +86,18 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer. ``headers`` by names in lower case; ``size``: of them all, in bytes; ``came``: when, since the epoch.
+    """The status line and headers of an answer.
 
-    ``is_framed``: whether HTTP marks the end of the body, so that a truncated body is an error of the connection.
+    ``headers``: by lower-case name.
+    ``size``: of all headers, in bytes.
+    ``received_at``: seconds since the epoch.
+    ``is_framed``: whether HTTP marks the end of the body; then a truncated body is a connection error.
     """
 
     status: int
     headers: Mapping[str, str]
     size: int = 0
-    came: float = 0
+    received_at: float = 0
     is_framed: bool = False
 
 
@@ -107,40 +107,41 @@ def build_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    passed: Mapping[str, str] = NONE_PASSED,
+    sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
-    """Build the call that an exchange begins. ``passed``: headers that somebody else's request had, which yield to all others but ours."""
-    made = exchange.request
-    streams = made.stream
-    url = _url(base_url, profile.path(made.target, model=made.model, stream=streams))
-    own = {"content-type": "application/json", **_accepted(streams)}
-    version = _versions(profile, made.target, exchange.options.messages_version)
-    public = _public(own, passed, version, profile.headers, headers)
+    """Build the HTTP call for an exchange. ``sdk_headers``: headers of an SDK's request; all other headers have precedence."""
+    request = exchange.request
+    streams, target_format = request.stream, request.target_format
+    url = _url(base_url, profile.path(target_format, model=request.model, stream=streams))
+    defaults = {"content-type": "application/json", **_accepted(streams)}
+    version = _versions(profile, target_format, exchange.options.messages_version)
+    add_headers = target_format.endpoint.add_headers
+    public = _public_headers(defaults, sdk_headers, version, profile.headers, headers)
     return Call(
         method="POST",
         url=url,
-        headers=Headers(with_betas(public, made.body) if made.target == "messages" else public),
-        body=codec.dumps(_wire_body(made.body, made.target)),
-        format=made.source,
-        via=made.target,
-        model=made.model,
+        headers=Headers(add_headers(public, request.body) if add_headers else public),
+        body=codec.dumps(_wire_body(request.body, target_format)),
+        source_format=request.source_format,
+        target_format=target_format,
+        model=request.model,
         stream=streams,
-        secrets=_secrets(profile, made.target, key, {**passed, **profile.headers, **headers}),
-        key_headers=_key_headers(profile, made.target),
+        secrets=_secret_headers(profile, target_format, key, {**sdk_headers, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, target_format),
     )
 
 
 def _url(base_url: str, path: str) -> str:
-    """Join a base URL and a path; the key goes to the origin of the former, whatever the latter says."""
+    """Join a base URL and a path; raise an error if the path changes the origin, which would receive the key."""
     url = base_url + path
     if origin_of(url) != origin_of(base_url) or "@" in urlsplit(url).netloc:
-        raise ConfigurationError(f"path {path[:100]!r} leads away from the base URL, expected one below it")
+        raise ConfigurationError(f"path {path[:100]!r} changes the origin, expected a path below the base URL")
     return url
 
 
-def _wire_body(body: JsonObject, target: ir.Format) -> JsonObject:
-    """Return the body to send, without what the URL has in its place."""
-    in_url = formats.load(target).IN_URL
+def _wire_body(body: JsonObject, target_format: FormatSpec) -> JsonObject:
+    """Return the body to send, without the fields that the URL contains."""
+    in_url = target_format.url_fields
     return {name: value for name, value in body.items() if name not in in_url} if in_url & body.keys() else body
 
 
@@ -149,28 +150,30 @@ def build_models_call(
     profile: RelayProfile,
     key: Secret | None,
     headers: Mapping[str, str],
-    place: tuple[str, ir.Format],
+    location: tuple[str, FormatSpec],
     page: str = "",
-    passed: Mapping[str, str] = NONE_PASSED,
+    sdk_headers: Mapping[str, str] = NO_HEADERS,
 ) -> Call:
-    """Build the call for a page of the list of models; ``place``: its path and format, ``page``: a query such as ``?pageToken=x``."""
-    path, target = place
+    """Build the call for a page of the list of models. ``location``: its path and format; ``page``: a query such as ``?pageToken=x``."""
+    path, target_format = location
     return Call(
         method="GET",
         url=_url(base_url, path + (page.replace("?", "&", 1) if "?" in path else page)),
         headers=Headers(
-            _public(_accepted(False), passed, _versions(profile, target, profile.messages_version), profile.headers, headers)
+            _public_headers(
+                _accepted(False), sdk_headers, _versions(profile, target_format, profile.messages_version), profile.headers, headers
+            )
         ),
         body=b"",
-        format=target,
-        via=target,
-        secrets=_secrets(profile, "models", key, {**passed, **profile.headers, **headers}),
+        source_format=target_format,
+        target_format=target_format,
+        secrets=_secret_headers(profile, "models", key, {**sdk_headers, **profile.headers, **headers}),
         key_headers=_key_headers(profile, "models"),
     )
 
 
 def _accepted(streams: bool) -> dict[str, str]:
-    """Say what may come back. A stream is not to be compressed: its pieces would wait for one another."""
+    """Return the headers for the expected answer. A stream is not compressed, because compression would delay its chunks."""
     return {
         "accept": "text/event-stream, application/json" if streams else "application/json",
         "accept-encoding": "identity" if streams else "gzip, deflate",
@@ -178,53 +181,63 @@ def _accepted(streams: bool) -> dict[str, str]:
     }
 
 
-def _versions(profile: RelayProfile, target: ir.Format, version: str) -> dict[str, str]:
-    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if target == "messages" else {}
+def _versions(profile: RelayProfile, target_format: FormatSpec, version: str) -> dict[str, str]:
+    """Return the headers that name the version, for an endpoint whose format has one."""
+    has_version = target_format.endpoint.version_header is not None
+    return dict.fromkeys([name.lower() for name in profile.version_headers], version) if has_version else {}
 
 
-def _public(*layers: Mapping[str, str]) -> dict[str, str]:
-    """Merge headers, later ones winning, without those that may hold a secret."""
+def _public_headers(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Merge headers, later ones with precedence, without those that may contain a secret."""
     merged = {name.lower(): value for layer in layers for name, value in layer.items()}
     return {name: value for name, value in merged.items() if not is_sensitive(name)}
 
 
-def _secrets(profile: RelayProfile, endpoint: str, key: Secret | None, given: Mapping[str, str]) -> dict[str, Secret]:
-    """Return the headers that nobody else may see. A key header that was written out wins over the key; there are never two keys."""
-    made = {name.lower(): Secret(value) for name, value in given.items() if is_sensitive(name)}
-    if key is not None and not made.keys() & _key_headers(profile, endpoint):
+def _secret_headers(
+    profile: RelayProfile, endpoint: FormatOrName, key: Secret | None, headers: Mapping[str, str]
+) -> dict[str, Secret]:
+    """Return the secret headers. An explicit key header has precedence over the key; only one key is sent."""
+    secrets = {name.lower(): Secret(value) for name, value in headers.items() if is_sensitive(name)}
+    if key is not None and not secrets.keys() & _key_headers(profile, endpoint):
         name = _key_header(profile, endpoint)
-        made[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
-    return made
+        secrets[name] = Secret(f"Bearer {key.reveal()}") if name == "authorization" else key
+    return secrets
 
 
-def _key_header(profile: RelayProfile, endpoint: str) -> str:
-    return profile.auth.get(endpoint, "authorization").lower()
+def _key_header(profile: RelayProfile, endpoint: FormatOrName) -> str:
+    """Return the header that takes the key: as the profile says, else as a format from outside says."""
+    name, usual = endpoint, "authorization"
+    if isinstance(endpoint, FormatSpec):
+        name = endpoint.name
+        usual = usual if name in formats.FORMATS else endpoint.endpoint.key_header
+    return profile.auth.get(str(name), usual).lower()
 
 
-def _key_headers(profile: RelayProfile, endpoint: str) -> Set[str]:
+def _key_headers(profile: RelayProfile, endpoint: FormatOrName) -> Set[str]:
     return {_key_header(profile, endpoint), *KEY_HEADERS}
 
 
 def prepared(call: Call, exchange: Exchange) -> Prepared:
-    """Show a call that is not made."""
+    """Return a call that is not sent, for the caller."""
     secrets = {name: f"Bearer {HIDDEN}" if name == "authorization" else HIDDEN for name in call.secrets}
-    made = exchange.request
-    headers = shown(call.headers) | secrets
-    return Prepared(call.method, call.url, headers, _wire_body(made.body, made.target), made.losses, made.additions)
+    request = exchange.request
+    headers = masked_headers(call.headers) | secrets
+    body = _wire_body(request.body, request.target_format)
+    return Prepared(call.method, call.url, headers, body, request.losses, request.additions)
 
 
-def note_replay(made: ConvertedRequest) -> None:
-    """Report of a request for a stream that a plain one goes out in its place."""
-    made.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+def report_replay(converted: ConvertedRequest) -> None:
+    """Report that a request for a stream is sent without streaming."""
+    converted.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
-def followed(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[A, Head, Head]:
-    """Ask for a call, and for each to which the answer redirects it; return the head of the answer behind that, with the secrets hidden.
+def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> Generator[A, Head, Head]:
+    """Send a call, follow its redirects, and return the head of the final answer with the secrets hidden.
 
-    Raises ``APIConnectionError`` on headers longer than the limits, and on redirects beyond them or to where nothing may go.
+    Raises ``APIConnectionError`` on headers beyond the limits, too many redirects, and redirects to another origin.
     """
     for hops in count():
-        head = yield ask(call)
+        head = yield send(call)
         if head.size > limits.max_header_bytes:
             message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
@@ -232,151 +245,156 @@ def followed(call: Call, limits: Limits, ask: Callable[[Call], A]) -> Generator[
             return replace(head, headers=call.mask.whole(head.headers))
         call = _redirected(call, head)
         if hops >= limits.max_redirects:
-            message = f"the relay redirects more than {limits.max_redirects} times, expected an answer"
+            message = f"the relay redirected more than {limits.max_redirects} times, expected an answer"
             raise APIConnectionError(message, phase="redirect", can_retry=False)
-    raise AssertionError("counting never ends")
+    raise AssertionError("count() is infinite")
 
 
 def _redirected(call: Call, head: Head) -> Call:
-    """Follow a redirect within the same origin; raise ``APIConnectionError`` on any other, to which nothing may go."""
-    given = head.headers.get("location", "")
+    """Return the call for a redirect within the same origin; raise ``APIConnectionError`` on any other."""
+    location = head.headers.get("location", "")
     try:
-        url = urljoin(call.url, given)
+        url = urljoin(call.url, location)
         is_same = origin_of(url) == origin_of(call.url) and "@" not in urlsplit(url).netloc
     except ValueError:
         url, is_same = "", False
-    if head.status not in (307, 308) or not given or not is_same:
-        where = " to another origin" if given and not is_same else ", which would not repeat the call"
-        message = f"{head.status}: the relay redirects{where}; expected an answer"
+    if head.status not in (307, 308) or not location or not is_same:
+        where = " to another origin" if location and not is_same else " that does not repeat the call"
+        message = f"{head.status}: the relay sent a redirect{where}; expected an answer"
         raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
     return replace(call, url=url.partition("#")[0])
 
 
 class Native(NamedTuple):
-    """The body of a success: the object, and the JSON text, which tells more: which keys are equal, and where half a character stood."""
+    """The body of a success: the object, and its JSON text. Duplicate keys and lone surrogates are visible only in the text."""
 
     value: JsonObject
     text: bytes
 
 
-def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, mends: bool = True) -> Native:
-    """Read the body of a success; raise ``UnexpectedResponseError`` where it is an error or no JSON object.
+def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, allows_lone_surrogates: bool = True) -> Native:
+    """Read the body of a success; raise ``UnexpectedResponseError`` if it is an error or not a JSON object.
 
-    ``mends``: half a character is no fault, for whoever reads the text reports it.
+    ``allows_lone_surrogates``: they are accepted, because the reader of the text reports them.
     """
     body = without_comments(body)
     id = errors.request_id(head.headers, names)
     try:
-        value = codec.loads(body, [] if mends else None)
+        value = codec.loads(body, [] if allows_lone_surrogates else None)
     except codec.NotJsonError as error:
-        found = (
+        problem = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
-        raise errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask) from None
-    if errors.is_fault(value):
-        raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
+        raise errors.unexpected_body(
+            problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
+        ) from None
+    if errors.is_error_answer(value):
+        raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
     if not isinstance(value, dict):
-        found = f"is {codec.describe(value)}"
-        raise errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask)
+        problem = f"is {codec.describe(value)}"
+        raise errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask)
     return Native(value, body)
 
 
-class Beginning:
-    """The first bytes of a body, read until they show what comes: blanks and comments do not."""
+class BodyStart:
+    """The first bytes of a body, up to the first that is neither white space nor a comment."""
 
     def __init__(self) -> None:
-        #: All that was read.
         self.read = b""
-        #: What of it stands behind the comments.
-        self.shown = b""
+        """All bytes so far."""
+        self.content = b""
+        """The bytes after white space and comments."""
 
     @property
-    def is_unclear(self) -> bool:
-        """Whether more is to be read."""
-        return self.shown[:1] in (b"", b":") and len(self.read) < MOST_BLANK
+    def is_undecided(self) -> bool:
+        """Whether more bytes are needed."""
+        return self.content[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
 
-    def feed(self, piece: bytes) -> None:
-        """Take the next bytes."""
-        self.read += piece
-        self.shown = without_comments(self.shown + piece).lstrip(BLANK)
+    def feed(self, chunk: bytes) -> None:
+        """Add a chunk."""
+        self.read += chunk
+        self.content = without_comments(self.content + chunk).lstrip(WHITESPACE)
 
 
 def is_markup(body: bytes) -> bool:
-    """Say whether a body looks like HTML or XML."""
-    return body.lstrip(BLANK)[:1] == b"<"
+    """Return whether a body looks like HTML or XML."""
+    return body.lstrip(WHITESPACE)[:1] == b"<"
 
 
 def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
-    """Bring a whole answer home; raise ``UnexpectedResponseError`` where it is none of its format, or failed and is an error at home."""
+    """Convert a whole answer; raise ``UnexpectedResponseError`` if it is invalid, or failed and becomes an error in the caller's format."""
     try:
-        made = exchange.response(native.text)
+        converted = exchange.response(native.text)
     except InvalidPayloadError as error:
-        raise no_answer(error, head, native.value, call, names) from None
-    if isinstance(made, ConvertedError):
-        refuse_failed(head, native.value, call, names)
+        raise invalid_answer(error, head, native.value, call, names) from None
+    if isinstance(converted, ConvertedError):
+        raise_if_failed(head, native.value, call, names)
         id = errors.request_id(head.headers, names)
-        raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.came)
-    return made
+        raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.received_at)
+    return converted
 
 
-def refuse_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
-    """Raise ``UnexpectedResponseError`` where an answer of the wire's format says that it failed on the way."""
-    failure = formats.load(call.via).failure_of(native)
+def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
+    """Raise ``UnexpectedResponseError`` if the endpoint's answer has the status of a failure."""
+    failure = call.target_format.failure_of(native)
     if failure is not None:
         id = errors.request_id(head.headers, names)
-        raise errors.told_error(failure, head.status, head.headers, id=id, mask=call.mask, now=head.came)
+        raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.received_at)
 
 
-def no_answer(
-    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], wanted: str = "answer"
+def invalid_answer(
+    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], expected: str = "answer"
 ) -> APIError:
-    """Return the error for an object that is not what was ``wanted``: what it says, where it is an error in words alone."""
+    """Return the exception for an object that is not the ``expected`` one; for an error in a success, with its message."""
     id = errors.request_id(head.headers, names)
     body = codec.dumps(native)
     if is_error_body(native):
-        return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.came)
-    return errors.unexpected(f"is no {wanted}: {error}", status=head.status, body=body[: errors.KEPT], id=id, mask=call.mask)
+        return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
+    return errors.unexpected_body(
+        f"is no {expected}: {error}", status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
+    )
 
 
 def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
-    """Read a page of the list of models, in whatever format it came."""
+    """Read a page of the list of models in any format."""
     from formatbridge.convert.input import check_answer
 
     try:
-        found = formats.load(list_format(native, call))
-        return found.decode_models(check_answer(native, found, "models"))
+        spec = list_format(native, call)
+        return spec.decode_models(check_answer(native, spec, "models"))
     except InvalidPayloadError as error:
-        raise no_models(error, head, native, call, names) from None
+        raise invalid_models(error, head, native, call, names) from None
 
 
-def list_format(native: JsonObject, call: Call) -> ir.Format:
-    """Return the format of a list of models: relays have two, and some serve one at the other's path.
+def list_format(native: JsonObject, call: Call) -> FormatSpec:
+    """Return the format of a list of models: relays have several, and some serve one at the path of another.
 
-    In one format each field may be left out, and an empty list with them all. An object with other fields alone is no list, then, nor is
-    one whose list is null beside the words of an error: raises ``InvalidPayloadError``.
+    Every field of a page is optional. An object with only other fields is not a list, and an error with a null list is not a list either:
+    both raise ``InvalidPayloadError``.
     """
-    is_empty = all(native.get(key) in (None, "") for key in ("data", *_OF_A_LIST))
-    if is_empty and native.get("success") is not True and plain_message(native)[0]:
-        raise InvalidPayloadError(call.via, "models", [("", "has no list, expected one")])
-    if call.via != "generate_content" or "data" in native:
-        return _format_of_data(native, call.via if call.via != "generate_content" else "chat_completions")
-    if native and not native.keys() & _OF_A_LIST:
-        raise InvalidPayloadError(call.via, "models", [("/models", "is missing, expected an array")])
-    return call.via
+    requested = call.target_format
+    known = list(dict.fromkeys([*map(formats.load, formats.FORMATS), requested]))
+    is_empty = all(native.get(key) in (None, "") for spec in known for key in spec.endpoint.models.keys)
+    if is_empty and native.get("success") is not True and error_text(native)[0]:
+        raise InvalidPayloadError(requested.name, "models", [("", "has no list, expected one")])
+    listing, common = requested.endpoint.models, known[0].endpoint.models.keys[0]
+    if listing.keys[0] != common and common not in native:
+        if native and native.keys().isdisjoint(listing.keys):
+            raise InvalidPayloadError(requested.name, "models", [(f"/{listing.keys[0]}", "is missing, expected an array")])
+        return requested
+    default = requested if listing.keys[0] == common else known[0]
+    return _labelled(native.get(common), known) or default if default.endpoint.models.label else default
 
 
-def _format_of_data(native: JsonObject, usual: ir.Format) -> ir.Format:
-    """Return the format of a list below ``data``: each vendor's models name their kind in a field of its own."""
-    entries = native.get("data")
-    first = entries[0] if isinstance(entries, list) and entries else None
-    if isinstance(first, dict) and usual != "responses":
-        if first.get("object") == "model":
-            return "chat_completions"
-        if first.get("type") == "model":
-            return "messages"
-    return usual
+def _labelled(models: JsonValue, known: Iterable[FormatSpec]) -> FormatSpec | None:
+    """Return the format whose label the first model of a list has."""
+    first = models[0] if isinstance(models, list) and models else None
+    if not isinstance(first, dict):
+        return None
+    labels = [(spec.endpoint.models.label, spec) for spec in known]
+    return next((spec for label, spec in labels if label is not None and first.get(label[0]) == label[1]), None)
 
 
-def no_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
-    """Return the error for a list of models that is none."""
-    return no_answer(error, head, native, call, names, "list of models")
+def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
+    """Return the exception for an invalid list of models."""
+    return invalid_answer(error, head, native, call, names, "list of models")

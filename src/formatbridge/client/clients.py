@@ -1,4 +1,4 @@
-"""The two clients: drivers of one flow. ``await`` is all in which they differ."""
+"""The two clients: sync and async drivers of the same flow. They differ only in ``await``."""
 
 from __future__ import annotations
 
@@ -8,64 +8,66 @@ from typing import Any, Self, TypeVar, assert_never
 from pydantic import BaseModel
 
 from formatbridge import ir
-from formatbridge.client.base_client import Caller
-from formatbridge.client.clock import Clock
-from formatbridge.client.flow import Flow
-from formatbridge.client.flow_steps import Close, Read, Send, Sleep, Step
-from formatbridge.client.http_exchange import AsyncLine, Line
+from formatbridge.client.base_client import BaseClient, BaseStream
+from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
+from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import Reply
-from formatbridge.client.streams import StreamCall
+from formatbridge.client.settings import Clock
 from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, FormatBridgeError
+from formatbridge.formats.format import FormatOrName
 
 T = TypeVar("T")
 
 
-class Client(Caller):
-    """Any format through any endpoint of one relay. Threads may share it."""
+class Client(BaseClient):
+    """Sends requests of any format to any endpoint of one relay. Threads may share it."""
 
     _IS_ASYNC = False
 
     def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
-        ``request``: a dict, JSON text or a typed model; whether it asks for a stream does not matter. ``format``: the caller's; may be left
-        out for a typed model. ``via``: the endpoint's format; None: the caller's, and the body goes out as it came. ``model``: in place of
-        the body's. Raises ``InvalidPayloadError`` and ``LossyConversionError`` before anything is sent, ``APIError`` afterwards.
+        ``request``: a dict, JSON text or a typed model; its field for streaming is ignored.
+        ``format``: the caller's format; optional for a typed model.
+        ``via``: the endpoint's format; None: the caller's, and the body is sent unchanged.
+        ``model``: replaces the model of the body.
+
+        Raises ``InvalidPayloadError`` and ``LossyConversionError`` before anything is sent, ``APIError`` afterwards.
         """
-        return self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
+        return self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Stream:
-        """Return the stream of an answer, to be opened with ``with``; the arguments are those of ``send``."""
-        plan = self._plan(request, format, via, model, stream=True)
-        return Stream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
+        """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
+        planned = self._plan_call(request, format, via, model, stream=True)
+        return Stream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     def models(self) -> list[ir.Model]:
-        """Return the relay's models, all pages of them, with ids as requests name them."""
-        return self._drive(self._listed())
+        """Return the relay's models from all pages, with the ids that requests use."""
+        return self._drive(self._models_flow())
 
-    def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
     def close(self) -> None:
-        """Close the connections; more than once does no harm. An injected client stays open."""
+        """Close the connections. An injected client stays open. Further calls of ``close`` have no effect."""
         if self._owns_pool:
             self._pool.close()
 
@@ -76,26 +78,26 @@ class Client(Caller):
         self.close()
 
     def _drive(self, flow: Flow[T]) -> T:
-        line = Line(self._pool, self._clock)
+        http = HTTPExchange(self._pool, self._clock)
         try:
-            return drive(flow, line, self._clock)
+            return drive(flow, http, self._clock)
         finally:
-            line.close()
+            http.close()
 
 
-class Stream(StreamCall):
-    """The stream of one answer: typed events of the caller's format, its text, and the answer that they add up to.
+class Stream(BaseStream):
+    """The stream of one answer: typed events of the caller's format, its text, and the accumulated answer.
 
-    ``with`` opens it, up to the first event; an error until then can be tried again and is raised there. One iteration, then it is read.
-    A stream that breaks off raises ``TruncatedStreamError``, a late one ``APITimeoutError``, one that ends in an error
-    ``StreamFailedError``, each after the last good event and with the answer so far in ``partial``.
+    ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
+    raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event ``StreamFailedError``. They are raised after the last
+    valid event and have the answer so far in ``partial``.
     """
 
-    _line: Line | None = None
+    _http: HTTPExchange | None = None
 
     def __enter__(self) -> Self:
-        flow, self._line = self._opening(), Line(self._pool, self._clock)
-        self._note(drive(flow, self._line, self._clock))
+        flow, self._http = self._open_flow(), HTTPExchange(self._pool, self._clock)
+        self._set_opened(drive(flow, self._http, self._clock))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -106,71 +108,71 @@ class Stream(StreamCall):
         return self
 
     def __next__(self) -> BaseModel:
-        event = self._drive(self._next())
+        event = self._drive(self._next_event_flow())
         if event is None:
             raise StopIteration
         return event
 
     def text(self) -> Iterator[str]:
-        """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
+        """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
         self._begin_text()
-        while (piece := self._drive(self._next_text())) is not None:
+        while (piece := self._drive(self._next_text_flow())) is not None:
             yield piece
 
     def response(self) -> Converted:
-        """Read what is left and return the whole answer in the caller's format."""
-        self._drive(self._rest())
+        """Read the rest and return the whole answer in the caller's format."""
+        self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     def close(self) -> None:
-        """Let the connection go; more than once does no harm."""
-        if self._line is not None:
-            drive(self._closing(), self._line, self._clock)
+        """Close the stream. Further calls have no effect."""
+        if self._http is not None:
+            drive(self._close_flow(), self._http, self._clock)
 
     def _drive(self, flow: Flow[T]) -> T:
-        return drive(flow, self._readable(), self._clock)
+        return drive(flow, self._open_http(), self._clock)
 
 
-class AsyncClient(Caller):
-    """Any format through any endpoint of one relay. Tasks may share it, and event loops, one after the other or side by side."""
+class AsyncClient(BaseClient):
+    """Sends requests of any format to any endpoint of one relay. Tasks and event loops may share it."""
 
     _IS_ASYNC = True
 
     async def send(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
-        """Send a request and return the whole answer in the caller's format; as ``Client.send``."""
-        return await self._drive(self._whole(self._plan(request, format, via, model, stream=False)))
+        """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
+        return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     def stream(
-        self, request: Any, format: ir.Format | str | None = None, via: ir.Format | str | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> AsyncStream:
-        """Return the stream of an answer, to be opened with ``async with``; the arguments are those of ``send``."""
-        plan = self._plan(request, format, via, model, stream=True)
-        return AsyncStream(plan, self._opened(plan), self._pool, self._clock, self._profile.request_id_headers)
+        """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
+        planned = self._plan_call(request, format, via, model, stream=True)
+        return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
     async def models(self) -> list[ir.Model]:
-        """Return the relay's models, all pages of them, with ids as requests name them."""
-        return await self._drive(self._listed())
+        """Return the relay's models from all pages, with the ids that requests use."""
+        return await self._drive(self._models_flow())
 
-    async def chat_completions(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: ir.Format | str | None = None, **fields: Any) -> Reply:
-        """Send a request of that format, given by its fields."""
+    async def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+        """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 
     async def close(self) -> None:
-        """Close the connections of this event loop; more than once does no harm. An injected client stays open."""
+        """Close the connections of this event loop. An injected client stays open. Further calls have no effect."""
         if self._owns_pool:
             await self._pool.close_async()
 
@@ -181,21 +183,21 @@ class AsyncClient(Caller):
         await self.close()
 
     async def _drive(self, flow: Flow[T]) -> T:
-        line = AsyncLine(self._pool, self._clock)
+        http = AsyncHTTPExchange(self._pool, self._clock)
         try:
-            return await drive_async(flow, line, self._clock)
+            return await drive_async(flow, http, self._clock)
         finally:
-            await line.close()
+            await http.close()
 
 
-class AsyncStream(StreamCall):
+class AsyncStream(BaseStream):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
-    _line: AsyncLine | None = None
+    _http: AsyncHTTPExchange | None = None
 
     async def __aenter__(self) -> Self:
-        flow, self._line = self._opening(), AsyncLine(self._pool, self._clock)
-        self._note(await drive_async(flow, self._line, self._clock))
+        flow, self._http = self._open_flow(), AsyncHTTPExchange(self._pool, self._clock)
+        self._set_opened(await drive_async(flow, self._http, self._clock))
         return self
 
     async def __aexit__(self, *raised: object) -> None:
@@ -206,106 +208,106 @@ class AsyncStream(StreamCall):
         return self
 
     async def __anext__(self) -> BaseModel:
-        event = await self._drive(self._next())
+        event = await self._drive(self._next_event_flow())
         if event is None:
             raise StopAsyncIteration
         return event
 
     async def text(self) -> AsyncIterator[str]:
-        """Yield the visible text of the first choice as it comes, without reasoning; never an empty piece."""
+        """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
         self._begin_text()
-        while (piece := await self._drive(self._next_text())) is not None:
+        while (piece := await self._drive(self._next_text_flow())) is not None:
             yield piece
 
     async def response(self) -> Converted:
-        """Read what is left and return the whole answer in the caller's format."""
-        await self._drive(self._rest())
+        """Read the rest and return the whole answer in the caller's format."""
+        await self._drive(self._read_rest_flow())
         return self._incoming.response()
 
     async def close(self) -> None:
-        """Let the connection go, whatever cancels the caller meanwhile; more than once does no harm."""
-        if self._line is not None:
-            await drive_async(self._closing(), self._line, self._clock)
+        """Close the stream, even if the caller is cancelled meanwhile. Further calls have no effect."""
+        if self._http is not None:
+            await drive_async(self._close_flow(), self._http, self._clock)
 
     async def _drive(self, flow: Flow[T]) -> T:
-        return await drive_async(flow, self._readable(), self._clock)
+        return await drive_async(flow, self._open_http(), self._clock)
 
 
-def drive(flow: Flow[T], line: Line, clock: Clock) -> T:
-    """Do what a flow asks for until it returns; close the line where it raises."""
-    told: object = None
+def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
+    result: object = None
     failure: APIError | None = None
     try:
         while True:
-            step = flow.send(told) if failure is None else flow.throw(failure)
-            told = failure = None
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
             try:
-                told = _do(step, line, clock)
+                result = _run_step(step, http, clock)
             except APIError as error:
                 failure = error
     except StopIteration as end:
-        made: T = end.value
-        return made
+        returned: T = end.value
+        return returned
     except FormatBridgeError as error:
-        refused = error
+        failed = error
     except BaseException:
-        line.close()
+        http.close()
         raise
-    line.close()
-    told = None  # this frame shows in tracebacks, where what the relay sent has no place
-    raise refused.with_traceback(None)
+    http.close()
+    result = None  # tracebacks show this frame, and must not show data from the relay
+    raise failed.with_traceback(None)
 
 
-def _do(step: Step, line: Line, clock: Clock) -> object:
+def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
-            return line.read(step)
+            return http.read(step)
         case Send():
-            return line.send(step)
+            return http.send(step)
         case Sleep():
             clock.sleep(step.seconds)
         case Close():
-            line.close()
+            http.close()
         case _:
             assert_never(step)
     return None
 
 
-async def drive_async(flow: Flow[T], line: AsyncLine, clock: Clock) -> T:
-    """Do what a flow asks for until it returns; close the line where it raises."""
-    told: object = None
+async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
+    result: object = None
     failure: APIError | None = None
     try:
         while True:
-            step = flow.send(told) if failure is None else flow.throw(failure)
-            told = failure = None
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
             try:
-                told = await _do_async(step, line, clock)
+                result = await _run_step_async(step, http, clock)
             except APIError as error:
                 failure = error
     except StopIteration as end:
-        made: T = end.value
-        return made
+        returned: T = end.value
+        return returned
     except FormatBridgeError as error:
-        refused = error
+        failed = error
     except BaseException:
-        await line.close()
+        await http.close()
         raise
-    await line.close()
-    told = None  # this frame shows in tracebacks, where what the relay sent has no place
-    raise refused.with_traceback(None)
+    await http.close()
+    result = None  # tracebacks show this frame, and must not show data from the relay
+    raise failed.with_traceback(None)
 
 
-async def _do_async(step: Step, line: AsyncLine, clock: Clock) -> object:
+async def _run_step_async(step: Step, http: AsyncHTTPExchange, clock: Clock) -> object:
     match step:
         case Read():
-            return await line.read(step)
+            return await http.read(step)
         case Send():
-            return await line.send(step)
+            return await http.send(step)
         case Sleep():
             await clock.sleep_async(step.seconds)
         case Close():
-            await line.close()
+            await http.close()
         case _:
             assert_never(step)
     return None

@@ -1,4 +1,4 @@
-"""Deadlines for sockets: the time by which something must have come, whatever drips until then."""
+"""Deadlines for sockets. They also hold for a server that sends single bytes to avoid the timeout of each read."""
 
 from __future__ import annotations
 
@@ -8,136 +8,135 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from formatbridge.client.http_clients import running_loop
+from formatbridge.client.connection_pool import running_loop
 
 T = TypeVar("T")
 
 
-def deadline_in(seconds: float | None) -> float | None:
-    """Return the moment so many seconds from now; None: never."""
+def deadline_after(seconds: float | None) -> float | None:
+    """Return the time so many seconds from now; None: no deadline."""
     return None if seconds is None else time.monotonic() + seconds
 
 
-class DueError(Exception):
-    """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection on its way."""
+class DeadlineError(Exception):
+    """A deadline passed between two reads of a socket. It passes through the HTTP library, which closes the connection."""
 
 
-class HandshakeDueError(DueError):
-    """The time to connect passed in the handshake with a SOCKS5 proxy, for which the HTTP libraries wait without a limit."""
+class HandshakeTimeoutError(DeadlineError):
+    """The connect timeout passed in the handshake with a SOCKS5 proxy, where the HTTP libraries have no limit."""
 
 
-class Due(threading.local):
-    """Until when what this thread reads from a socket must have come, and what it writes must be gone.
+class ThreadDeadlines(threading.local):
+    """The deadlines of this thread for reading from a socket and writing to it. A call stays in one thread."""
 
-    A call stays in its thread from its first byte to its last.
-    """
-
-    at: float | None = None
-    handshake: float | None = None  # while one with a SOCKS5 proxy lasts
-
-
-DUE = Due()
-_PIECE = 16 * 1024
-"""Bytes written at a time: a library's timeout begins anew whenever the other side has taken some."""
+    exchange: float | None = None
+    """For the step of the HTTP exchange under way."""
+    handshake: float | None = None
+    """For the handshake with a SOCKS5 proxy under way."""
 
 
-_CONNECTED = (".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")
-_HANDSHAKE = ".setup_socks5_connection."
+DEADLINES = ThreadDeadlines()
+_WRITE_SIZE = 16 * 1024
+"""Bytes of one write. The timeout of the library starts again with each write that makes progress."""
+
+
+_CONNECTED_EVENTS = (".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")
+_HANDSHAKE_EVENT = ".setup_socks5_connection."
 _TOLERANCE = 0.01
-"""Seconds before a deadline in which a timeout of a socket is taken for it."""
+"""Seconds before a deadline in which the timeout of a socket counts as the deadline."""
 
 
-def timed(connect: float | None) -> Callable[[str, dict[str, Any]], None]:
-    """Return the ``trace`` extension of both libraries that holds a connection to the deadlines. ``connect``: seconds to connect.
+def deadline_trace(connect: float | None) -> Callable[[str, dict[str, Any]], None]:
+    """Return a ``trace`` extension for httpx and httpx2 that applies the deadlines to a connection. ``connect``: seconds to connect.
 
-    The libraries' own timeouts count from byte to byte and are fixed when a request is sent: a server that drips would never be late. For a
-    SOCKS5 proxy they have none.
+    The timeouts of the libraries hold for each read and are fixed when a request is sent, so a slow server could exceed them in all. The
+    libraries have no timeout for the handshake with a SOCKS5 proxy.
     """
 
     def trace(name: str, info: dict[str, Any]) -> None:
-        if name.endswith(_CONNECTED):
-            hold(info.get("return_value"))
-        elif _HANDSHAKE in name:
-            DUE.handshake = deadline_in(connect) if name.endswith(".started") else None
+        if name.endswith(_CONNECTED_EVENTS):
+            apply_deadlines(info.get("return_value"))
+        elif _HANDSHAKE_EVENT in name:
+            DEADLINES.handshake = deadline_after(connect) if name.endswith(".started") else None
 
     return trace
 
 
-def timed_async(connect: float | None) -> Callable[[str, dict[str, Any]], Awaitable[None]]:
-    """Return the same for async clients, which need it for the handshake with a SOCKS5 proxy alone."""
+def deadline_trace_async(connect: float | None) -> Callable[[str, dict[str, Any]], Awaitable[None]]:
+    """Return the same for async clients, which need it only for the handshake with a SOCKS5 proxy."""
 
     async def trace(name: str, info: dict[str, Any]) -> None:
-        if connect is not None and _HANDSHAKE in name:
+        if connect is not None and _HANDSHAKE_EVENT in name:
             if name.endswith(".started"):
-                _hold_handshake(info["stream"], time.monotonic() + connect)
+                _limit_handshake(info["stream"], time.monotonic() + connect)
             elif "return_value" in info:
                 del info["return_value"].read, info["return_value"].write
 
     return trace
 
 
-def _hold_handshake(stream: Any, ends: float) -> None:
-    """Let a network stream wait no longer than to a moment, until its own methods are back."""
-    plain, plain_write = stream.read, stream.write
+def _limit_handshake(stream: Any, deadline: float) -> None:
+    """Apply a deadline to a network stream, until its original methods are restored."""
+    original_read, original_write = stream.read, stream.write
 
     async def within(method: Callable[..., Awaitable[T]], argument: object, timeout: float | None) -> T:
-        left = max(ends - time.monotonic(), 0.001)
+        remaining = max(deadline - time.monotonic(), 0.001)
         try:
-            return await method(argument, timeout=left if timeout is None else min(timeout, left))
+            return await method(argument, timeout=remaining if timeout is None else min(timeout, remaining))
         except Exception:
-            if time.monotonic() < ends - _TOLERANCE:
+            if time.monotonic() < deadline - _TOLERANCE:
                 raise
-        raise HandshakeDueError
+        raise HandshakeTimeoutError
 
     async def read(max_bytes: int, timeout: float | None = None) -> bytes:
-        return await within(plain, max_bytes, timeout)
+        return await within(original_read, max_bytes, timeout)
 
     async def write(buffer: bytes, timeout: float | None = None) -> None:
-        await within(plain_write, buffer, timeout)
+        await within(original_write, buffer, timeout)
 
     stream.read, stream.write = read, write
 
 
-def hold(stream: Any) -> None:
-    """Let a network stream wait no longer than the thread that uses it may."""
-    plain, plain_write = getattr(stream, "read", None), getattr(stream, "write", None)
-    if plain is None or plain_write is None or hasattr(plain, "is_held"):
+def apply_deadlines(stream: Any) -> None:
+    """Apply the deadlines of the current thread to a network stream."""
+    original_read, original_write = getattr(stream, "read", None), getattr(stream, "write", None)
+    if original_read is None or original_write is None or hasattr(original_read, "has_deadlines"):
         return
 
     def read(max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            made: bytes = plain(max_bytes, timeout=_left(timeout))
+            data: bytes = original_read(max_bytes, timeout=_remaining(timeout))
         except Exception:
-            if DUE.handshake is None or time.monotonic() < DUE.handshake - _TOLERANCE:
+            if DEADLINES.handshake is None or time.monotonic() < DEADLINES.handshake - _TOLERANCE:
                 raise
         else:
-            return made
-        raise HandshakeDueError
+            return data
+        raise HandshakeTimeoutError
 
     def write(buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), _PIECE):
-            plain_write(buffer[start : start + _PIECE], timeout=_left(timeout))
+        for start in range(0, len(buffer), _WRITE_SIZE):
+            original_write(buffer[start : start + _WRITE_SIZE], timeout=_remaining(timeout))
 
-    read.is_held = True  # type: ignore[attr-defined]  # seen above, so that nothing is held twice
+    read.has_deadlines = True  # type: ignore[attr-defined]  # read above, so that the deadlines are applied once
     stream.read, stream.write = read, write
 
 
-def _left(timeout: float | None) -> float | None:
-    """Return how long a socket may wait now; raise ``DueError`` where there is no time left."""
-    ends = [at for at in (DUE.at, DUE.handshake) if at is not None]
-    if not ends:
+def _remaining(timeout: float | None) -> float | None:
+    """Return how long a socket may wait now; raise ``DeadlineError`` if the deadline has passed."""
+    deadlines = [deadline for deadline in (DEADLINES.exchange, DEADLINES.handshake) if deadline is not None]
+    if not deadlines:
         return timeout
-    left = min(ends) - time.monotonic()
-    if left <= 0:
-        raise DueError if min(ends) == DUE.at else HandshakeDueError
-    return left if timeout is None else min(timeout, left)
+    remaining = min(deadlines) - time.monotonic()
+    if remaining <= 0:
+        raise DeadlineError if min(deadlines) == DEADLINES.exchange else HandshakeTimeoutError
+    return remaining if timeout is None else min(timeout, remaining)
 
 
-class Watch:
-    """Watches one call, which waits for one thing at a time.
+class AsyncDeadline:
+    """Limits the waiting time of one call, which waits for one thing at a time.
 
-    It has one timer, which is set anew when it rings: nearly always the deadline has moved on by then, and a timer for each read of each
-    stream would cost more than reading.
+    It has one timer, which is set again when it expires. Usually the deadline has moved by then. A new timer for each read would cost more
+    than the read.
     """
 
     __slots__ = ("_deadline", "_scope", "_timer")
@@ -147,42 +146,42 @@ class Watch:
         self._deadline = 0.0
         self._scope: Any = None
 
-    async def within(self, seconds: float | None, wanted: Awaitable[T]) -> T:
-        """Await something for so long; raise ``DueError`` then."""
+    async def within(self, seconds: float | None, awaitable: Awaitable[T]) -> T:
+        """Await something; raise ``DeadlineError`` after so many seconds."""
         if seconds is None:
-            return await wanted
+            return await awaitable
         import anyio
 
         loop = running_loop()
         with anyio.CancelScope() if loop else anyio.move_on_after(seconds) as scope:
             try:
                 if loop is not None:
-                    self._watch(loop, loop.time() + seconds, scope)
-                return await wanted
+                    self._set_timer(loop, loop.time() + seconds, scope)
+                return await awaitable
             finally:
                 self._scope = None
         if scope.cancelled_caught:
-            raise DueError
-        raise AssertionError("a scope ends by its value or by its deadline")
+            raise DeadlineError
+        raise AssertionError("a cancel scope ends with a result or by its deadline")
 
     def stop(self) -> None:
-        """Let go of the timer."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _watch(self, loop: asyncio.AbstractEventLoop, deadline: float, scope: Any) -> None:
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, deadline: float, scope: Any) -> None:
         self._deadline, self._scope = deadline, scope
         if self._timer is not None and self._timer.when() > deadline:
             self.stop()
         if self._timer is None:
-            self._timer = loop.call_at(deadline, self._ring, loop)
+            self._timer = loop.call_at(deadline, self._on_timer, loop)
 
-    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
-        rung, self._timer = self._timer, None
-        if self._scope is None or rung is None:
+    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        expired, self._timer = self._timer, None
+        if self._scope is None or expired is None:
             return
-        if rung.when() >= self._deadline:
+        if expired.when() >= self._deadline:
             self._scope.cancel()
         else:
-            self._timer = loop.call_at(self._deadline, self._ring, loop)
+            self._timer = loop.call_at(self._deadline, self._on_timer, loop)

@@ -1,100 +1,100 @@
-"""Bodies that come compressed, opened no further than a limit."""
+"""Decompression of bodies, up to a limit."""
 
 from __future__ import annotations
 
 import zlib
 
-_PIECE = 256 * 1024
-_RATIO = 1000
-_FREE = 1024 * 1024
+_CHUNK_SIZE = 256 * 1024
+_MAX_RATIO = 1000
+_ALLOWANCE = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
-class BodyTooLargeError(Exception):
-    """Stays within the client, which says whose body it was. ``reason`` goes after "the body"."""
+class UnreadableBodyError(Exception):
+    """A body is too large or has an unexpected encoding. The client turns it into its own error. ``reason`` completes "the body ..."."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-class Opener:
-    """Opens a body piece by piece, at most ``limit`` bytes of it in all.
+class Decompressor:
+    """Decompresses a body chunk by chunk, to at most ``limit`` bytes in all.
 
-    Raises ``BodyTooLargeError`` beyond the limit, beyond 1000 bytes for each compressed one (after the first MiB), beyond one MiB more of
-    compressed bytes than the limit, whatever they open to, and on bytes that are not compressed as announced.
+    Raises ``UnreadableBodyError`` beyond the limit; beyond a ratio of 1000 (after the first MiB); if the compressed bytes exceed the limit
+    by more than one MiB; and on bytes that are not compressed as announced.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower() or "identity"
         if encoding != "identity" and encoding not in _WINDOWS:
-            raise BodyTooLargeError(f"is encoded as {encoding[:40]!r}, which nobody asked for")
+            raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, which was not requested")
         self._limit = limit
-        self._size = 0
-        self._taken = 0
-        self._opener = zlib.decompressobj(_WINDOWS[encoding]) if encoding != "identity" else None
-        self._is_raw_possible = encoding == "deflate"
-        self._begun = b""  # of what may be another body behind the end
-        self._is_over = False  # whether something else stands behind the end
+        self._decompressed_size = 0
+        self._compressed_size = 0
+        self._zlib = zlib.decompressobj(_WINDOWS[encoding]) if encoding != "identity" else None
+        self._may_lack_header = encoding == "deflate"
+        self._next_member_start = b""  # the first byte of what may be another gzip member
+        self._has_trailing_bytes = False  # whether other bytes follow the end
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take bytes as they came and return what is in them."""
-        if self._opener is None:
-            return self._counted(chunk)
+        """Take bytes as received and return them decompressed."""
+        if self._zlib is None:
+            return self._count_decompressed(chunk)
         pieces: list[bytes] = []
-        is_full = False  # what was taken may open to more
+        is_full = False  # whether zlib may have more output
         while chunk or is_full:
-            if self._opener.eof:
-                chunk = self._behind(chunk)
+            if self._zlib.eof:
+                chunk = self._after_end(chunk)
                 continue
-            piece = self._open(chunk)
-            left = self._opener.unused_data if self._opener.eof else self._opener.unconsumed_tail
-            self._take(len(chunk) - len(left))
-            pieces.append(self._counted(piece))
-            chunk, is_full = left, len(piece) == _PIECE and not self._opener.eof
+            piece = self._decompress(chunk)
+            rest = self._zlib.unused_data if self._zlib.eof else self._zlib.unconsumed_tail
+            self._count_compressed(len(chunk) - len(rest))
+            pieces.append(self._count_decompressed(piece))
+            chunk, is_full = rest, len(piece) == _CHUNK_SIZE and not self._zlib.eof
         return b"".join(pieces)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether what came so far lacks its end, which packed bytes have and others do not."""
-        return self._opener is not None and self._taken > 0 and not self._opener.eof
+    def is_truncated(self) -> bool:
+        """Whether a compressed body lacks its end so far; False for other bodies."""
+        return self._zlib is not None and self._compressed_size > 0 and not self._zlib.eof
 
-    def _behind(self, chunk: bytes) -> bytes:
-        """Return what is still to be opened of bytes behind the end: gzip may be several, one behind the other; all else is passed over."""
-        chunk, self._begun = self._begun + chunk, b""
-        if not self._is_over and chunk.startswith(_GZIP):
-            self._opener = zlib.decompressobj(_WINDOWS["gzip"])
+    def _after_end(self, chunk: bytes) -> bytes:
+        """Return the bytes after the end that are still to be decompressed. gzip allows several members; other bytes are ignored."""
+        chunk, self._next_member_start = self._next_member_start + chunk, b""
+        if not self._has_trailing_bytes and chunk.startswith(_GZIP):
+            self._zlib = zlib.decompressobj(_WINDOWS["gzip"])
             return chunk
-        if not self._is_over and chunk == _GZIP[:1]:
-            self._begun = chunk
+        if not self._has_trailing_bytes and chunk == _GZIP[:1]:
+            self._next_member_start = chunk
             return b""
-        self._is_over = True
-        self._take(len(chunk))
+        self._has_trailing_bytes = True
+        self._count_compressed(len(chunk))
         return b""
 
-    def _open(self, chunk: bytes) -> bytes:
-        assert self._opener is not None
+    def _decompress(self, chunk: bytes) -> bytes:
+        assert self._zlib is not None
         try:
-            made = self._opener.decompress(chunk, _PIECE)
+            output = self._zlib.decompress(chunk, _CHUNK_SIZE)
         except zlib.error as error:
-            if not self._is_raw_possible:
-                raise BodyTooLargeError("is not compressed as announced") from error
-            self._opener = zlib.decompressobj(-15)  # some servers leave out the frame that the name stands for
-            self._is_raw_possible = False
-            return self._open(chunk)
-        self._is_raw_possible = False
-        return made
+            if not self._may_lack_header:
+                raise UnreadableBodyError("is not compressed as announced") from error
+            self._zlib = zlib.decompressobj(-15)  # some servers send deflate without the zlib header
+            self._may_lack_header = False
+            return self._decompress(chunk)
+        self._may_lack_header = False
+        return output
 
-    def _take(self, count: int) -> None:
-        self._taken += count
-        if self._taken > self._limit + _FREE:
-            raise BodyTooLargeError(f"is longer than {self._limit} bytes, the limit")
+    def _count_compressed(self, count: int) -> None:
+        self._compressed_size += count
+        if self._compressed_size > self._limit + _ALLOWANCE:
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
 
-    def _counted(self, piece: bytes) -> bytes:
-        self._size += len(piece)
-        if self._size > self._limit:
-            raise BodyTooLargeError(f"is longer than {self._limit} bytes, the limit")
-        if self._opener is not None and self._size > max(_FREE, self._taken * _RATIO):
-            raise BodyTooLargeError(f"is compressed more than {_RATIO} times, the limit")
+    def _count_decompressed(self, piece: bytes) -> bytes:
+        self._decompressed_size += len(piece)
+        if self._decompressed_size > self._limit:
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
+        if self._zlib is not None and self._decompressed_size > max(_ALLOWANCE, self._compressed_size * _MAX_RATIO):
+            raise UnreadableBodyError(f"is compressed more than {_MAX_RATIO} times, the limit")
         return piece

@@ -1,4 +1,4 @@
-"""Error answers, read by their shape and not by the endpoint that sent them: relays mix the shapes."""
+"""Error answers. They are read by their shape and not by the endpoint, because relays mix the shapes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
+from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
     BY_WORD,
     FORBIDDEN,
     QUOTA_CODES,
     WORDINGS,
     classify,
+    has_error,
     is_error_body,
     reason_in,
     retry_delay,
-    says_error,
 )
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
@@ -44,18 +45,18 @@ CLASSES: Mapping[int, type[APIStatusError]] = {
 }  # fmt: skip
 
 _REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
-_LONGEST_PLAIN = 500
-_LONGEST_WORD = 200
-KEPT = 64 * 1024
-MOST_READ = 1024 * 1024
-"""Bytes of an error body that are read for what it says; fewer are kept."""
-_PASSING = frozenset({"rate_limit", "overloaded", "timeout"})
-"""Kinds of errors that pass by themselves."""
+_MAX_TEXT_LENGTH = 500
+_MAX_CODE_LENGTH = 200
+MAX_KEPT_BYTES = 64 * 1024
+MAX_READ_BYTES = 1024 * 1024
+"""Bytes of an error body that are read; ``MAX_KEPT_BYTES`` of them are kept."""
+_TRANSIENT = frozenset({"rate_limit", "overloaded", "timeout"})
+"""Kinds of errors that may be gone at the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What an error body says. ``shape``: the format whose error it looks like; ``reason``: a code that its details tell."""
+class ErrorDetails:
+    """The fields of an error body. ``shape``: the format of the error; ``reason``: an error code in ``details``."""
 
     message: str
     shape: ir.Format = "chat_completions"
@@ -67,70 +68,70 @@ class Fault:
     retry_after: float | None = None
 
 
-def is_fault(value: object) -> bool:
-    """Say whether a whole body that came as a success is an error."""
+def is_error_answer(value: object) -> bool:
+    """Return whether the whole body of a success is an error."""
     if isinstance(value, list):
-        return len(value) == 1 and is_fault(value[0])
+        return len(value) == 1 and is_error_answer(value[0])
     if not isinstance(value, dict) or value.get("object") == "response":
         return False
-    return says_error(value)
+    return has_error(value)
 
 
-def read_fault(body: bytes) -> Fault:
-    """Read an error body of any shape; one that is no JSON object is its own message."""
+def read_error_details(body: bytes) -> ErrorDetails:
+    """Read an error body of any shape. A body that is not a JSON object becomes the message."""
     try:
         value = codec.loads(without_comments(body))
     except codec.NotJsonError:
-        return Fault(_plain(body))
+        return ErrorDetails(_text_of(body))
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):
-        return Fault(_plain(body))
+        return ErrorDetails(_text_of(body))
     detail = value.get("error")
     if not isinstance(detail, dict):
-        words = next((value[key] for key in ("error", "message", "detail") if value.get(key)), "")
-        detail = {"message": words, "code": value.get("code")} if not isinstance(words, dict) else words
-    return _fault(value, detail)
+        text = next((value[key] for key in ("error", "message", "detail") if value.get(key)), "")
+        detail = {"message": text, "code": value.get("code")} if not isinstance(text, dict) else text
+    return _details_of(value, detail)
 
 
-def _fault(outer: JsonObject, detail: JsonObject) -> Fault:
-    message = detail.get("message") or outer  # what says nothing in a place that is known is told as it is
+def _details_of(body: JsonObject, detail: JsonObject) -> ErrorDetails:
+    message = detail.get("message") or body  # without a known message field, show the whole body
     message = message if isinstance(message, str) else codec.dumps(message).decode()
-    found = _REQUEST_ID.search(message)
-    given = outer.get("request_id")
+    match = _REQUEST_ID.search(message)
+    request_id_field = body.get("request_id")
     details = detail.get("details")
-    return Fault(
-        message=message[: found.start()] if found else message,
-        shape=_shape(outer, detail),
-        code=_word(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
+    return ErrorDetails(
+        message=message[: match.start()] if match else message,
+        shape=_shape(body, detail),
+        code=_string(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
         reason=reason_in(details),
-        type=_word(detail.get("type") or detail.get("status")),
-        param=_word(detail.get("param")),
-        request_id=given if isinstance(given, str) and given else found and found[1],
+        type=_string(detail.get("type") or detail.get("status")),
+        param=_string(detail.get("param")),
+        request_id=request_id_field if isinstance(request_id_field, str) and request_id_field else match and match[1],
         retry_after=retry_delay(details),
     )
 
 
-def _shape(outer: JsonObject, detail: JsonObject) -> ir.Format:
-    if outer.get("type") == "error":
+def _shape(body: JsonObject, detail: JsonObject) -> ir.Format:
+    if body.get("type") == "error":
         return "messages"
     return "generate_content" if "status" in detail or isinstance(detail.get("details"), list) else "chat_completions"
 
 
-def _word(value: object) -> str | None:
-    """Return a word of an open set; ``<nil>`` is what some relays write for none."""
-    return value[:_LONGEST_WORD] if isinstance(value, str) and value not in ("", "<nil>") else None
+def _string(value: object) -> str | None:
+    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one."""
+    return value[:_MAX_CODE_LENGTH] if isinstance(value, str) and value not in ("", "<nil>") else None
 
 
-def _plain(body: bytes) -> str:
-    text = body[: _LONGEST_PLAIN * 4].decode("utf-8", "replace")
+def _text_of(body: bytes) -> str:
+    text = body[: _MAX_TEXT_LENGTH * 4].decode("utf-8", "replace")
     if text.lstrip("\ufeff \t\r\n")[:1] == "<":
         return "the body is HTML or XML, expected JSON"
-    return " ".join(text.split())[:_LONGEST_PLAIN] or "the body is empty"
+    return " ".join(text.split())[:_MAX_TEXT_LENGTH] or "the body is empty"
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Read how long a relay asks to wait, in seconds: told in milliseconds, in seconds or as a date. ``now``: since the epoch."""
+    """Return how long a relay asks to wait, in seconds. Headers have milliseconds, seconds or a date. ``now``: seconds since the epoch."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         text = headers.get(name, "").strip()
         if re.fullmatch(r"[0-9]{1,300}(\.[0-9]{0,9})?", text):
@@ -142,7 +143,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def request_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """Return what an answer calls itself."""
+    """Return the request id in the headers of an answer."""
     return next((headers[name] for name in names if headers.get(name)), None)
 
 
@@ -154,52 +155,52 @@ def status_error(
     id: str | None,
     mask: Mask,
     now: float,
-    most: int = KEPT,
-    unread: str = "",
+    max_bytes: int = MAX_KEPT_BYTES,
+    read_error: str = "",
 ) -> APIStatusError:
-    """Turn an answer that is an error into the exception that it deserves; below 400 that is ``UnexpectedResponseError``.
+    """Return the exception for an error answer; for a status below 400 it is ``UnexpectedResponseError``.
 
-    ``most``: bytes of the body to keep. ``unread``: why nothing came of it, where that is known.
+    ``max_bytes``: bytes of the body to keep. ``read_error``: why the body could not be read, if it could not.
     """
     body = mask.body(body)
-    fault = Fault(f"the body could not be read: {unread}") if unread else read_fault(body)
-    number = status if status >= 400 else fault.code if isinstance(fault.code, int) else None
-    kind = classify(number, code=fault.reason or fault.code, word=fault.type)
+    parsed = ErrorDetails(f"the body could not be read: {read_error}") if read_error else read_error_details(body)
+    number = status if status >= 400 else parsed.code if isinstance(parsed.code, int) else None
+    kind = classify(number, code=parsed.reason or parsed.code, word=parsed.type)
     wait = retry_after(headers, now)
-    id = id or fault.request_id
-    word = fault.type if fault.code in (None, "", status) else fault.code  # some formats say the status again as a code
-    words = f"{status} {word}" if word else str(status)
-    return _class_of(status, fault)(
-        mask.text(f"{words}: {fault.message}" + (f" (request id: {id})" if id else "")),
+    id = id or parsed.request_id
+    code = parsed.type if parsed.code in (None, "", status) else parsed.code  # some formats repeat the status as the code
+    prefix = f"{status} {code}" if code else str(status)
+    return _class_of(status, parsed)(
+        mask.text(f"{prefix}: {parsed.message}" + (f" (request id: {id})" if id else "")),
         status=status,
-        code=fault.code,
-        type=fault.type,
-        param=fault.param,
+        code=parsed.code,
+        type=parsed.type,
+        param=parsed.param,
         request_id=id,
-        retry_after=wait if wait is not None else fault.retry_after,
-        body=body[:most],
+        retry_after=wait if wait is not None else parsed.retry_after,
+        body=body[:max_bytes],
         kind=kind,
-        rewrite=_rewritten,
+        rewrite=_as_format,
     )
 
 
-def exposed(error: ir.Error) -> ir.Error:
-    """Return an error that a stream told with the request id beside its words, not at their end, as ``read_fault`` does."""
-    found = _REQUEST_ID.search(error.message)
-    return replace(error, message=error.message[: found.start()], request_id=error.request_id or found[1]) if found else error
+def with_request_id(error: ir.Error) -> ir.Error:
+    """Return an error of a stream with the request id as an attribute, and not at the end of the message."""
+    match = _REQUEST_ID.search(error.message)
+    return replace(error, message=error.message[: match.start()], request_id=error.request_id or match[1]) if match else error
 
 
-def told_error(
+def error_in_answer(
     error: ir.Error, status: int, headers: Mapping[str, str], *, id: str | None, mask: Mask, now: float
 ) -> UnexpectedResponseError:
-    """Return the error for one that a stream brought in the place of its first event, or that an answer holds."""
-    error = exposed(error)
+    """Return the exception for an error instead of the first event of a stream, or for an error in an answer."""
+    error = with_request_id(error)
     detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
     id = id or error.request_id
-    word = error.code or error.type or error.kind
+    code = error.code or error.type or error.kind
     wait = retry_after(headers, now)
     return UnexpectedResponseError(
-        mask.text(f"{status} {word}: {error.message}" + (f" (request id: {id})" if id else "")),
+        mask.text(f"{status} {code}: {error.message}" + (f" (request id: {id})" if id else "")),
         status=status,
         code=mask.value(error.code),
         type=mask.value(error.type),
@@ -208,79 +209,81 @@ def told_error(
         retry_after=wait if wait is not None else error.retry_after,
         body=mask.body(codec.dumps({"error": detail})),
         kind=error.kind,
-        rewrite=_rewritten,
+        rewrite=_as_format,
     )
 
 
-def unexpected(found: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
-    """Return the error for a success whose body is no answer; ``found`` says what it is instead."""
-    text = f"{status}: the body {found}, expected an answer" + (f" (request id: {id})" if id else "")
+def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
+    """Return the exception for a success whose body is not an answer; ``problem`` completes "the body ..."."""
+    text = f"{status}: the body {problem}, expected an answer" + (f" (request id: {id})" if id else "")
     return UnexpectedResponseError(
-        mask.text(text), status=status, request_id=id, body=mask.body(body), kind="server", rewrite=_rewritten
+        mask.text(text), status=status, request_id=id, body=mask.body(body), kind="server", rewrite=_as_format
     )
 
 
-def may_pass(error: UnexpectedResponseError) -> bool:
-    """Say whether an error within a success may be gone at the next attempt, going by its words."""
-    return error.kind in _PASSING or BY_WORD.get(error.type or "") == "server"
+def is_transient(error: UnexpectedResponseError) -> bool:
+    """Return whether an error in a success may be gone at the next attempt, by its kind and type."""
+    return error.kind in _TRANSIENT or BY_WORD.get(error.type or "") == "server"
 
 
-def _class_of(status: int, fault: Fault) -> type[APIStatusError]:
+def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:
     if status < 400:
         return UnexpectedResponseError
-    if status in FORBIDDEN and {fault.code, fault.type} & QUOTA_CODES:
+    if status in FORBIDDEN and {parsed.code, parsed.type} & QUOTA_CODES:
         return QuotaExceededError
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
 
-def deserved_status(status: int, kind: ir.ErrorKind) -> int:
-    """Return the status of an error; one that came as a success, or with a number that is no status, gets that of its kind."""
+def http_status_of(status: int, kind: ir.ErrorKind) -> int:
+    """Return the status of an error. An error in a success, or with an invalid status, gets the status of its kind."""
     return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
 
 
-def _rewritten(error: APIStatusError, format: str) -> tuple[int, JsonObject]:
-    made = rewritten(error, format)
-    return made.status, made.body
+def _as_format(error: APIStatusError, format: FormatOrName) -> tuple[int, JsonObject]:
+    converted = convert_status_error(error, format)
+    return converted.status, converted.body
 
 
-def rewritten(error: APIStatusError, format: str, *, no_answer: str = "no usable answer came from upstream") -> ConvertedError:
-    """Write a client's error in a format. A request id that its words hold stands beside them instead.
+def convert_status_error(
+    error: APIStatusError, format: FormatOrName, *, default_message: str = "no usable answer came from upstream"
+) -> ConvertedError:
+    """Convert a client's error to a format. A request id in the message becomes a field of the body.
 
-    ``no_answer``: what to say of a success that was none; the error's own words are for whoever runs the gateway.
+    ``default_message``: the message for a success without an answer; the error's own message is for the operator of the gateway.
     """
-    status = deserved_status(error.status, error.kind)
-    value = _value(error.body)
+    status = http_status_of(error.status, error.kind)
+    value = _parsed(error.body)
     whole = value[0] if isinstance(value, list) and len(value) == 1 else value
     outer: JsonObject = whole if isinstance(whole, dict) else {}
     if error.status < 400 and not is_error_body(outer):
-        return _worded(error, no_answer, format, 502)
-    if value is None and error.body[:1] in (b"{", b"["):  # JSON of which not all was kept
-        return _worded(error, str(error), format, status)
-    fault = read_fault(error.body)
-    if _is_of_a_format(outer):
-        told = outer | {"error": outer["error"] | {"message": fault.message}}
-        made = convert_error(told, source=fault.shape, target=format, status=status)
+        return _from_message(error, default_message, format, 502)
+    if value is None and error.body[:1] in (b"{", b"["):  # JSON that was truncated
+        return _from_message(error, str(error), format, status)
+    parsed = read_error_details(error.body)
+    if _has_standard_message(outer):
+        body = outer | {"error": outer["error"] | {"message": parsed.message}}
+        converted = convert_error(body, source=parsed.shape, target=format, status=status)
     else:
-        made = _worded(error, fault.message, format, status)
-    if fault.request_id:
-        made.body.setdefault("request_id", fault.request_id)
-    return made
+        converted = _from_message(error, parsed.message, format, status)
+    if parsed.request_id:
+        converted.body.setdefault("request_id", parsed.request_id)
+    return converted
 
 
-def _worded(error: APIStatusError, message: str, format: str, status: int) -> ConvertedError:
+def _from_message(error: APIStatusError, message: str, format: FormatOrName, status: int) -> ConvertedError:
     word = error.type or WORDINGS[error.kind].type
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)
 
 
-def _is_of_a_format(outer: JsonObject) -> bool:
-    """Say whether an error has its words where all formats have them; relays and what stands before them have more places."""
-    detail = outer.get("error")
+def _has_standard_message(body: JsonObject) -> bool:
+    """Return whether the message of an error is where all formats have it; relays and proxies use other places too."""
+    detail = body.get("error")
     message = detail.get("message") if isinstance(detail, dict) else None
     return isinstance(message, str) and bool(message)
 
 
-def _value(body: bytes) -> object:
+def _parsed(body: bytes) -> object:
     try:
         return codec.loads(body)
     except codec.NotJsonError:

@@ -1,33 +1,188 @@
-"""How a call goes, as a generator: it says what it wants done, is told what happened, and returns the outcome.
+"""The flow of a call as a generator: it yields steps, is sent their results, and returns the outcome.
 
-It does no I/O and never waits, so that one flow serves both clients: a driver sends, reads, waits and closes as the steps say, hands back
-what came of it, and throws in what failed, as an error of this library.
+A flow does no I/O and never waits, so that one flow serves both clients. A driver runs each step (send, read, sleep, close) and sends its
+result to the flow. Failures of a step are thrown into the flow as errors of this library.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from formatbridge import ir
 from formatbridge.client import errors
-from formatbridge.client.calls import Call, Head, followed
-from formatbridge.client.clock import Clock
-from formatbridge.client.decompression import BodyTooLargeError, Opener
-from formatbridge.client.flow_steps import Attempt, Close, Patience, Read, Rules, Sleep, Step
-from formatbridge.client.settings import Retry
+from formatbridge.client.calls import Call, Head, follow_redirects
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
+from formatbridge.client.settings import Clock, Limits, Retry, Timeout
 from formatbridge.errors import (
     APIConnectionError,
     APIError,
     APIStatusError,
     APITimeoutError,
     StreamError,
+    TimeoutKind,
     TruncatedStreamError,
     UnexpectedResponseError,
-    tell_more,
+    append_to_message,
 )
 from formatbridge.formats.shared.errors import QUOTA_CODES
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send the call and read the head of the answer. ``phases``: timeouts in seconds to connect, read, write and get a free connection.
+
+    ``seconds``: the limit for the whole step, None: no limit; ``kind``: the name of that limit.
+    """
+
+    call: Call
+    phases: tuple[float | None, float | None, float | None, float | None]
+    seconds: float | None
+    kind: TimeoutKind
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read a chunk of the body; the result is None at its end."""
+
+    seconds: float | None
+    kind: TimeoutKind
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Sleep for ``seconds``."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close the answer. Its connection can be used again if the body was read to the end."""
+
+
+Step = Send | Read | Sleep | Close
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The result of one attempt, for ``on_attempt``.
+
+    ``number``: from 1.
+    ``status``: None if no answer arrived.
+    ``seconds``: the duration, up to the first event of a stream.
+    ``error``: the failure, if any.
+    ``pause``: seconds until the next attempt; None if it was the last.
+    """
+
+    number: int
+    method: str
+    url: str
+    format: ir.FormatName
+    via: ir.FormatName
+    model: str
+    stream: bool
+    status: int | None
+    request_id: str | None
+    seconds: float
+    error: Exception | None
+    pause: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """The settings that hold for every call of a client."""
+
+    timeout: Timeout
+    retry: Retry
+    limits: Limits
+    clock: Clock
+    request_id_headers: tuple[str, ...]
+    report_attempt: Callable[[Attempt], None] = field(repr=False)
+
+
+class CallDeadline:
+    """The time limits of one call: total, and idle for streams."""
+
+    def __init__(self, settings: CallSettings, *, is_stream: bool) -> None:
+        self._timeout, self._clock = settings.timeout, settings.clock
+        self._idle = settings.timeout.idle if is_stream else None
+        self._total_ends = None if settings.timeout.total is None else self._clock.now() + settings.timeout.total
+        self._idle_paused_at: float | None = None
+        self.restart_idle()
+
+    def restart_idle(self) -> None:
+        """Start the idle time again, for the next event."""
+        self._idle_ends = None if self._idle is None else self._clock.now() + self._idle
+
+    def pause_idle(self) -> None:
+        """Pause the idle time while the caller uses an event."""
+        if self._idle_paused_at is None and self._idle is not None:
+            self._idle_paused_at = self._clock.now()
+
+    def resume_idle(self) -> None:
+        """Resume the idle time."""
+        if self._idle_paused_at is not None and self._idle_ends is not None:
+            self._idle_ends += self._clock.now() - self._idle_paused_at
+        self._idle_paused_at = None
+
+    def remaining(self) -> tuple[float | None, TimeoutKind]:
+        """Return the remaining seconds, None for no limit, and the name of the nearest limit."""
+        limits: tuple[tuple[float | None, TimeoutKind], ...] = ((self._total_ends, "total"), (self._idle_ends, "idle"))
+        ends = [(end, kind) for end, kind in limits if end is not None]
+        if not ends:
+            return None, "total"
+        end, kind = min(ends)
+        return max(0.0, end - self._clock.now()), kind
+
+    def at_most(self, max_seconds: float) -> float:
+        """Return ``max_seconds``, or the seconds until the total limit if they are fewer."""
+        return max_seconds if self._total_ends is None else min(max_seconds, self._total_ends - self._clock.now())
+
+    def check(self) -> None:
+        """Raise ``APITimeoutError`` if a limit has passed."""
+        seconds, kind = self.remaining()
+        if seconds is not None and seconds <= 0:
+            raise timeout_error(kind, "body")
+
+    def may_wait(self, pause: float) -> bool:
+        """Return whether time remains after a pause."""
+        return self._total_ends is None or self._clock.now() + pause < self._total_ends
+
+    def send(self, call: Call) -> Send:
+        """Return the step that sends a call, with its timeouts."""
+        seconds, kind = self.remaining()
+        timeout = self._timeout
+        connect, read, write, pool = (
+            _shorter(limit, seconds) for limit in (timeout.connect, timeout.read, timeout.write, timeout.pool)
+        )
+        return Send(call, (connect, read, write, pool), seconds, kind)
+
+    def read(self) -> Read:
+        """Return the step that reads the next chunk, with its timeout."""
+        return Read(*self.remaining())
+
+
+def _shorter(limit: float | None, seconds: float | None) -> float | None:
+    if seconds is None:
+        return limit
+    least = 0.001  # 0 means "do not wait" in the libraries
+    return max(least, seconds if limit is None else min(limit, seconds))
+
+
+def timeout_error(kind: TimeoutKind, phase: Any) -> APITimeoutError:
+    """Return the error for a limit that passed."""
+    waited = {
+        "connect": "no connection within the connect or pool timeout",
+        "write": "the request was not sent within the write timeout",
+        "read": "no byte within the read timeout",
+        "idle": "no event within the idle timeout",
+        "total": "no end of the call within the total timeout",
+    }
+    return APITimeoutError(waited[kind], kind=kind, phase=phase)
+
 
 T = TypeVar("T")
 Flow = Generator[Step, Any, T]
@@ -35,147 +190,159 @@ Flow = Generator[Step, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """What a call came to: what was received, the head of the answer, and how many attempts it took."""
+    """The result of a call: what was received, the head of the answer, and the number of attempts."""
 
     received: T
     head: Head
     attempts: int
 
 
-def attempts(call: Call, rules: Rules, patience: Patience, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
-    """Send a call until an answer is received or another attempt would not help; ``receive`` takes it from the head on.
+def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive: Callable[[Head], Flow[T]]) -> Flow[Outcome[T]]:
+    """Send a call until an answer is received or a retry would not help; ``receive`` reads the answer after its head.
 
-    The answer stays open: whoever wants no more of it closes it. Raises what the last attempt raised.
+    The answer stays open; the caller closes it. Raises the error of the last attempt.
     """
-    started = rules.clock.now()
+    started = settings.clock.now()
     for number in count(1):
-        begun = rules.clock.now()
-        patience.renew()
+        attempt_started = settings.clock.now()
+        deadline.restart_idle()
         head: Head | None = None
         failure: APIError | StreamError | None = None
         try:
-            head = yield from _send(call, rules, patience)
+            head = yield from _send(call, settings, deadline)
             if head.status >= 400:
-                raise (yield from _refusal(head, call, rules, patience))
+                raise (yield from _read_error(head, call, settings, deadline))
             received = yield from receive(head)
         except (APIError, StreamError) as error:
-            failure = _kept(call.mask.error(error), rules.limits.max_error_body)
+            failure = _with_short_body(call.mask.error(error), settings.limits.max_error_body)
         pause = None
         if failure is not None:
             yield Close()
-            pause = _pause(failure, head, number, rules, rules.clock.now() - started)
-            pause = pause if pause is None or patience.may_wait(pause) else None
-        rules.observe(_attempt(call, number, head, rules, rules.clock.now() - begun, failure, pause))
+            pause = _pause(failure, head, number, settings, settings.clock.now() - started)
+            pause = pause if pause is None or deadline.may_wait(pause) else None
+        settings.report_attempt(_attempt(call, number, head, settings, settings.clock.now() - attempt_started, failure, pause))
         if failure is None and head is not None:
             return Outcome(received, head, number)
         if pause is None:
             assert failure is not None
             raise failure
         yield Sleep(pause)
-    raise AssertionError("counting never ends")
+    raise AssertionError("count() is infinite")
 
 
-def _kept(error: APIError | StreamError, most: int) -> APIError | StreamError:
-    """Let go of what of an error's body the caller does not want to keep."""
+def _with_short_body(error: APIError | StreamError, max_bytes: int) -> APIError | StreamError:
+    """Truncate the body of an error to the limit of the settings."""
     if isinstance(error, APIStatusError):
-        error.body = error.body[:most]
+        error.body = error.body[:max_bytes]
     return error
 
 
-def _send(call: Call, rules: Rules, patience: Patience) -> Flow[Head]:
-    """Send a call and follow its redirects; a line lets go of one answer before it sends for another."""
-    head = yield from followed(call, rules.limits, patience.send)
-    return replace(head, came=rules.clock.time())
+def _send(call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[Head]:
+    """Send a call and follow its redirects."""
+    head = yield from follow_redirects(call, settings.limits, deadline.send)
+    return replace(head, received_at=settings.clock.time())
 
 
-def _refusal(head: Head, call: Call, rules: Rules, patience: Patience) -> Flow[APIStatusError]:
-    """Read the error that the status announces, as far as it is kept; one that breaks off is still an error with a status."""
-    limit = max(rules.limits.max_error_body, errors.MOST_READ) if rules.limits.max_error_body else 0
-    held, unread = bytearray(), ""
+def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[APIStatusError]:
+    """Read the body of an error answer. If the connection breaks, the error still has its status."""
+    limit = max(settings.limits.max_error_body, errors.MAX_READ_BYTES) if settings.limits.max_error_body else 0
+    content, read_error = bytearray(), ""
     try:
-        opener = Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
-        while len(held) < limit:
-            chunk = yield patience.read()
+        decompressor = Decompressor(head.headers.get("content-encoding", ""), settings.limits.max_response_bytes)
+        while len(content) < limit:
+            chunk = yield deadline.read()
             if chunk is None:
                 break
-            held += opener.feed(chunk)
-            patience.check()
+            content += decompressor.feed(chunk)
+            deadline.check()
     except APIConnectionError as broken:
-        unread = str(broken) if not held else ""
-    except BodyTooLargeError:
+        read_error = str(broken) if not content else ""
+    except UnreadableBodyError:
         pass
-    id = errors.request_id(head.headers, rules.request_id_headers)
-    kept = rules.limits.max_error_body
+    id = errors.request_id(head.headers, settings.request_id_headers)
+    max_kept = settings.limits.max_error_body
     error = errors.status_error(
-        head.status, bytes(held[:limit]), head.headers, id=id, mask=call.mask, now=head.came, most=kept, unread=unread
+        head.status,
+        bytes(content[:limit]),
+        head.headers,
+        id=id,
+        mask=call.mask,
+        now=head.received_at,
+        max_bytes=max_kept,
+        read_error=read_error,
     )
     if head.status == 404 and "/v1/v1" in call.url:
-        tell_more(error, "; the URL has /v1 twice, expected a base_url without it")
+        append_to_message(error, "; the URL has /v1 twice, expected a base_url without it")
     return error
 
 
-def cut_short() -> APIConnectionError:
-    """Return the error for packed bytes that end before their packing does."""
+def truncated_body() -> APIConnectionError:
+    """Return the error for a compressed body that ends too early."""
     return APIConnectionError("the body ended before its compression did", phase="body")
 
 
 def read_body(
-    head: Head, rules: Rules, patience: Patience, call: Call, opener: Opener | None = None, begun: bytes = b""
+    head: Head,
+    settings: CallSettings,
+    deadline: CallDeadline,
+    call: Call,
+    decompressor: Decompressor | None = None,
+    start: bytes = b"",
 ) -> Flow[bytes]:
-    """Read a whole body, of which ``begun`` has come through ``opener``; raise ``UnexpectedResponseError`` beyond the limits."""
-    pieces = [begun]
+    """Read a whole body; raise ``UnexpectedResponseError`` beyond the limits. ``start``: bytes already decompressed."""
+    pieces = [start]
     try:
-        opener = opener or Opener(head.headers.get("content-encoding", ""), rules.limits.max_response_bytes)
+        decompressor = decompressor or Decompressor(head.headers.get("content-encoding", ""), settings.limits.max_response_bytes)
         while True:
-            chunk = yield patience.read()
+            chunk = yield deadline.read()
             if chunk is None:
-                if opener.is_cut:
-                    raise cut_short()
+                if decompressor.is_truncated:
+                    raise truncated_body()
                 return b"".join(pieces)
-            pieces.append(opener.feed(chunk))
-            patience.check()
-    except BodyTooLargeError as error:
+            pieces.append(decompressor.feed(chunk))
+            deadline.check()
+    except UnreadableBodyError as error:
         reason = error.reason
-    id = errors.request_id(head.headers, rules.request_id_headers)
-    raise errors.unexpected(reason, status=head.status, body=b"", id=id, mask=call.mask)
+    id = errors.request_id(head.headers, settings.request_id_headers)
+    raise errors.unexpected_body(reason, status=head.status, body=b"", id=id, mask=call.mask)
 
 
-_MOST_DRAINED = 64 * 1024
+_MAX_REMAINING_BYTES = 64 * 1024
 
 
-def drain(clock: Clock, seconds: float) -> Flow[None]:
-    """Read what is left behind the last event, so that the connection can be used again; not much, and not longer than that in all."""
-    taken, ends = 0, clock.now() + seconds
-    while taken < _MOST_DRAINED and (left := ends - clock.now()) > 0:
+def read_remaining(clock: Clock, seconds: float) -> Flow[None]:
+    """Read the bytes after the last event, up to a limit of size and time, so that the connection can be used again."""
+    count, ends = 0, clock.now() + seconds
+    while count < _MAX_REMAINING_BYTES and (remaining := ends - clock.now()) > 0:
         try:
-            chunk = yield Read(left, "idle")
+            chunk = yield Read(remaining, "idle")
         except (APIError, StreamError):
             return
         if chunk is None:
             return
-        taken += len(chunk)
+        count += len(chunk)
 
 
-_NEVER = QUOTA_CODES | {"model_not_found", "access_denied"}
+_NEVER_RETRIED = QUOTA_CODES | {"model_not_found", "access_denied"}
 
 
-def _pause(failure: Exception, head: Head | None, number: int, rules: Rules, elapsed: float) -> float | None:
-    """Return the seconds until another attempt; None where there is to be none."""
-    retry = rules.retry
+def _pause(failure: Exception, head: Head | None, number: int, settings: CallSettings, elapsed: float) -> float | None:
+    """Return the seconds until the next attempt; None for no retry."""
+    retry = settings.retry
     if number > retry.max or not _may_retry(failure, head, retry):
         return None
-    pause = retry.pause(number, rules.clock.jitter())
-    asked = failure.retry_after if isinstance(failure, APIStatusError) else None
-    if asked is not None:
-        if asked > retry.max_retry_after:
+    pause = retry.pause(number, settings.clock.jitter())
+    requested = failure.retry_after if isinstance(failure, APIStatusError) else None
+    if requested is not None:
+        if requested > retry.max_retry_after:
             return None
-        pause = asked
+        pause = requested
     return pause if elapsed + pause <= retry.budget else None
 
 
 def _may_retry(failure: Exception, head: Head | None, retry: Retry) -> bool:
     if isinstance(failure, APIStatusError):
-        return "status" in retry.on and _status_may_pass(failure, head, retry)
+        return "status" in retry.on and _may_retry_status(failure, head, retry)
     if isinstance(failure, APITimeoutError):
         return failure.kind != "total" and ("connection" if failure.kind == "connect" else "timeout") in retry.on
     if isinstance(failure, APIConnectionError):
@@ -183,22 +350,35 @@ def _may_retry(failure: Exception, head: Head | None, retry: Retry) -> bool:
     return isinstance(failure, TruncatedStreamError) and "connection" in retry.on
 
 
-def _status_may_pass(failure: APIStatusError, head: Head | None, retry: Retry) -> bool:
-    """Judge an error answer: the relay's own word first, then its code, then its status."""
-    told = head.headers.get("x-should-retry") if head else None
-    if told in ("true", "false"):
-        return told == "true"
+def _may_retry_status(failure: APIStatusError, head: Head | None, retry: Retry) -> bool:
+    """Return whether to retry an error answer. The header ``x-should-retry`` decides first, then the error code, then the status."""
+    header = head.headers.get("x-should-retry") if head else None
+    if header in ("true", "false"):
+        return header == "true"
     for word in (failure.code, failure.type):
-        if isinstance(word, str) and (word in _NEVER or (word.startswith("invalid_") and word == failure.code)):
+        if isinstance(word, str) and (word in _NEVER_RETRIED or (word.startswith("invalid_") and word == failure.code)):
             return False
     if isinstance(failure, UnexpectedResponseError):
-        return errors.may_pass(failure)
+        return errors.is_transient(failure)
     return failure.status in retry.statuses
 
 
 def _attempt(
-    call: Call, number: int, head: Head | None, rules: Rules, seconds: float, error: Exception | None, pause: float | None
+    call: Call, number: int, head: Head | None, settings: CallSettings, seconds: float, error: Exception | None, pause: float | None
 ) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
-    id = (errors.request_id(head.headers, rules.request_id_headers) if head else None) or getattr(error, "request_id", None)
-    return Attempt(number, call.method, call.url, call.format, call.via, call.model, call.stream, status, id, seconds, error, pause)
+    id = (errors.request_id(head.headers, settings.request_id_headers) if head else None) or getattr(error, "request_id", None)
+    return Attempt(
+        number,
+        call.method,
+        call.url,
+        call.source_format.name,
+        call.target_format.name,
+        call.model,
+        call.stream,
+        status,
+        id,
+        seconds,
+        error,
+        pause,
+    )

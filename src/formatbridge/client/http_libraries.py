@@ -1,6 +1,6 @@
-"""httpx and httpx2 seen from a transport: which of the two a request is of, and streams of bytes in it.
+"""httpx and httpx2, as a transport uses them: the library of a request, and byte streams for its responses.
 
-The two are alike to the letter, and neither takes the other's objects. Whoever asks, its library is loaded already.
+Both have the same names, and neither accepts objects of the other. The library of a request is always loaded already.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from functools import cache
 from typing import Any
 
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.errors import ConfigurationError
 
 LIBRARIES = ("httpx", "httpx2")
 
 
-def library_of(message: object) -> Any:
-    """Return the module, ``httpx`` or ``httpx2``, of a request, an answer or a client, also of a subclass."""
-    found = ancestor_of(message)
-    if found is None:
-        raise ConfigurationError(f"found {a(message)}, expected an object of httpx or httpx2")
-    return sys.modules[found.__module__.partition(".")[0]]
+def library_of(value: object) -> Any:
+    """Return the module, ``httpx`` or ``httpx2``, of a request, a response or a client, also of a subclass."""
+    cls = library_class_of(value)
+    if cls is None:
+        raise ConfigurationError(f"found {type_name(value)}, expected an object of httpx or httpx2")
+    return sys.modules[cls.__module__.partition(".")[0]]
 
 
-def ancestor_of(thing: object, *names: str) -> type | None:
-    """Return the first class of httpx or httpx2, by some name where names are given, that something is of; None: of none."""
-    kinds = (kind for kind in type(thing).__mro__ if kind.__module__.partition(".")[0] in LIBRARIES)
-    return next((kind for kind in kinds if not names or kind.__name__ in names), None)
+def library_class_of(value: object, *names: str) -> type | None:
+    """Return the first class of httpx or httpx2 among the base classes of a value, with one of ``names`` if any; None: no such class."""
+    classes = (cls for cls in type(value).__mro__ if cls.__module__.partition(".")[0] in LIBRARIES)
+    return next((cls for cls in classes if not names or cls.__name__ in names), None)
 
 
-def size_of(headers: Any) -> int:
-    """Return how many bytes the names and values of an answer's headers have."""
+def header_size(headers: Any) -> int:
+    """Return the number of bytes of all header names and values."""
     return sum(len(name) + len(value) for name, value in headers.raw)
 
 
-class _Chunks:
-    """The body of an answer, to be read once; ``close`` lets go of what it comes from."""
+class _SyncBody:
+    """The body of a response, read once. ``close`` closes its source."""
 
     def __init__(self, chunks: Iterable[bytes], close: Callable[[], None] | None) -> None:
         self._chunks = chunks
@@ -50,7 +50,7 @@ class _Chunks:
             self._close()
 
 
-class _AsyncChunks:
+class _AsyncBody:
     """The same for an async client."""
 
     def __init__(self, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None) -> None:
@@ -67,21 +67,21 @@ class _AsyncChunks:
 
 
 @cache
-def _kind(own: type, library: str, parent: str) -> Any:
-    """Return the stream class of ours that is also one of the library's, which its clients insist on."""
-    return type(own.__name__.strip("_"), (own, getattr(sys.modules[library], parent)), {})
+def _stream_class(base: type, library: str, parent: str) -> Any:
+    """Return a subclass of a body that is also a stream class of the library, which its clients require."""
+    return type(base.__name__.strip("_"), (base, getattr(sys.modules[library], parent)), {})
 
 
-def stream_of(library: Any, chunks: Iterable[bytes], close: Callable[[], None] | None = None) -> Any:
-    """Return the body of an answer to a sync client."""
-    return _kind(_Chunks, library.__name__, "SyncByteStream")(chunks, close)
+def build_stream(library: Any, chunks: Iterable[bytes], close: Callable[[], None] | None = None) -> Any:
+    """Return the body of a response to a sync client."""
+    return _stream_class(_SyncBody, library.__name__, "SyncByteStream")(chunks, close)
 
 
-def async_stream_of(library: Any, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None = None) -> Any:
-    """Return the body of an answer to an async client."""
-    return _kind(_AsyncChunks, library.__name__, "AsyncByteStream")(chunks, close)
+def build_async_stream(library: Any, chunks: AsyncIterator[bytes], close: Callable[[], Awaitable[None]] | None = None) -> Any:
+    """Return the body of a response to an async client."""
+    return _stream_class(_AsyncBody, library.__name__, "AsyncByteStream")(chunks, close)
 
 
-def answer_of(library: Any, status: int, headers: Mapping[str, str], stream: Any, extensions: Any = None) -> Any:
-    """Return an answer of the library."""
+def build_response(library: Any, status: int, headers: Mapping[str, str], stream: Any, extensions: Any = None) -> Any:
+    """Return a response of the library."""
     return library.Response(status, headers=headers, stream=stream, extensions=extensions)

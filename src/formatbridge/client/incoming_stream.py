@@ -1,19 +1,16 @@
-"""A stream as it comes in: bytes of the wire to typed events of the caller, without I/O."""
+"""A stream as it arrives: bytes from the endpoint to typed events of the caller's format, without I/O."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
-from formatbridge import ir
 from formatbridge.client import errors
-from formatbridge.client.calls import BLANK, Beginning, Call, Head, is_markup, no_answer, read_json
-from formatbridge.client.decompression import BodyTooLargeError, Opener
-from formatbridge.client.flow import Flow, cut_short, drain, read_body
-from formatbridge.client.flow_steps import Patience, Rules
+from formatbridge.client.calls import WHITESPACE, BodyStart, Call, Head, invalid_answer, is_markup, read_json
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
+from formatbridge.client.flow import CallDeadline, CallSettings, Flow, read_body, read_remaining, truncated_body
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.collect import EventReader
@@ -32,176 +29,181 @@ from formatbridge.jsontext import codec
 Failure = APIError | StreamError
 T = TypeVar("T")
 _SSE_FIELD = re.compile(rb"^(?:(?:data|event|id|retry)?:|(?:da?t?a?|ev?e?n?t?|id?|re?t?r?y?)\Z)", re.MULTILINE)
-"""A field or a comment of a stream of events, or a field name that may be cut at the end of the bytes."""
-_LONGEST_DRAIN = 0.1
-"""Seconds behind the last event: who has the whole answer waits for nothing else."""
+"""A field or comment of server-sent events, or a field name that may be truncated at the end of the bytes."""
+_MAX_READ_SECONDS = 0.1
+"""Seconds to read the bytes after the last event; the caller already has the whole answer."""
 
 
-class Incoming:
-    """One stream on its way in; a new one for each attempt.
+class IncomingStream:
+    """One stream as it arrives; each attempt has a new one.
 
-    ``open`` reads up to the first event, ``step`` reads on. Events wait until they are taken; what failed is raised once they are.
+    ``open`` reads up to the first event, ``step`` reads the next chunk. Events are queued until they are taken; an error is raised after
+    them.
     """
 
-    def __init__(self, exchange: Exchange, mask: Mask, rules: Rules, patience: Patience) -> None:
+    def __init__(self, exchange: Exchange, mask: Mask, settings: CallSettings, deadline: CallDeadline) -> None:
         request = exchange.request
-        self._mask, self._rules, self._patience = mask, rules, patience
-        self._format: ir.Format = request.source
-        self._wire: ir.Format = request.target
+        self._mask, self._settings, self._deadline = mask, settings, deadline
+        self._source_format = request.source_format
+        self._target_format = request.target_format
         self._converter = exchange.stream()
-        self._typed = EventReader(request.source)
-        self._opener = Opener("", rules.limits.max_response_bytes)
-        self._waiting: list[BaseModel] = []  # the next one last
-        self._words: list[str] = []  # visible text that waits, in the same order
+        self._typed = EventReader(request.source_format)
+        self._decompressor = Decompressor("", settings.limits.max_response_bytes)
+        self._events: list[BaseModel] = []  # in reverse order
+        self._text: list[str] = []  # visible text, in reverse order
         self._failure: Failure | None = None
         self._is_over = False
-        self._has_ended = False  # whether the body came to its end, as far as HTTP says
-        self._eventless = b""  # the body before its first event
+        self._is_complete = False  # whether the body ended without an error of the connection
+        self._before_first_event = b""  # the body before its first event
 
     @property
     def is_over(self) -> bool:
-        """Whether no more events will come; some may be waiting."""
+        """Whether no more events will arrive; some may be queued."""
         return self._is_over
 
-    def take(self) -> BaseModel | None:
-        """Return the next event that waits; None where none does. Raise what ended the stream, once none waits."""
-        return self._next_of(self._waiting)
+    def next_event(self) -> BaseModel | None:
+        """Return the next queued event; None if there is none. After the last, raise the error that ended the stream."""
+        return self._pop(self._events)
 
-    def _next_of(self, waiting: list[T]) -> T | None:
-        if waiting:
-            self._patience.rest()
-            return waiting.pop()
+    def _pop(self, pending: list[T]) -> T | None:
+        if pending:
+            self._deadline.pause_idle()
+            return pending.pop()
         if self._failure is not None:
             raise self._failure
         return None
 
-    def take_text(self) -> str | None:
-        """Return the next visible text that waits; None where none does. Raise what ended the stream, once none waits.
+    def next_text(self) -> str | None:
+        """Return the next queued visible text; None if there is none. After the last, raise the error that ended the stream.
 
-        What passes in its own format tells its text in more ways than ours: there it is what the converter understood of it.
+        In a stream that is not converted, text may have forms that ``text_of`` does not know; there the converter's decoded text is used.
         """
-        if self._wire != self._format:
-            events = iter(self.take, None)
-            return next((piece for event in events if (piece := text_of(event, self._format))), None)
-        self._words = self._words or self._converter.new_text()[::-1]
-        self._waiting.clear()
-        return self._next_of(self._words)
+        if self._target_format is not self._source_format:
+            events = iter(self.next_event, None)
+            return next((piece for event in events if (piece := self._source_format.event_text(event))), None)
+        self._text = self._text or self._converter.new_text()[::-1]
+        self._events.clear()
+        return self._pop(self._text)
 
     def response(self) -> Converted:
         """Return the answer so far, in the caller's format."""
         return self._converter.response()
 
-    def open(self, head: Head, call: Call) -> Flow[Incoming]:
-        """Read up to the first event. Raise here what went wrong before it: all of that can be tried again."""
+    def open(self, head: Head, call: Call) -> Flow[IncomingStream]:
+        """Read up to the first event. Errors before it are raised here, because they can be retried."""
         try:
-            self._opener = Opener(head.headers.get("content-encoding", ""), self._rules.limits.max_response_bytes)
-            begun = yield from self._begin()
-        except BodyTooLargeError as error:
+            self._decompressor = Decompressor(head.headers.get("content-encoding", ""), self._settings.limits.max_response_bytes)
+            start = yield from self._read_start()
+        except UnreadableBodyError as error:
             raise self._unexpected(head, error.reason, b"") from None
-        if "text/html" in head.headers.get("content-type", "") or is_markup(begun.shown):
-            raise self._unexpected(head, "is HTML or XML", begun.read)
-        if begun.shown[:1] == b"{":
-            yield from self._open_plain(head, call, begun.shown)
-        elif begun.read:
-            self._feed(begun.read)
-        while not self._waiting and not self._is_over:
+        if "text/html" in head.headers.get("content-type", "") or is_markup(start.content):
+            raise self._unexpected(head, "is HTML or XML", start.read)
+        if start.content[:1] == b"{":
+            yield from self._open_whole_body(head, call, start.content)
+        elif start.read:
+            self._feed(start.read)
+        while not self._events and not self._is_over:
             yield from self.step()
-        self._refuse_at_once(head)
-        self._refuse_other_body(head, call)
-        if not self._waiting and self._failure is not None:
+        self._raise_first_error(head)
+        self._raise_if_no_stream(head, call)
+        if not self._events and self._failure is not None:
             raise self._failure
-        self._patience.rest()
+        self._deadline.pause_idle()
         return self
 
-    def _begin(self) -> Flow[Beginning]:
-        """Read until something is there that shows what comes."""
-        begun = Beginning()
-        while begun.is_unclear and not self._is_over:
+    def _read_start(self) -> Flow[BodyStart]:
+        """Read until the body can be recognised."""
+        start = BodyStart()
+        while start.is_undecided and not self._is_over:
             try:
-                chunk = yield self._patience.read()
+                chunk = yield self._deadline.read()
             except APITimeoutError:
                 raise
             except APIConnectionError as error:
-                self._break(error)
+                self._break_off(error)
                 continue
             if chunk is None:
-                self._feed(begun.read.lstrip(BLANK))
+                self._feed(start.read.lstrip(WHITESPACE))
                 self._stop()
             else:
-                begun.feed(self._opener.feed(chunk))
-                self._patience.check()
-        return begun
+                start.feed(self._decompressor.feed(chunk))
+                self._deadline.check()
+        return start
 
-    def _unexpected(self, head: Head, found: str, body: bytes) -> APIError:
-        id = errors.request_id(head.headers, self._rules.request_id_headers)
-        return errors.unexpected(found, status=head.status, body=body[: errors.KEPT], id=id, mask=self._mask)
+    def _unexpected(self, head: Head, problem: str, body: bytes) -> APIError:
+        id = errors.request_id(head.headers, self._settings.request_id_headers)
+        return errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=self._mask)
 
-    def _open_plain(self, head: Head, call: Call, begun: bytes) -> Flow[None]:
-        """Take a whole answer, or an error, where a stream was expected."""
-        body = yield from read_body(head, self._rules, self._patience, call, self._opener, begun)
-        answer = read_json(head, body, call, self._rules.request_id_headers, mends=False)  # for it would be told nowhere
+    def _open_whole_body(self, head: Head, call: Call, start: bytes) -> Flow[None]:
+        """Read a whole answer, or an error, instead of a stream."""
+        body = yield from read_body(head, self._settings, self._deadline, call, self._decompressor, start)
+        answer = read_json(
+            head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False
+        )  # nothing would report them
         try:
-            told = b"".join(replay_response(answer.text, source=self._wire))
+            stream = b"".join(replay_response(answer.text, source=self._target_format))
         except InvalidPayloadError as error:
-            raise no_answer(error, head, answer.value, call, self._rules.request_id_headers) from None
-        self._feed(told)
+            raise invalid_answer(error, head, answer.value, call, self._settings.request_id_headers) from None
+        self._feed(stream)
         self._end()
 
-    def _refuse_at_once(self, head: Head) -> None:
-        """Raise what came in the place of the first event."""
+    def _raise_first_error(self, head: Head) -> None:
+        """Raise an error event in the place of the first event."""
         if self._converter.error is not None and self._converter.heard <= 1:
-            id = errors.request_id(head.headers, self._rules.request_id_headers)
-            raise errors.told_error(self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.came)
+            id = errors.request_id(head.headers, self._settings.request_id_headers)
+            raise errors.error_in_answer(
+                self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.received_at
+            )
 
-    def _refuse_other_body(self, head: Head, call: Call) -> None:
-        """Raise ``UnexpectedResponseError`` where a whole body came that is no stream: empty, or JSON or text without an event.
+    def _raise_if_no_stream(self, head: Head, call: Call) -> None:
+        """Raise ``UnexpectedResponseError`` for a complete body without an event: empty, JSON or text. A retry would have the same result.
 
-        Another attempt would bring the same. A stream of comments alone is a truncated stream: it was to go on.
+        A stream with comments only is a truncated stream: its events were still to come.
         """
-        if not self._has_ended or self._converter.heard or _SSE_FIELD.search(self._eventless):
+        if not self._is_complete or self._converter.heard or _SSE_FIELD.search(self._before_first_event):
             return
-        if head.is_framed or _is_json(self._eventless):
-            read_json(head, self._eventless, call, self._rules.request_id_headers, mends=False)
+        if head.is_framed or _is_json(self._before_first_event):
+            read_json(head, self._before_first_event, call, self._settings.request_id_headers, allows_lone_surrogates=False)
 
     def step(self) -> Flow[None]:
-        """Read some bytes and turn them into events."""
-        self._patience.resume()
+        """Read a chunk and convert it to events."""
+        self._deadline.resume_idle()
         try:
-            chunk = yield self._patience.read()
+            chunk = yield self._deadline.read()
         except APITimeoutError as error:
             self._fail(error)
         except APIConnectionError as error:
-            self._break(error)
+            self._break_off(error)
         else:
             if chunk is None:
                 self._stop()
             else:
-                self._feed(self._opened(chunk))
+                self._feed(self._decompressed(chunk))
                 self._check_time()
 
     def _stop(self) -> None:
-        """Take the end of the bytes as they came; those that were packed say themselves whether they are all."""
-        if self._opener.is_cut:
-            self._break(cut_short())
+        """Handle the end of the bytes. A compressed body shows whether it is complete."""
+        if self._decompressor.is_truncated:
+            self._break_off(truncated_body())
         else:
-            self._has_ended = True
+            self._is_complete = True
             self._end()
 
-    def _opened(self, chunk: bytes) -> bytes:
+    def _decompressed(self, chunk: bytes) -> bytes:
         try:
-            return self._opener.feed(chunk)
-        except BodyTooLargeError as error:
+            return self._decompressor.feed(chunk)
+        except UnreadableBodyError as error:
             self._fail(StreamError(f"the stream {error.reason}"))
             return b""
 
     def finish(self) -> Flow[None]:
-        """Let the connection go: after the last event what is left is read, so that it can be used again."""
+        """Read the bytes after the last event, so that the connection can be used again."""
         if self._is_over and self._failure is None:
-            yield from drain(self._rules.clock, self._patience.spare(_LONGEST_DRAIN))
+            yield from read_remaining(self._settings.clock, self._deadline.at_most(_MAX_READ_SECONDS))
 
     def _check_time(self) -> None:
         try:
-            self._patience.check()
+            self._deadline.check()
         except APITimeoutError as error:
             if not self._is_over:
                 self._fail(error)
@@ -209,50 +211,50 @@ class Incoming:
     def _feed(self, chunk: bytes) -> None:
         if self._is_over:
             return
-        heard = self._converter.heard
-        if not heard and len(self._eventless) < errors.KEPT:
-            self._eventless += chunk
+        events_before = self._converter.heard
+        if not events_before and len(self._before_first_event) < errors.MAX_KEPT_BYTES:
+            self._before_first_event += chunk
         try:
-            self._wait(self._typed.feed(self._converter.feed(chunk)))
+            self._queue(self._typed.feed(self._converter.feed(chunk)))
         except StreamError as error:
             self._fail(error)
             return
-        if self._converter.heard > heard:
-            self._patience.renew()
+        if self._converter.heard > events_before:
+            self._deadline.restart_idle()
         if self._converter.error is not None:
-            self._fail(StreamFailedError(errors.exposed(self._converter.error)))
+            self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
         elif self._converter.has_ended:
             self._end()
 
-    def _wait(self, read: list[BaseModel]) -> None:
-        """Keep events until they are taken, which nearly always all before them have been."""
-        self._waiting = [*reversed(read), *self._waiting]
+    def _queue(self, events: list[BaseModel]) -> None:
+        """Queue events. The queue is nearly always empty before."""
+        self._events = [*reversed(events), *self._events]
 
     def _end(self) -> None:
-        """Take the end of the bytes: of a complete answer, or of one that was cut."""
+        """Handle the end of the bytes, of a complete or a truncated stream."""
         if self._is_over:
             return
         try:
-            self._wait(self._typed.feed(self._converter.finish()) + self._typed.finish())
+            self._queue(self._typed.feed(self._converter.finish()) + self._typed.finish())
         except StreamError as error:
             self._fail(error)
         else:
             if self._converter.error is not None:
-                self._fail(StreamFailedError(errors.exposed(self._converter.error)))
+                self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
         self._is_over = True
 
-    def _break(self, cause: APIConnectionError) -> None:
-        """Take a break of the connection. Even an answer that looks complete was to go on, for its last event has not been seen."""
-        self._feed(b"")  # raises what could not be read before the break, which is not its cause
+    def _break_off(self, cause: APIConnectionError) -> None:
+        """Handle a broken connection. The stream is truncated even if the answer looks complete: its last event is missing."""
+        self._feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
         if self._is_over:
             return
-        cut = self._converter.abort(cause)
-        if self._converter.is_over:  # it was closed, as the options say
-            self._wait(self._typed.feed(cut.tail))
-        self._fail(None if self._converter.is_over else cut)
+        truncated = self._converter.abort(cause)
+        if self._converter.is_over:  # ``on_truncated="close"``
+            self._queue(self._typed.feed(truncated.tail))
+        self._fail(None if self._converter.is_over else truncated)
 
     def _fail(self, failure: Failure | None) -> None:
-        """Note what ended the stream, with what had come until then; None: nothing went wrong that the caller minds."""
+        """Set the error that ended the stream, with the answer so far; None: no error for the caller."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
             failure.partial = self._converter.response()
@@ -265,39 +267,3 @@ def _is_json(body: bytes) -> bool:
     except codec.NotJsonError:
         return False
     return True
-
-
-def _chat_text(event: Any) -> str:
-    choices = [choice for choice in getattr(event, "choices", None) or () if not choice.index]
-    return "".join(choice.delta.content for choice in choices if choice.delta and isinstance(choice.delta.content, str))
-
-
-def _messages_text(event: Any) -> str:
-    kind = getattr(event, "type", None)
-    if kind == "content_block_start" and getattr(event.content_block, "type", None) == "text":
-        return event.content_block.text or ""
-    is_text = kind == "content_block_delta" and getattr(event.delta, "type", None) == "text_delta"
-    return event.delta.text or "" if is_text else ""
-
-
-def _responses_text(event: Any) -> str:
-    return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""
-
-
-def _generate_text(event: Any) -> str:
-    candidates = [candidate for candidate in getattr(event, "candidates", None) or () if not candidate.index]
-    parts = [part for candidate in candidates if candidate.content for part in candidate.content.parts or ()]
-    return "".join(part.text for part in parts if part.text and not part.thought)
-
-
-_TEXTS: Mapping[ir.Format, Callable[[Any], str]] = {
-    "chat_completions": _chat_text,
-    "messages": _messages_text,
-    "responses": _responses_text,
-    "generate_content": _generate_text,
-}
-
-
-def text_of(event: BaseModel, format: ir.Format) -> str:
-    """Return the visible text that an event brings to the first answer; reasoning is none."""
-    return _TEXTS[format](event)

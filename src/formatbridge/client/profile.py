@@ -1,38 +1,82 @@
-"""What a relay wants: where its endpoints are, how it takes the key, which headers it reads. Values only."""
+"""How relays differ: the paths of their endpoints, the header for the key, and the headers to read. Values only."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.arguments import checked_names, checked_table
 from formatbridge.client.secrets import checked_headers, is_sensitive
-from formatbridge.errors import ConfigurationError
+from formatbridge.errors import ConfigurationError, UnknownFormatError
+from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.registry import FORMATS, check_name, load
 
 Endpoint = str
 """A format's name, or ``models`` for the list of models."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_HOMES = ("models/", "tunedModels/")
+_COLLECTIONS = ("models/", "tunedModels/")
 
-PATHS: Mapping[Endpoint, str] = {**formats.PATHS, "models": "/v1beta/models"}
+_MODELS = "models"
+
+
+class FormatPaths(Mapping[Endpoint, str]):
+    """The paths that the built-in formats name, each read when it is asked for: that loads the format.
+
+    ``is_stream``: the paths for streams, where these differ; otherwise the paths of endpoints, that of the list of models included.
+    """
+
+    __slots__ = ("_is_stream",)
+
+    def __init__(self, is_stream: bool = False) -> None:
+        self._is_stream = is_stream
+
+    def __getitem__(self, endpoint: Endpoint) -> str:
+        path = self._path(endpoint)
+        if path is None:
+            raise KeyError(endpoint)
+        return path
+
+    def _path(self, endpoint: Endpoint) -> str | None:
+        if endpoint == _MODELS:
+            return None if self._is_stream else load(RELAY_MODELS).endpoint.models.path
+        if endpoint not in FORMATS:
+            return None
+        facts = load(endpoint).endpoint
+        return facts.stream_path if self._is_stream else facts.path
+
+    def __iter__(self) -> Iterator[Endpoint]:
+        return (name for name in (*FORMATS, _MODELS) if self._path(name) is not None)
+
+    def __len__(self) -> int:
+        return len(list(self))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+RELAY_MODELS: ir.Format = "generate_content"
+"""The format in which the relay of the specification lists its models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayProfile:
-    """How one relay differs from others.
+    """The properties of one relay.
 
-    ``auth``: the header that takes the key, by endpoint; ``authorization``, where nothing is said, takes it as a bearer token.
-    ``version_headers``: names of the header that says which dialect of messages is spoken; all are sent, with ``messages_version``.
-    ``paths``, ``stream_paths``: of the endpoints, below the base URL; an endpoint without a path does not exist. ``{model}`` stands for
-    the model. ``plain_only``: endpoints that cannot stream; a stream is then the whole answer, replayed. ``models_format``: the format
-    of the list of models. ``headers`` go with every call; ``repr`` hides those that may hold a secret, and a profile with such a header
-    cannot be pickled: give the header to the client instead. ``request_id_headers``: where an answer may name itself, best first.
+    ``auth``: the header for the key, by endpoint; the default, ``authorization``, sends it as a bearer token.
+    ``version_headers``: headers for the API version of messages; all of them are sent, with ``messages_version``.
+    ``paths``, ``stream_paths``: paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does
+    not exist.
+    ``plain_only``: endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream.
+    ``models_format``: the format of the list of models.
+    ``headers``: headers of every call. ``repr`` hides secret ones. A profile with a secret header cannot be pickled: pass such a header to
+    the client instead.
+    ``request_id_headers``: headers with the id of an answer, in order of preference.
     """
 
     name: str = "relay"
@@ -40,24 +84,25 @@ class RelayProfile:
     auth: Mapping[Endpoint, str] = field(default_factory=dict)
     version_headers: tuple[str, ...] = ("vendor-version", "anthropic-version")
     messages_version: str = "2023-06-01"
-    paths: Mapping[Endpoint, str] = field(default_factory=lambda: dict(PATHS))
-    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: dict(formats.STREAM_PATHS))
+    paths: Mapping[Endpoint, str] = field(default_factory=FormatPaths)
+    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: FormatPaths(is_stream=True))
     plain_only: frozenset[str] = frozenset()
-    models_format: ir.Format = "generate_content"
+    models_format: ir.FormatName = RELAY_MODELS
     headers: Mapping[str, str] = field(default_factory=dict)
     request_id_headers: tuple[str, ...] = ("x-oneapi-request-id", "x-request-id", "request-id", "x-goog-request-id")
 
     def __post_init__(self) -> None:
         for name in ("auth", "paths", "stream_paths", "headers"):
-            checked_table(f"profile {name}", getattr(self, name))
+            table = getattr(self, name)
+            if not isinstance(table, FormatPaths):
+                checked_table(f"profile {name}", table)
         for name in ("auth", "paths", "stream_paths", "plain_only"):
-            known = sorted(formats.FORMATS if name == "plain_only" else {*formats.FORMATS, "models"})
-            strange = sorted({*checked_names(f"profile {name}", getattr(self, name))}.difference(known))
-            if strange:
-                raise ConfigurationError(f"profile {name} has the endpoint {strange[0]!r}, expected one of {', '.join(known)}")
+            table = getattr(self, name)
+            if not isinstance(table, FormatPaths):
+                _check_endpoints(f"profile {name}", table, {_MODELS} if name != "plain_only" else set())
+                for endpoint, path in table.items() if name.endswith("paths") else ():
+                    _check_path(endpoint, path)
         object.__setattr__(self, "plain_only", frozenset(self.plain_only))
-        for endpoint, path in (*self.paths.items(), *self.stream_paths.items()):
-            _check_path(endpoint, path)
         for name in ("version_headers", "request_id_headers"):
             names = checked_names(f"profile {name}", getattr(self, name))
             object.__setattr__(self, name, tuple(checked_headers(dict.fromkeys(names, ""))))
@@ -65,7 +110,7 @@ class RelayProfile:
         object.__setattr__(self, "headers", checked_headers(self.headers))
         checked_headers(dict.fromkeys(self.version_headers, self.messages_version))
         checked_headers(dict.fromkeys(self.auth.values(), ""))
-        formats.load(self.models_format)
+        check_name(self.models_format)
         if self.base_url is not None:
             checked_url(self.base_url)
 
@@ -81,108 +126,150 @@ class RelayProfile:
     def __deepcopy__(self, memo: object) -> RelayProfile:
         return self
 
-    def path(self, endpoint: Endpoint, *, model: str = "", stream: bool = False) -> str:
-        """Return path and query of an endpoint; raise ``ConfigurationError`` where the relay has none or the model cannot be in a path."""
-        found = (self.stream_paths.get(endpoint) if stream else None) or self.paths.get(endpoint)
-        if found is None:
-            raise ConfigurationError(f"profile {self.name!r} has no endpoint for {endpoint}")
-        if "{model}" not in found:
-            return found
-        home, name = _home_and_name(model)
-        return found.replace("models/{model}", home + name).replace("{model}", name)
+    def path(self, endpoint: FormatOrName, *, model: str = "", stream: bool = False) -> str:
+        """Return path and query of an endpoint; raise ``ConfigurationError`` if there is none, or if the model cannot be part of a path.
 
-    def model_lists(self, via: ir.Format = "chat_completions") -> list[tuple[str, ir.Format]]:
-        """Return where the list of models may be and in which format, best first; a 404 leads to the next.
-
-        The own path, then the two that other relays have. ``via``: the format in which ``/v1/models`` is asked for.
+        A format from outside has the path in its ``FormatSpec`` if the profile has none.
         """
-        own, usual = self.path("models"), via if via != "generate_content" else "chat_completions"
-        others: list[tuple[str, ir.Format]] = [("/v1/models", usual), (PATHS["models"], "generate_content")]
-        return [(own, self.models_format), *(other for other in others if other[0] != own.partition("?")[0])]
+        name = endpoint.name if isinstance(endpoint, FormatSpec) else endpoint
+        pattern = (self.stream_paths.get(name) if stream else None) or self.paths.get(name)
+        if pattern is None and name not in (*FORMATS, _MODELS):
+            facts = load(endpoint).endpoint
+            pattern = (facts.stream_path if stream else None) or facts.path
+        if pattern is None:
+            raise ConfigurationError(f"profile {self.name!r} has no endpoint for {name}")
+        if "{model}" not in pattern:
+            return pattern
+        collection, name = _split_model(model)
+        return pattern.replace("models/{model}", collection + name).replace("{model}", name)
+
+    def model_lists(self, via: FormatOrName = FORMATS[0]) -> list[tuple[str, FormatSpec]]:
+        """Return paths and formats of the list of models, in order of preference; the next is used after a 404.
+
+        The profile's path comes first, then those that the built-in formats name. ``via``: the format to request where its path is one.
+        """
+        path, wanted = self.path(_MODELS), load(via)
+        others: dict[str, FormatSpec] = {}
+        for spec in map(load, FORMATS):
+            others.setdefault(spec.endpoint.models.path, spec)
+        others[wanted.endpoint.models.path] = wanted
+        others.pop(path.partition("?")[0], None)
+        return [(path, load(self.models_format)), *others.items()]
+
+
+def _check_endpoints(name: str, endpoints: Iterable[str], others: set[str]) -> None:
+    """Raise ``ConfigurationError`` where an endpoint is no format, built in or registered, and none of some others."""
+    for endpoint in sorted(set(checked_names(name, endpoints)).difference(FORMATS, others)):
+        try:
+            load(endpoint)
+        except UnknownFormatError:
+            known = sorted({*FORMATS, *others})
+            raise ConfigurationError(f"{name} has the endpoint {endpoint!r}, expected one of {', '.join(known)}") from None
 
 
 def _check_path(endpoint: Endpoint, path: object) -> None:
-    """Raise ``ConfigurationError`` where a path would lead elsewhere than below the base URL."""
+    """Raise ``ConfigurationError`` if a path does not stay below the base URL."""
     expected = "expected a path that begins with one slash"
     if not isinstance(path, str) or not path.startswith("/") or path.startswith("//"):
         raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected}")
-    if _CONTROL.search(path) or any(strange in path for strange in " \\#") or ".." in unquote(path).partition("?")[0].split("/"):
-        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dots, spaces or fragment")
+    if (
+        _CONTROL.search(path)
+        or any(character in path for character in " \\#")
+        or ".." in unquote(path).partition("?")[0].split("/")
+    ):
+        raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dot segments, spaces or fragment")
 
 
-def _home_and_name(model: str) -> tuple[str, str]:
-    """Split a model's name into its collection and the rest, percent-encoded byte by byte."""
-    home = next((home for home in _HOMES if model.startswith(home)), "")
-    name = model.removeprefix(home)
+def _split_model(model: str) -> tuple[str, str]:
+    """Split the name of a model into its collection and the rest, percent-encoded byte by byte."""
+    collection = next((collection for collection in _COLLECTIONS if model.startswith(collection)), "")
+    name = model.removeprefix(collection)
     steps = re.split(r"[/\\]", unquote(name))
     if _CONTROL.search(name) or any(step in ("", ".", "..") for step in steps):
-        raise ConfigurationError(f"model is {model[:100]!r}, expected a name that can stand in a path")
-    return home or "models/", quote(name, safe="", errors="replace")
+        raise ConfigurationError(
+            f"model is {model[:100]!r}, expected a name without empty path segments, dots or control characters"
+        )
+    return collection or "models/", quote(name, safe="", errors="replace")
 
 
 def checked_url(url: object) -> str:
-    """Read a base URL and return it without a slash at its end; raise ``ConfigurationError`` on what is none."""
-    expected = "expected http:// or https://, a host and perhaps a path"
+    """Return a base URL without a slash at its end; raise ``ConfigurationError`` on an invalid one."""
+    expected = "expected http:// or https://, a host and an optional path"
     if not isinstance(url, str) or _CONTROL.search(url) or " " in url or "\\" in url:
-        raise ConfigurationError(f"base_url is no URL, {expected}")
+        raise ConfigurationError(f"base_url is not a URL, {expected}")
     try:
-        split = urlsplit(url)
-        host, _ = split.hostname, split.port
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ConfigurationError(f"base_url is no URL, {expected}") from None
-    if "@" in split.netloc:
+        raise ConfigurationError(f"base_url is not a URL, {expected}") from None
+    if "@" in parts.netloc:
         raise ConfigurationError(f"base_url has a user or password, {expected}; keys go into api_key")
-    if split.scheme not in ("http", "https") or not host:
+    if parts.scheme not in ("http", "https") or not host:
         raise ConfigurationError(f"base_url has no scheme or host, {expected}")
     if "?" in url or "#" in url:
         raise ConfigurationError(f"base_url has a query or fragment, {expected}")
-    if any(step in (".", "..") for step in unquote(split.path).split("/")):
-        raise ConfigurationError(f"base_url has dots for a step of its path, {expected}")
+    if any(step in (".", "..") for step in unquote(parts.path).split("/")):
+        raise ConfigurationError(f"base_url has a path segment of dots, {expected}")
     return url.rstrip("/")
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
     """Return scheme, host and port of a URL."""
-    split = urlsplit(url)
-    usual = {"http": 80, "https": 443}.get(split.scheme)
-    return split.scheme, (split.hostname or "").rstrip("."), split.port or usual
+    parts = urlsplit(url)
+    default_port = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or default_port
 
 
 RELAY = RelayProfile()
-"""The relay of the specification; the user names its base URL."""
+"""The relay of the specification; it has no base URL."""
 
-_DETAIL_PATHS = {name: PATHS[name] for name in ("chat_completions", "responses")} | {"models": "/v1/models"}
-
-PROFILES: Mapping[str, RelayProfile] = {
-    "relay": RELAY,
-    "chat_completions": RelayProfile(
-        name="chat_completions", base_url="https://api.openai.com", paths=_DETAIL_PATHS, models_format="chat_completions"
-    ),
-    "responses": RelayProfile(name="responses", base_url="https://api.openai.com", paths=_DETAIL_PATHS, models_format="responses"),
-    "messages": RelayProfile(
-        name="messages",
-        base_url="https://api.anthropic.com",
-        paths={"messages": PATHS["messages"], "models": "/v1/models"},
-        auth={"messages": "x-api-key", "models": "x-api-key"},
-        version_headers=("anthropic-version",),
-        models_format="messages",
-    ),
-    "generate_content": RelayProfile(
-        name="generate_content",
-        base_url="https://generativelanguage.googleapis.com",
-        paths={name: PATHS[name] for name in ("generate_content", "models")},
-        auth={"generate_content": "x-goog-api-key", "models": "x-goog-api-key"},
-    ),
-}
-"""The specification's relay, and for each format the host that it comes from, for people without a relay."""
+_RELAY = "relay"
 
 
-def profile_of(given: object) -> RelayProfile:
-    """Read what a caller gives for ``profile``: one, the name of a built-in one, or None."""
-    if given is None:
+class _Profiles(Mapping[str, RelayProfile]):
+    """The profiles by name, each built when it is read: that loads the formats that it needs."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> RelayProfile:
+        if name == _RELAY:
+            return RELAY
+        if name not in FORMATS:
+            raise KeyError(name)
+        return _vendor_profile(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((_RELAY, *FORMATS))
+
+    def __len__(self) -> int:
+        return len(FORMATS) + 1
+
+
+@cache
+def _vendor_profile(name: str) -> RelayProfile:
+    """Return the profile of the server of a format's vendor, with the endpoints of all formats that this server has."""
+    facts = load(name).endpoint
+    paths: dict[str, str] = {each: load(each).endpoint.path for each in FORMATS if load(each).endpoint.base_url == facts.base_url}
+    profile = RelayProfile(
+        name=name,
+        base_url=facts.base_url,
+        paths={**paths, _MODELS: facts.models.path},
+        auth={} if facts.key_header == "authorization" else dict.fromkeys((*paths, _MODELS), facts.key_header),
+        models_format=name,
+    )
+    return replace(profile, version_headers=(facts.version_header,)) if facts.version_header else profile
+
+
+PROFILES: Mapping[str, RelayProfile] = _Profiles()
+"""The relay of the specification, and the official host of each format."""
+
+
+def profile_of(profile: object) -> RelayProfile:
+    """Return the argument ``profile`` as a ``RelayProfile``; it may be one, the name of a built-in one, or None."""
+    if profile is None:
         return RELAY
-    if isinstance(given, RelayProfile):
-        return given
-    if isinstance(given, str) and given in PROFILES:
-        return PROFILES[given]
-    raise ConfigurationError(f"profile is {given!r}, expected formatbridge.RelayProfile or one of {', '.join(PROFILES)}")
+    if isinstance(profile, RelayProfile):
+        return profile
+    if isinstance(profile, str) and profile in PROFILES:
+        return PROFILES[profile]
+    raise ConfigurationError(f"profile is {profile!r}, expected formatbridge.RelayProfile or one of {', '.join(PROFILES)}")

@@ -1,4 +1,4 @@
-"""What a client hands back: a whole answer in the caller's format, and what is known of the call that brought it."""
+"""The result of ``send``: a whole answer in the caller's format, and facts about the call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.flow import Outcome
 from formatbridge.convert.bodies import Converted, ConvertedRequest
@@ -23,18 +23,18 @@ class Reply:
     def __init__(
         self, request: ConvertedRequest, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
     ) -> None:
-        #: The request as it went out; its losses point into what the caller sent, its additions into its own body.
         self.request = request
-        #: The answer in the caller's format; its losses point into ``native``, its additions into its own body.
+        """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self.answer = answer
-        #: The answer as the endpoint sent it, parsed.
+        """The answer in the caller's format. Its losses point into ``native``, its additions into its own body."""
         self.native = native
-        #: By which the relay's owner finds the call; None where the answer did not say.
+        """The endpoint's answer, parsed and not converted."""
         self.request_id = errors.request_id(outcome.head.headers, names)
-        #: The HTTP status.
+        """The id of the call in the logs of the relay; None if the answer has none."""
         self.status = outcome.head.status
-        #: How often the call was sent, from 1.
+        """The HTTP status."""
         self.attempts = outcome.attempts
+        """The number of attempts."""
 
     @property
     def body(self) -> JsonObject:
@@ -42,32 +42,32 @@ class Reply:
         return self.answer.body
 
     @property
-    def format(self) -> ir.Format:
+    def format(self) -> ir.FormatName:
         """The caller's format."""
         return self.answer.target
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What was lost on both ways: ``request.losses``, then ``answer.losses``, each with pointers into its own source."""
+        """Losses of the request and the answer: ``request.losses``, then ``answer.losses``, each with pointers into its own source."""
         return self.request.losses + self.answer.losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What had to be added on both ways: ``request.additions``, then ``answer.additions``, each with pointers into its own body."""
+        """Additions to the request and the answer: ``request.additions``, then ``answer.additions``, each pointing into its own body."""
         return self.request.additions + self.answer.additions
 
     def parse(self) -> BaseModel:
-        """Read the answer as the typed model of the caller's format."""
+        """Return the answer as the typed model of the caller's format."""
         return self.answer.parse()
 
     def json(self) -> bytes:
-        """Write the answer as JSON in UTF-8."""
+        """Return the answer as JSON in UTF-8."""
         return self.answer.json()
 
     def text(self) -> str:
-        """Return the visible text of the first choice; reasoning and refusals are none."""
-        own = formats.load(self.format)
-        answer = own.decode_response(check_answer(self.body, own))
+        """Return the visible text of the first choice, without reasoning and refusals."""
+        spec = self.answer.target_format
+        answer = spec.decode_response(check_answer(self.body, spec))
         parts = answer.choices[0].parts if answer.choices else []
         return "".join(part.text for part in parts if isinstance(part, ir.Text))
 

@@ -1,4 +1,4 @@
-"""The key, and the headers that nobody but the relay may see."""
+"""The API key and secret headers: checks, and hiding their values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Coroutine, Mapping
 
-from formatbridge.arguments import a, caller
+from formatbridge.arguments import caller, type_name
 from formatbridge.convert.masking import HIDDEN, Secret
 from formatbridge.errors import ConfigurationError
 
@@ -20,58 +20,58 @@ _SENSITIVE = re.compile(
 
 
 def checked_key(key: object) -> Secret | None:
-    """Read a key, hidden or not: visible ASCII or refused. White space around it is removed with a warning. An empty one is none.
+    """Return a key as a ``Secret``; an empty one is None. It must be visible ASCII. White space around it is removed with a warning.
 
-    What is raised leaves a frame behind that no longer holds the key.
+    Tracebacks of its exceptions do not show the key.
     """
-    given = key.reveal() if isinstance(key, Secret) else key
-    if isinstance(given, Coroutine):  # of an async callable: nobody waits for it
-        given.close()
-    bare = given.strip(" \t\r\n") if isinstance(given, str) else None
-    problem = _key_problem(given, bare)
-    is_spaced = bare != given
-    made = Secret(bare) if bare else None
-    del key, given, bare
+    text = key.reveal() if isinstance(key, Secret) else key
+    if isinstance(text, Coroutine):  # an async callable is not supported; avoid the warning about a coroutine
+        text.close()
+    stripped = text.strip(" \t\r\n") if isinstance(text, str) else None
+    problem = _key_problem(text, stripped)
+    is_spaced = stripped != text
+    secret = Secret(stripped) if stripped else None
+    del key, text, stripped
     if problem is not None:
         raise ConfigurationError(problem)
-    if made is not None and is_spaced:
+    if secret is not None and is_spaced:
         warnings.warn("api_key has white space around it, which was removed", UserWarning, stacklevel=caller()[1])
-    return made
+    return secret
 
 
-def _key_problem(given: object, bare: str | None) -> str | None:
-    if bare is None:
-        return f"api_key is {a(given)}, expected a string, or a callable that returns one"
-    is_visible = not bare or _VISIBLE.fullmatch(bare) is not None
-    return None if is_visible else "api_key has a character that is no visible ASCII, expected U+0021 to U+007E only"
+def _key_problem(text: object, stripped: str | None) -> str | None:
+    if stripped is None:
+        return f"api_key is {type_name(text)}, expected a string, or a callable that returns one"
+    is_visible = not stripped or _VISIBLE.fullmatch(stripped) is not None
+    return None if is_visible else "api_key has a character that is not visible ASCII, expected U+0021 to U+007E only"
 
 
 class Headers(dict[str, str]):
-    """Header fields by their names in lower case; values of the sensitive ones are hidden in ``repr``."""
+    """Header fields by lower-case name; ``repr`` hides the values of sensitive ones."""
 
     def __repr__(self) -> str:
-        return repr(shown(self))
+        return repr(masked_headers(self))
 
 
 def is_sensitive(name: str) -> bool:
-    """Say whether a header's value may be a secret, going by its name."""
+    """Return whether the value of a header may be a secret, by its name."""
     return _SENSITIVE.search(name) is not None
 
 
-def shown(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers as they may be shown."""
+def masked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers with the values of sensitive ones hidden."""
     return {name: HIDDEN if is_sensitive(name) else value for name, value in headers.items()}
 
 
-def checked_headers(given: Mapping[str, str] | None) -> Headers:
-    """Read headers that a caller adds; raise ``ConfigurationError`` on what cannot be one, without its value."""
-    made = Headers()
-    if given is not None and not isinstance(given, Mapping):
-        raise ConfigurationError(f"headers is {a(given)}, expected a mapping of names to values")
-    for name, value in (given or {}).items():
+def checked_headers(headers: Mapping[str, str] | None) -> Headers:
+    """Return a caller's headers; raise ``ConfigurationError``, without values, on invalid ones."""
+    checked = Headers()
+    if headers is not None and not isinstance(headers, Mapping):
+        raise ConfigurationError(f"headers is {type_name(headers)}, expected a mapping of names to values")
+    for name, value in (headers or {}).items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             raise ConfigurationError(f"header name is {name!r}, expected letters, digits and hyphens")
         if not isinstance(value, str) or _VALUE.fullmatch(value) is None:
-            raise ConfigurationError(f"value of header {name} is no printable ASCII text")
-        made[name.lower()] = value
-    return made
+            raise ConfigurationError(f"value of header {name} is not printable ASCII, expected U+0020 to U+007E or tab")
+        checked[name.lower()] = value
+    return checked

@@ -1,15 +1,17 @@
-"""What a caller may set: how long to wait, when to try again, how much to take."""
+"""Settings of a caller: timeouts, retries, limits and the clock."""
 
 from __future__ import annotations
 
 import math
 import os
+import random
+import time
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
 
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.client.profile import RelayProfile, checked_url
 from formatbridge.client.secrets import checked_key
 from formatbridge.convert.masking import Secret
@@ -17,19 +19,23 @@ from formatbridge.errors import ConfigurationError
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 
 RetryCause = Literal["connection", "timeout", "status"]
-"""What may be worth another attempt."""
+"""Kinds of failures that a retry may fix."""
 RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 524, 529})
 CAUSES: frozenset[RetryCause] = frozenset({"connection", "timeout", "status"})
 
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """How long to wait, in seconds; None: for ever.
+    """Time limits in seconds; None: no limit.
 
-    ``connect``: for a connection. ``write``: for the other side to take a piece of the request. ``read``: for any byte. ``pool``: for a
-    free connection. ``idle``: for the next event of a stream, the first counted from sending; pings do not count, nor does the time
-    that the reader takes. ``total``: for the whole call with its retries; a client that is given no timeout at all has none for streams,
-    whatever is given here holds for them too.
+    ``connect``: to open a connection.
+    ``write``: to send a chunk of the request.
+    ``read``: between two chunks of the answer.
+    ``pool``: to get a free connection.
+    ``idle``: until the next event of a stream, and from sending to the first. Pings do not count as events. Time that the caller needs for
+    an event is not counted.
+    ``total``: for the whole call with its retries. A client without a ``timeout`` argument has no total limit for streams; the values of a
+    ``Timeout`` hold for streams too.
     """
 
     connect: float | None = 5
@@ -42,19 +48,22 @@ class Timeout:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and not _is_seconds(value, is_open=True):
+            if value is not None and not _is_seconds(value, is_positive=True):
                 raise ConfigurationError(f"timeout {field.name} is {value!r}, expected seconds above 0 or None")
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """When to try again, before the first event of an answer only.
+    """When to send a call again. Only failures before the first event of an answer are retried.
 
-    ``max``: attempts beyond the first. ``base``, ``cap``: the pause before attempt n+1 is drawn from 0 to ``base * 2 ** (n - 1)``
-    seconds, at most ``cap``. ``max_retry_after``: the longest pause asked for by the relay that is kept, in seconds; a longer one raises
-    at once. ``budget``: seconds since the call began after which no other attempt begins: a read or idle
-    timeout of ``Timeout()`` is as long, so that none follows it. ``statuses``: HTTP statuses worth another attempt. ``on``: what
-    is: ``connection``, ``timeout`` (which after a request was sent may bill it twice) and ``status``.
+    ``max``: retries after the first attempt.
+    ``base``, ``cap``: the pause before attempt n+1 is random, from 0 to ``base * 2 ** (n - 1)`` seconds, at most ``cap``.
+    ``max_retry_after``: the longest pause in seconds that the relay may ask for; a longer one raises the error at once.
+    ``budget``: no retry starts later than this many seconds after the call began. A read or idle timeout of ``Timeout()`` is as long, so
+    no retry follows it.
+    ``statuses``: HTTP statuses to retry.
+    ``on``: kinds of failures to retry: ``connection``, ``timeout`` and ``status``. A timeout after the request was sent may be billed
+    twice.
     """
 
     max: int = 2
@@ -72,23 +81,23 @@ class Retry:
             if not _is_seconds(getattr(self, name)):
                 raise ConfigurationError(f"retry {name} is {getattr(self, name)!r}, expected seconds of 0 or more")
         for name in ("statuses", "on"):
-            given = getattr(self, name)
-            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-                raise ConfigurationError(f"retry {name} is {given!r}, expected a set")
-            object.__setattr__(self, name, frozenset(given))
+            value = getattr(self, name)
+            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+                raise ConfigurationError(f"retry {name} is {value!r}, expected a set")
+            object.__setattr__(self, name, frozenset(value))
         if not all(isinstance(status, int) and not isinstance(status, bool) for status in self.statuses):
-            raise ConfigurationError(f"retry statuses is {set(self.statuses)!r}, expected HTTP statuses, whole numbers")
+            raise ConfigurationError(f"retry statuses is {set(self.statuses)!r}, expected HTTP statuses as integers")
         if not self.on <= CAUSES:
-            raise ConfigurationError(f"retry on is {sorted(map(str, self.on))!r}, expected some of {', '.join(sorted(CAUSES))}")
+            raise ConfigurationError(f"retry on is {sorted(map(str, self.on))!r}, expected a subset of {', '.join(sorted(CAUSES))}")
 
     def pause(self, number: int, jitter: float) -> float:
-        """Return the seconds to wait after attempt ``number``, from 1; ``jitter`` is drawn from 0 to 1."""
+        """Return the seconds to wait after attempt ``number``, from 1; ``jitter`` is a random number from 0 to 1."""
         return jitter * min(self.cap, self.base * 2.0 ** min(number - 1, 64))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much to take from the other side, in bytes; a redirect counts as one."""
+    """Maximum sizes of what the relay sends, in bytes, and the maximum number of redirects."""
 
     max_response_bytes: int = 256 * 1024 * 1024
     max_error_body: int = 64 * 1024
@@ -110,80 +119,106 @@ C = TypeVar("C")
 Key = str | Callable[[], str]
 
 
-def base_url_of(given: str | None, profile: RelayProfile) -> str:
-    """Return where the relay is: as given, else as the environment says, else as the profile does."""
-    url = given if given is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or profile.base_url
+def base_url_of(argument: str | None, profile: RelayProfile) -> str:
+    """Return the base URL: the argument, else the environment variable, else the profile's."""
+    url = argument if argument is not None else os.environ.get("FORMATBRIDGE_BASE_URL") or profile.base_url
     if url is None:
         raise ConfigurationError("base_url is missing, expected an argument, FORMATBRIDGE_BASE_URL or a profile that has one")
     return checked_url(url)
 
 
-def key_of(given: Key | Secret | None) -> Secret | Callable[[], str] | None:
-    """Return the key, or what tells it before each call: as given, else as the environment says. None: there is none."""
-    if callable(given):
-        return given
-    return checked_key(given if given is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
+def key_of(value: Key | Secret | None) -> Secret | Callable[[], str] | None:
+    """Return the key, or the callable that returns it before each call: the argument, else the environment variable. None: no key."""
+    if callable(value):
+        return value
+    return checked_key(value if value is not None else os.environ.get("FORMATBRIDGE_API_KEY", ""))
 
 
-def current_key(given: Secret | Callable[[], str] | None) -> Secret | None:
-    """Return the key of now."""
-    return checked_key(given()) if callable(given) else given
+def current_key(value: Secret | Callable[[], str] | None) -> Secret | None:
+    """Return the key for this call."""
+    return checked_key(value()) if callable(value) else value
 
 
-def options_for(given: Options | None, profile: RelayProfile) -> Options:
-    """Return the options of calls. The dialect of messages is the profile's, where the options do not name another."""
-    options = Options(raise_on="impossible") if given is None else options_of(given)
+def options_for(value: Options | None, profile: RelayProfile) -> Options:
+    """Return the options of calls. The API version of messages is the profile's, unless the options have another one."""
+    options = Options(raise_on="impossible") if value is None else options_of(value)
     if options.messages_version != DEFAULT_OPTIONS.messages_version:
         return options
     return replace(options, messages_version=profile.messages_version)
 
 
 @lru_cache
-def lenient(options: Options) -> Options:
-    """Return options for answers, which are never refused for what they lose: they have been paid for."""
+def without_raise_on(options: Options) -> Options:
+    """Return options for answers. They never raise ``LossyConversionError``, because the answer has been paid for."""
     return replace(options, raise_on=None)
 
 
 def options_for_answer(options: Options, now: float) -> Options:
-    """Return lenient options by which an answer that has no time of its own gets that of now, in seconds since the epoch."""
-    return replace(lenient(options), created=int(now)) if options.created is None else lenient(options)
+    """Return options for an answer, with the current time, in seconds since the epoch, for an answer without a creation time."""
+    return replace(without_raise_on(options), created=int(now)) if options.created is None else without_raise_on(options)
 
 
-def checked(name: str, given: T | None, kind: type[T]) -> T | None:
-    """Return a setting; raise ``ConfigurationError`` where it is not of its kind."""
-    if given is not None and not isinstance(given, kind):
-        raise ConfigurationError(f"{name} is {a(given)}, expected formatbridge.{kind.__name__}")
-    return given
+def checked(name: str, value: T | None, kind: type[T]) -> T | None:
+    """Return a setting; raise ``ConfigurationError`` on a wrong type."""
+    if value is not None and not isinstance(value, kind):
+        raise ConfigurationError(f"{name} is {type_name(value)}, expected formatbridge.{kind.__name__}")
+    return value
 
 
-def checked_callable(name: str, given: C) -> C:
-    """Return a setting that is called, or None."""
-    if given is not None and not callable(given):
-        raise ConfigurationError(f"{name} is {a(given)}, expected something to call")
-    return given
+def checked_callable(name: str, value: C) -> C:
+    """Return a callable setting or None; raise ``ConfigurationError`` on anything else."""
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"{name} is {type_name(value)}, expected a callable")
+    return value
 
 
-def timeout_of(given: object) -> Timeout:
-    """Read what a caller gives for ``timeout``: a ``Timeout``, the total seconds, or None."""
-    if given is None:
+def timeout_of(value: object) -> Timeout:
+    """Return the argument ``timeout`` as a ``Timeout``; it may be one, the total seconds, or None."""
+    if value is None:
         return NO_TIMEOUT
-    if isinstance(given, Timeout):
-        return given
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return Timeout(total=given)
-    raise ConfigurationError(f"timeout is {a(given)}, expected formatbridge.Timeout, seconds or None")
+    if isinstance(value, Timeout):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Timeout(total=value)
+    raise ConfigurationError(f"timeout is {type_name(value)}, expected formatbridge.Timeout, seconds or None")
 
 
-def retry_of(given: object) -> Retry:
-    """Read what a caller gives for ``retry``: a ``Retry`` or the number of attempts beyond the first."""
-    if isinstance(given, Retry):
-        return given
-    if isinstance(given, int) and not isinstance(given, bool):
-        return Retry(max=given)
-    raise ConfigurationError(f"retry is {a(given)}, expected formatbridge.Retry or a count")
+def retry_of(value: object) -> Retry:
+    """Return the argument ``retry`` as a ``Retry``; it may be one, or the number of retries."""
+    if isinstance(value, Retry):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Retry(max=value)
+    raise ConfigurationError(f"retry is {type_name(value)}, expected formatbridge.Retry or a number of retries")
 
 
-def _is_seconds(value: object, *, is_open: bool = False) -> bool:
+def _is_seconds(value: object, *, is_positive: bool = False) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
-    return value > 0 if is_open else value >= 0
+    return value > 0 if is_positive else value >= 0
+
+
+class Clock:
+    """The clock and random numbers of a client, which tests can replace. Deadlines of real sockets always use the system clock."""
+
+    def now(self) -> float:
+        """Return seconds of a monotonic clock."""
+        return time.monotonic()
+
+    def time(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time()
+
+    def jitter(self) -> float:
+        """Return a random number from 0 to 1, uniformly distributed."""
+        return random.random()
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep for some seconds."""
+        time.sleep(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        """Sleep for some seconds without blocking the event loop."""
+        import anyio
+
+        await anyio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""A transport for the official SDKs: each speaks its own format, the wire another. For httpx and httpx2, sync and async; no server."""
+"""An HTTP transport for official SDKs: each SDK uses its own format, the endpoint another one. For httpx and httpx2, sync and async."""
 
 from __future__ import annotations
 
@@ -8,55 +8,68 @@ from itertools import chain
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.http_clients import Places, made_here
-from formatbridge.client.http_libraries import ancestor_of, answer_of, async_stream_of, library_of, size_of, stream_of
+from formatbridge.client.connection_pool import PerLoop, create
+from formatbridge.client.http_exchange import is_from_connection_code
+from formatbridge.client.http_libraries import (
+    build_async_stream,
+    build_response,
+    build_stream,
+    header_size,
+    library_class_of,
+    library_of,
+)
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_calls import Asked, Body, Crossing, Home
-from formatbridge.client.sdk_response_stream import Homecoming
+from formatbridge.client.sdk_requests import ReadBody, SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.masking import hidden
-from formatbridge.errors import ConfigurationError
+from formatbridge.convert.masking import Mask, as_secret
+from formatbridge.convert.streams import StreamConverter
+from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options
 
-_ENTRIES = ("handle_request", "handle_async_request")
-"""What a transport is asked by: a sync client, an async one."""
+_METHODS = ("handle_request", "handle_async_request")
+"""The method of a transport that a sync client calls, and that of an async client."""
 
 
 def transport(
     base_url: str | None = None,
     api_key: str | Callable[[], str] | None = None,
     *,
-    via: ir.Format | str,
+    via: FormatOrName,
     profile: RelayProfile | str | None = None,
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
     on_convert: Callable[[Converted], object] | None = None,
     inner: Any = None,
 ) -> Any:
-    """Return an HTTP transport through which an official SDK speaks to an endpoint of the format ``via``.
+    """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
 
-    Hand it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url,
-    via="responses")))``. The SDK's format is told by the path of each request, so one transport serves them all. Every
-    request of the SDK's HTTP client goes to ``base_url`` (None: ``FORMATBRIDGE_BASE_URL``, else the profile's), whatever host the SDK is
-    set to. An SDK's websockets are no such requests: they go to the SDK's own base URL with the SDK's own key, so set both for the relay.
+    Pass it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url, via="responses")))``.
+    The path of each request determines the SDK's format, so one transport serves all SDKs. Every request of the SDK's HTTP client goes to
+    ``base_url``, whatever host the SDK is configured with. Websockets of an SDK are not such requests: they go to the SDK's own base URL
+    with the SDK's own key, so configure both for the relay.
 
-    ``api_key``: a string (empty: no key), or a callable that is asked for each request; None: ``FORMATBRIDGE_API_KEY``, else the
-    key that the SDK was given. ``headers``: added to every request. ``options``: None raises on what is impossible; such a request
-    gets an error answer from this side, with status 400. ``on_convert`` gets every conversion with its losses: of the request, then of the
-    answer, once a stream is over. ``inner``: the transport to go through; None: the HTTP library's own. Raises ``ConfigurationError`` on
-    what is none, and at the first request on one of another kind or library than the SDK's client.
+    ``base_url``: None: ``FORMATBRIDGE_BASE_URL``, else the profile's.
+    ``api_key``: a string (empty: no key), or a callable that returns the key for each request; None: ``FORMATBRIDGE_API_KEY``, else the
+    SDK's key.
+    ``headers``: added to every request.
+    ``options``: None: raise on ``impossible`` losses. The SDK then gets an error answer with status 400.
+    ``on_convert``: is called with every conversion: of the request, then of the answer, for a stream at its end.
+    ``inner``: the transport to send with; None: that of the HTTP library.
+
+    Raises ``ConfigurationError``. An inner transport of another kind or library than the SDK's client raises it at the first request.
     """
-    has_key, key = api_key is not None, hidden(api_key)
+    has_key, key = api_key is not None, as_secret(api_key)
     del api_key
     chosen = profile_of(profile)
     key = key_of(key)
-    crossing = Crossing(
+    handler = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
-        via=formats.load(via).NAME,
+        via=formats.load(via),
         profile=chosen,
         key=key,
         takes_sdk_key=not has_key and key is None,
@@ -64,39 +77,43 @@ def transport(
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
     )
-    chosen.path(crossing.via, model="m")  # a profile without this endpoint is a mistake of now, not of the first request
-    return RelayTransport(crossing, _checked_inner(inner))
+    chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
+    return RelayTransport(handler, _checked_inner(inner))
 
 
 def _checked_inner(inner: Any) -> Any:
-    if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _ENTRIES)):
+    if inner is None or (not isinstance(inner, type) and any(callable(getattr(inner, name, None)) for name in _METHODS)):
         return inner
-    raise ConfigurationError(f"inner is {a(inner)}, expected a transport of httpx or httpx2")
+    raise ConfigurationError(f"inner is {type_name(inner)}, expected a transport of httpx or httpx2")
 
 
 def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
-    """Return a transport that a client's requests can go through: with the client's own kind of calls and, on a real wire, its objects."""
-    if not hasattr(inner, _ENTRIES[is_async]):
-        raise ConfigurationError(f"inner is {a(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client")
-    wired = ancestor_of(inner, "HTTPTransport", "AsyncHTTPTransport")
-    if wired is not None and wired.__module__.partition(".")[0] != library.__name__:
-        raise ConfigurationError(f"inner is {a(inner)} of the other library, expected one of {library.__name__}")
+    """Return a transport of the right kind (sync or async) and, if it belongs to a library, of the client's library."""
+    if not hasattr(inner, _METHODS[is_async]):
+        raise ConfigurationError(
+            f"inner is {type_name(inner)}, expected a transport for {'an async' if is_async else 'a sync'} client"
+        )
+    cls = library_class_of(inner, "HTTPTransport", "AsyncHTTPTransport")
+    if cls is not None and cls.__module__.partition(".")[0] != library.__name__:
+        raise ConfigurationError(f"inner is {type_name(inner)} of the other library, expected one of {library.__name__}")
     return inner
 
 
 class RelayTransport:
-    """A transport of httpx and of httpx2 at once, sync and async; see ``formatbridge.transport``."""
+    """A transport for httpx and httpx2, sync and async; see ``formatbridge.transport``."""
 
-    __slots__ = ("_crossing", "_given", "_lock", "_own")
+    __slots__ = ("_handler", "_inner_transport", "_lock", "_own_transports")
 
-    def __init__(self, crossing: Crossing, inner: Any) -> None:
-        self._crossing = crossing
-        self._given = inner
-        self._own: dict[bool, Places[dict[str, Any]]] = {is_async: Places(is_async=is_async) for is_async in (False, True)}
+    def __init__(self, handler: SDKRequestHandler, inner: Any) -> None:
+        self._handler = handler
+        self._inner_transport = inner
+        self._own_transports: dict[bool, PerLoop[dict[str, Any]]] = {
+            is_async: PerLoop(is_async=is_async) for is_async in (False, True)
+        }
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"RelayTransport({self._crossing.base_url!r}, via={self._crossing.via!r})"
+        return f"RelayTransport({self._handler.base_url!r}, via={self._handler.via.name!r})"
 
     def __enter__(self) -> RelayTransport:
         return self
@@ -111,7 +128,7 @@ class RelayTransport:
         await self.aclose()
 
     def close(self) -> None:
-        """Close the inner transport, and with it its connections."""
+        """Close the inner transport and its connections."""
         for inner in self._inners(is_async=False):
             inner.close()
 
@@ -121,153 +138,261 @@ class RelayTransport:
             await inner.aclose()
 
     def handle_request(self, request: Any) -> Any:
-        """Carry a request of a sync client over, and its answer back."""
+        """Handle a request of a sync client."""
         library = library_of(request)
         inner = self._inner(library, is_async=False)
-        errand = self._crossing.carry(_asked(request, request.read()))
+        flow = self._handler.handle(_sdk_request(request, request.read()))
         response: Any = None
         chunks: Any = None
-        given: Any = None
+        sent: Any = None
         try:
             while True:
                 try:
-                    step = errand.send(given)
+                    step = flow.send(sent)
                 except StopIteration as end:
-                    return self._home(library, end.value, response, chunks)
-                if isinstance(step, Body):
-                    given = _read(chunks, step.most)
+                    return self._sdk_response(library, end.value, response, chunks)
+                if isinstance(step, ReadBody):
+                    sent = _read_body(chunks, step.max_bytes)
                     continue
                 if response is not None:
                     response.close()
                 response = inner.handle_request(_request(library, step, request))
-                given, chunks = _head(response), response.iter_bytes()
+                sent, chunks = _head(response), response.iter_bytes()
         except BaseException:
             if response is not None:
                 response.close()
             raise
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Carry a request of an async client over, and its answer back."""
+        """Handle a request of an async client."""
         library = library_of(request)
         inner = self._inner(library, is_async=True)
-        errand = self._crossing.carry(_asked(request, await request.aread()))
+        flow = self._handler.handle(_sdk_request(request, await request.aread()))
         response: Any = None
         chunks: Any = None
-        given: Any = None
+        sent: Any = None
         try:
             while True:
                 try:
-                    step = errand.send(given)
+                    step = flow.send(sent)
                 except StopIteration as end:
-                    return await self._home_async(library, end.value, response, chunks)
-                if isinstance(step, Body):
-                    given = await _read_async(chunks, step.most)
+                    return await self._sdk_response_async(library, end.value, response, chunks)
+                if isinstance(step, ReadBody):
+                    sent = await _read_body_async(chunks, step.max_bytes)
                     continue
                 if response is not None:
                     await response.aclose()
                 response = await inner.handle_async_request(_request(library, step, request))
-                given, chunks = _head(response), response.aiter_bytes()
+                sent, chunks = _head(response), response.aiter_bytes()
         except BaseException:
             if response is not None:
                 await response.aclose()
             raise
 
-    def _home(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
-        """Return the SDK's answer; a stream is converted as it comes."""
-        if home.converter is None:
+    def _sdk_response(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
+        """Return the SDK's response; a stream is converted as it arrives."""
+        if answer.converter is None:
             if response is not None:
                 response.close()
-            return answer_of(library, home.status, _sized(home), stream_of(library, (home.content,)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(library, answer.status, _headers_of_body(answer), build_stream(library, (answer.content,)))
+        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
 
         def close() -> None:
             response.close()
-            stream.tell()
+            stream.report()
 
-        converted = stream.convert(chain((home.content,), chunks))
-        return answer_of(library, home.status, home.headers, stream_of(library, converted, close))
+        converted = stream.convert(chain((answer.content,), chunks))
+        return build_response(library, answer.status, answer.headers, build_stream(library, converted, close))
 
-    async def _home_async(self, library: Any, home: Home, response: Any, chunks: Any) -> Any:
-        if home.converter is None:
+    async def _sdk_response_async(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
+        if answer.converter is None:
             if response is not None:
                 await response.aclose()
-            return answer_of(library, home.status, _sized(home), async_stream_of(library, _after(home.content)))
-        stream = Homecoming(library, home.converter, self._repeats_errors(home), home.mask, self._crossing.report)
+            return build_response(
+                library, answer.status, _headers_of_body(answer), build_async_stream(library, _chained(answer.content))
+            )
+        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
 
         async def close() -> None:
             await response.aclose()
-            stream.tell()
+            stream.report()
 
-        converted = stream.convert_async(_after(home.content, chunks))
-        return answer_of(library, home.status, home.headers, async_stream_of(library, converted, close))
+        converted = stream.convert_async(_chained(answer.content, chunks))
+        return build_response(library, answer.status, answer.headers, build_async_stream(library, converted, close))
 
-    def _repeats_errors(self, home: Home) -> bool:
-        """Say whether a stream passes unchanged to the SDK for responses, which raises on one kind of error event only."""
-        return home.format == self._crossing.via == "responses"
+    def _error_event(self, answer: SDKResponse) -> Callable[[ir.Error], bytes] | None:
+        """Return what encodes an event that makes the SDK raise, for a stream that passes unchanged to an SDK that needs one."""
+        sdk = self._handler.via.endpoint.sdk
+        return sdk.encode_error_event if sdk is not None and answer.format is self._handler.via else None
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
-        """Return the transport to go through: the given one, or the library's own, made once for all threads or for each event loop."""
-        if self._given is not None:
-            return _checked_kind(self._given, library, is_async=is_async)
+        """Return the transport to send with: the inner one, or the library's, created once for all threads or for each event loop."""
+        if self._inner_transport is not None:
+            return _checked_kind(self._inner_transport, library, is_async=is_async)
         with self._lock:
-            own = self._own[is_async].here(dict)
+            transports = self._own_transports[is_async].get(dict)
             name = library.__name__
-            if name not in own:
-                own[name] = made_here(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
-            return own[name]
+            if name not in transports:
+                transports[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
+            return transports[name]
 
     def _inners(self, *, is_async: bool) -> list[Any]:
-        """Return what is to be closed here and now, and forget it."""
-        if self._given is not None:
-            return [self._given] if hasattr(self._given, "aclose" if is_async else "close") else []
+        """Remove and return the transports to close."""
+        if self._inner_transport is not None:
+            return [self._inner_transport] if hasattr(self._inner_transport, "aclose" if is_async else "close") else []
         with self._lock:
-            return list((self._own[is_async].leave() or {}).values())
+            return list((self._own_transports[is_async].pop() or {}).values())
 
 
-def _sized(home: Home) -> dict[str, str]:
-    """Return the headers of a whole body. It is a stream nevertheless, for the HTTP libraries read that raw as well."""
-    return {**home.headers, "content-length": str(len(home.content))}
+def _headers_of_body(answer: SDKResponse) -> dict[str, str]:
+    """Return the headers of a whole body. The body is a stream object too, because the libraries read that raw as well."""
+    return {**answer.headers, "content-length": str(len(answer.content))}
 
 
-async def _after(begun: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
-    yield begun
+async def _chained(start: bytes, chunks: AsyncIterator[bytes] | None = None) -> AsyncIterator[bytes]:
+    yield start
     if chunks is not None:
         async for chunk in chunks:
             yield chunk
 
 
-def _read(chunks: Iterator[bytes], most: int) -> bytes:
-    pieces, left = [], most
+def _read_body(chunks: Iterator[bytes], max_bytes: int) -> bytes:
+    pieces, remaining = [], max_bytes
     for piece in chunks:
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0:
+        remaining -= len(piece)
+        if remaining < 0:
             break
     return b"".join(pieces)
 
 
-async def _read_async(chunks: AsyncIterator[bytes], most: int) -> bytes:
-    pieces, left = [], most
+async def _read_body_async(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
+    pieces, remaining = [], max_bytes
     async for piece in chunks:
         pieces.append(piece)
-        left -= len(piece)
-        if left < 0:
+        remaining -= len(piece)
+        if remaining < 0:
             break
     return b"".join(pieces)
 
 
-def _asked(request: Any, content: bytes) -> Asked:
-    return Asked(request.method, str(request.url), Headers(request.headers), content)
+def _sdk_request(request: Any, content: bytes) -> SDKRequest:
+    return SDKRequest(request.method, str(request.url), Headers(request.headers), content)
 
 
 def _head(response: Any) -> Head:
-    return Head(response.status_code, dict(response.headers), size_of(response.headers))
+    return Head(response.status_code, dict(response.headers), header_size(response.headers))
 
 
-def _request(library: Any, call: Call, given: Any) -> Any:
-    """Return the request to the wire, the first to hold the key in plain; of the SDK's, only the timeouts stay."""
-    kept = {name: given.extensions[name] for name in ("timeout", "trace") if name in given.extensions}
-    made = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
+def _request(library: Any, call: Call, sdk_request: Any) -> Any:
+    """Return the request to the endpoint, the first object with the key in plain text. Timeouts and tracing are copied from the SDK's."""
+    kept = {name: sdk_request.extensions[name] for name in ("timeout", "trace") if name in sdk_request.extensions}
+    forwarded = library.Request(call.method, call.url, headers=dict(call.headers), content=call.body, extensions=kept)
     for name, secret in call.secrets.items():
-        made.headers[name] = secret.reveal()
-    return made
+        forwarded.headers[name] = secret.reveal()
+    return forwarded
+
+
+class ResponseStream:
+    """The response stream to an SDK. A truncated stream ends in an error event; invalid data raises an error of the HTTP library.
+
+    ``encode_error_event``: encodes an event for which the SDK raises an exception. It follows an error of the stream. None: the SDK does
+    not need one.
+    """
+
+    def __init__(
+        self,
+        library: Any,
+        converter: StreamConverter,
+        encode_error_event: Callable[[ir.Error], bytes] | None,
+        mask: Mask,
+        report: Callable[[Converted], object] | None,
+    ) -> None:
+        self._library = library
+        self._converter = converter
+        self._mask = mask
+        self._encode_error_event = encode_error_event
+        self._report = report
+        self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
+
+    def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the converted bytes as soon as possible."""
+        failure: Exception | None = None
+        is_broken = False
+        try:
+            for chunk in chunks:
+                if converted := self._feed(chunk):
+                    yield converted
+        except Exception as error:
+            failure = self._error_to_raise(error)
+            is_broken = failure is None
+        chunk = b""  # tracebacks show this frame, and must not show data from the relay
+        if failure is not None:
+            raise failure
+        yield self._finish(is_broken=is_broken)
+
+    async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Do the same for an async client."""
+        failure: Exception | None = None
+        is_broken = False
+        try:
+            async for chunk in chunks:
+                if converted := self._feed(chunk):
+                    yield converted
+        except Exception as error:
+            failure = self._error_to_raise(error)
+            is_broken = failure is None
+        chunk = b""  # tracebacks show this frame, and must not show data from the relay
+        if failure is not None:
+            raise failure
+        yield self._finish(is_broken=is_broken)
+
+    def _feed(self, chunk: bytes) -> bytes:
+        """Convert a chunk; hide the key from the first error on."""
+        converted = self._converter.feed(chunk)
+        return self._mask.body(converted) if self._converter.error is not None else converted
+
+    def _error_to_raise(self, error: Exception) -> Exception | None:
+        """Return the exception for an error while reading; None for a broken connection. Raise any other exception."""
+        if isinstance(error, StreamError):
+            return self._protocol_error(error)
+        if isinstance(error, self._network_errors) or is_from_connection_code(error):
+            return None
+        raise error
+
+    def _protocol_error(self, error: StreamError) -> Exception:
+        """Return an exception that SDKs know. It is raised outside of ``except``, because its context would contain the key."""
+        converted: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
+        return converted
+
+    def _end(self, *, is_broken: bool) -> bytes:
+        """Return the last bytes of the converter; raise an error if the connection broke before the end of the stream."""
+        if not is_broken:
+            return self._converter.finish()
+        self._converter.feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
+        truncated = self._converter.abort()
+        if self._converter.is_over:
+            return truncated.tail
+        raise truncated
+
+    def _finish(self, *, is_broken: bool) -> bytes:
+        """Handle the end of the bytes; a truncated stream ends in an error event, for which the SDK raises an exception."""
+        failure: Exception | None = None
+        try:
+            converted = self._end(is_broken=is_broken)
+        except TruncatedStreamError as error:
+            converted = error.tail
+        except StreamError as error:
+            converted, failure = b"", self._protocol_error(error)
+        if failure is not None:
+            raise failure
+        self.report()
+        if self._encode_error_event is not None and self._converter.error is not None:
+            converted += self._encode_error_event(self._converter.error)
+        return self._mask.body(converted)
+
+    def report(self) -> None:
+        """Report the answer so far, once. Some SDKs stop reading before the last byte."""
+        report, self._report = self._report, None
+        if report is not None:
+            report(self._converter.response())

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a, checked_model, checked_status, checked_stream
+from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
 from formatbridge.convert.input import (
     check_error,
     note_malformed,
@@ -21,19 +21,19 @@ from formatbridge.convert.input import (
     wire_model,
 )
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats.format import Context, Format, Kind, OwnTool
+from formatbridge.formats.format import Context, FormatOrName, FormatSpec, Kind, OwnTool
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
-from formatbridge.formats.shared.tool_call_ids import tell_apart
-from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
+from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Mend
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.report.losses import SEVERITIES, Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.validation.error_messages import problems_of
@@ -46,21 +46,31 @@ class Converted:
     are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
     """
 
-    __slots__ = ("_ledger", "_losses", "body", "kind", "source", "target")
+    __slots__ = ("_ledger", "_losses", "body", "kind", "source_format", "target_format")
 
-    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, kind: Kind) -> None:
+    def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, kind: Kind) -> None:
         #: The payload in the target format.
         self.body = body
-        #: The format that the body came in.
-        self.source = source
-        #: The format that it is in now.
-        self.target = target
+        #: The format that was converted.
+        self.source_format = source_format
+        #: The format of the body.
+        self.target_format = target_format
         #: ``request``, ``response``, ``error`` or ``models``.
         self.kind: Kind = kind
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
         self._losses: tuple[Loss, ...] | None = None
+
+    @property
+    def source(self) -> ir.FormatName:
+        """The name of the format that was converted."""
+        return self.source_format.name
+
+    @property
+    def target(self) -> ir.FormatName:
+        """The name of the format of the body."""
+        return self.target_format.name
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -80,7 +90,7 @@ class Converted:
 
     def parse(self) -> BaseModel:
         """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
-        model = wire_model(self.target, self.kind)
+        model = wire_model(self.target_format, self.kind)
         try:
             return model.model_validate(self.body)
         except ValidationError:
@@ -104,12 +114,17 @@ class ConvertedRequest(Converted):
     __slots__ = ("_tools", "model", "stream")
 
     def __init__(
-        self, body: JsonObject, ledger: Ledger, ends: tuple[Format, Format], model: str, stream: bool, tools: dict[str, OwnTool]
+        self,
+        body: JsonObject,
+        ledger: Ledger,
+        ends: tuple[FormatSpec, FormatSpec],
+        model: str,
+        stream: bool,
+        tools: dict[str, OwnTool],
     ) -> None:
         # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
         self.body = body
-        self.source = ends[0].NAME
-        self.target = ends[1].NAME
+        self.source_format, self.target_format = ends
         self.kind = "request"
         self._ledger = ledger
         if ledger.unplaced is not None:
@@ -133,7 +148,8 @@ class ConvertedRequest(Converted):
     @property
     def path(self) -> str:
         """URL path and query on the relay, such as ``/v1beta/models/m:streamGenerateContent?alt=sse``."""
-        path = (formats.STREAM_PATHS.get(self.target) if self.stream else None) or formats.PATHS[self.target]
+        endpoint = self.target_format.endpoint
+        path = (endpoint.stream_path if self.stream else None) or endpoint.path
         return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
 
 
@@ -142,8 +158,8 @@ class ConvertedError(Converted):
 
     __slots__ = ("status",)
 
-    def __init__(self, body: JsonObject, ledger: Ledger, source: ir.Format, target: ir.Format, status: int) -> None:
-        super().__init__(body, ledger, source, target, "error")
+    def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, status: int) -> None:
+        super().__init__(body, ledger, source_format, target_format, "error")
         #: The HTTP status.
         self.status = status
 
@@ -159,17 +175,19 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in codec.repeated_keys(text)]
 
 
-def checked_request(request: ConvertedRequest | None, near: Format, far: Format) -> ConvertedRequest | None:
-    """Return the request that an answer on its way from ``near`` to ``far`` belongs to.
+def checked_request(
+    request: ConvertedRequest | None, source_format: FormatSpec, target_format: FormatSpec
+) -> ConvertedRequest | None:
+    """Return the request that an answer converted from ``source_format`` to ``target_format`` belongs to.
 
     Raises ``ConfigurationError`` on anything that is none, and on one that went another way.
     """
     if request is None:
         return None
     if not isinstance(request, ConvertedRequest):
-        raise ConfigurationError(f"request is {a(request)}, expected what convert_request returned")
-    if request.target != near.NAME or request.source != far.NAME:
-        went, comes = f"{request.source} to {request.target}", f"{near.NAME} to {far.NAME}"
+        raise ConfigurationError(f"request is {type_name(request)}, expected what convert_request returned")
+    if request.target_format is not source_format or request.source_format is not target_format:
+        went, comes = f"{request.source} to {request.target}", f"{source_format.name} to {target_format.name}"
         raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")
     return request
 
@@ -186,8 +204,8 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
 def convert_request(
     body: Any,
     *,
-    source: ir.Format | str | None = None,
-    target: ir.Format | str,
+    source: FormatOrName | None = None,
+    target: FormatOrName,
     model: str | None = None,
     stream: bool | None = None,
     options: Options | None = None,
@@ -203,43 +221,47 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked = read_checked(body, near, "request")
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
-    if not model and far.IN_URL:
-        raise ConfigurationError(f"{far.NAME} needs a model: pass model=")
+    if not model and target_format.url_fields:
+        raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
-    if near is far:
+    if source_format is target_format:
         tools: dict[str, OwnTool] = {}
-        made = _same_request(without_foreign_tokens(raw, checked, near, body, losses, options.token_key), near, model, stream)
+        made = _same_request(
+            without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key), source_format, model, stream
+        )
     else:
-        request = near.decode_request(checked, model=model or None, stream=stream)
+        request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
         request = check_request_tokens(request, options.token_key, losses)
+        if options.strip_billing_header and source_format.billing_header:
+            request = without_billing_header(request, source_format.billing_header, losses)
         model = request.model or ""
-        made, tools = encode_request_for(request, far, losses, options)
+        made, tools = encode_request_for(request, target_format, losses, options)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return ConvertedRequest(made, losses, (near, far), model, stream, tools)
+    return ConvertedRequest(made, losses, (source_format, target_format), model, stream, tools)
 
 
-def encode_request_for(request: ir.Request, far: Format, losses: Ledger, options: Options) -> tuple[JsonObject, dict[str, OwnTool]]:
+def encode_request_for(
+    request: ir.Request, target_format: FormatSpec, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, OwnTool]]:
     """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
-    if options.strip_billing_header:
-        request = without_billing_header(request, losses)
-    request, tools = adapt_tools(request, far.TOOL_RULES, losses)
-    return far.encode_request(request, losses, options), tools
+    request, tools = adapt_tools(request, target_format.tool_rules, losses)
+    return target_format.encode_request(request, losses, options), tools
 
 
-def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> JsonObject:
+def _same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) -> JsonObject:
     """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
 
     What the URL has is overridden in a body that has it, too, and added to none. Whoever turns a stream off takes its options with it: the
     vendors refuse them beside ``stream: false``.
     """
     overrides = {"model": model, "stream": stream}
-    if format.IN_URL:
+    if format.url_fields:
         overrides = {key: value for key, value in overrides.items() if key in raw}
     made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
     if raw.get("stream") and not stream:
@@ -250,8 +272,8 @@ def _same_request(raw: JsonObject, format: Format, model: str, stream: bool) -> 
 def convert_response(
     body: Any,
     *,
-    source: ir.Format | str | None = None,
-    target: ir.Format | str,
+    source: FormatOrName | None = None,
+    target: FormatOrName,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted:
@@ -263,47 +285,48 @@ def convert_response(
     for what is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    request = checked_request(request, near, far)
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    request = checked_request(request, source_format, target_format)
     context = request.context if request else None
     try:
-        losses, checked, repaired = read_answer(body, near, "response")
+        losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
-        if not tells_error(body, near.NAME):
+        if not tells_error(body, source_format.name):
             raise
         lenient = replace(options, raise_on=None)
-        return convert_error(body, source=near.NAME, target=far.NAME, status=200, options=lenient)
-    if near is far:
+        return convert_error(body, source=source_format, target=target_format, status=200, options=lenient)
+    if source_format is target_format:
         refuse_losses(losses, options)
-        return Converted(losses.body, losses, near.NAME, far.NAME, "response")
+        return Converted(losses.body, losses, source_format, target_format, "response")
     note_malformed(losses, repaired)
-    return encode_response_for(near.decode_response(checked), far, losses, options, context)
+    return encode_response_for(source_format.decode_response(checked), source_format, target_format, losses, options, context)
 
 
 def encode_response_for(
     response: ir.Response,
-    far: Format,
+    source_format: FormatSpec,
+    target_format: FormatSpec,
     losses: Ledger,
     options: Options,
     context: Context | None,
 ) -> Converted:
     """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
-    if options.token_key is not None and response.format != far.NAME:
+    if options.token_key is not None and source_format is not target_format:
         response = check_response_tokens(response, options.token_key, losses)
     if context:
-        response = bring_home(response, context, losses)
-    if response.error and not far.HOLDS_FAILURES:
-        status, made = _failed(response, far, losses)
+        response = restore_tool_names(response, context, losses)
+    if response.error and not target_format.holds_failures:
+        status, made = _failed(response, target_format, losses)
         refuse_losses(losses, options)
-        return ConvertedError(made, losses, response.format, far.NAME, status)
-    response = tell_apart(response, far.NAME, losses)
-    made = far.encode_response(response, losses, options, context)
+        return ConvertedError(made, losses, source_format, target_format, status)
+    response = with_unique_call_ids(response, target_format.name, losses)
+    made = target_format.encode_response(response, losses, options, context)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return Converted(made, losses, response.format, far.NAME, "response")
+    return Converted(made, losses, source_format, target_format, "response")
 
 
-def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, JsonObject]:
+def _failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) -> tuple[int, JsonObject]:
     """Turn an answer that failed on the way into the target's error; what came before the failure is lost."""
     assert response.error is not None
     for name in ("id", "model", "created"):
@@ -314,17 +337,17 @@ def _failed(response: ir.Response, far: Format, losses: Ledger) -> tuple[int, Js
             losses.extras(choice)
         for part in choice.parts:
             if isinstance(part, ir.Text | ir.Refusal):
-                drop_id(part, losses)
+                drop_field(part, "id", losses)
             losses.dropped(part, severity="impossible")
     if response.extra:
         losses.extras(response)
     if response.usage:
         losses.dropped(response.usage, code="accounting", severity="info")
-    return far.encode_error(response.error, losses)
+    return target_format.encode_error(response.error, losses)
 
 
 def convert_error(
-    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, status: int, options: Options | None = None
+    body: Any, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
 ) -> ConvertedError:
     """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
 
@@ -332,38 +355,38 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
     mended: list[Mend] = []
-    raw, at, text = read_error_body(body, near.NAME, mended)
-    checked, is_known = check_error(raw, near.NAME)
-    losses = Ledger([raw] if at else raw, near.SPELLING, text)
-    losses.mended(mended)
+    raw, at, text = read_error_body(body, source_format.name, mended)
+    checked, is_known = check_error(raw, source_format)
+    losses = Ledger([raw] if at else raw, source_format.field_paths, text)
+    losses.replaced(mended)
     made_status, made = status, raw
-    is_crossing = near is not far or at is None or not is_known
+    is_crossing = source_format is not target_format or at is None or not is_known
     if is_crossing or status < 400:
-        error = near.decode_error(checked, status=status if status >= 400 else None)
+        error = source_format.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        told = losses if is_crossing else nowhere()
+        told = losses if is_crossing else null_ledger()
         if at is not None and not error.message:  # then the whole body is the message, in which nothing is lost
-            error.message, told = codec.dumps(raw).decode(), nowhere()
-        made_status, written = far.encode_error(error, told)
+            error.message, told = codec.dumps(raw).decode(), null_ledger()
+        made_status, written = target_format.encode_error(error, told)
         made = written if is_crossing else raw
     refuse_losses(losses, options)
-    return ConvertedError(made, losses, near.NAME, far.NAME, made_status)
+    return ConvertedError(made, losses, source_format, target_format, made_status)
 
 
 def convert_models(
-    body: Any, *, source: ir.Format | str | None = None, target: ir.Format | str, options: Options | None = None
+    body: Any, *, source: FormatOrName | None = None, target: FormatOrName, options: Options | None = None
 ) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    near, far = formats.load_both(source_of(body) if source is None else source, target)
-    losses, checked, repaired = read_answer(body, near, "models")
+    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True
-    if near is far:
+    if source_format is target_format:
         made = losses.body
     else:
         note_malformed(losses, repaired)
-        made = far.encode_models(near.decode_models(checked), losses)
+        made = target_format.encode_models(source_format.decode_models(checked), losses)
     refuse_losses(losses, options)
-    return Converted(made, losses, near.NAME, far.NAME, "models")
+    return Converted(made, losses, source_format, target_format, "models")

@@ -1,13 +1,14 @@
-"""Two formats joined for a whole exchange: the request over, the answer, stream or error back."""
+"""Two formats for a whole exchange: the request to the endpoint; its answer, stream or error back to the caller."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
@@ -19,102 +20,127 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
+from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options, options_of
 
 
 class Bridge:
-    """Joins the caller's format to the wire's. It holds no exchange and may be used by many at once."""
+    """Converts exchanges between the caller's format and the endpoint's format. It has no state; threads and tasks may share it."""
 
-    __slots__ = ("_mask", "format", "options", "via")
+    __slots__ = ("_mask", "options", "source_format", "target_format")
 
     def __init__(
-        self, format: ir.Format | str, *, via: ir.Format | str, options: Options | None = None, secrets: Iterable[str] = ()
+        self, format: FormatOrName, *, via: FormatOrName, options: Options | None = None, secrets: Iterable[str] = ()
     ) -> None:
-        """Take the two formats. ``secrets``: keys, which are hidden in all errors of the exchanges."""
+        """Set the two formats. ``secrets``: keys to hide in all errors of the exchanges."""
         mask = Mask(checked_secrets(secrets))
         del secrets
-        #: The caller's format.
-        self.format: ir.Format = formats.load(format).NAME
-        #: The format on the wire.
-        self.via: ir.Format = formats.load(via).NAME
-        #: What every conversion of an exchange goes by; ``raise_on`` holds for requests and answers, never for errors.
+        self.source_format = formats.load(format)
+        """The caller's format."""
+        self.target_format = formats.load(via)
+        """The endpoint's format."""
         self.options = options_of(options)
+        """The options of every conversion. ``raise_on`` holds for requests and answers, not for errors."""
         self._mask = mask
 
-    def open(self, request: Any, *, stream: bool | None = None, model: str | None = None, home: Options | None = None) -> Exchange:
-        """Convert a request and return the exchange that it begins.
+    @property
+    def format(self) -> ir.FormatName:
+        """The name of the caller's format."""
+        return self.source_format.name
 
-        ``home``: what brings the answer home; None: the bridge's options, which the request goes by.
-        ``stream`` and ``model`` override the body's; generate_content keeps both in its URL. Raises what ``convert_request`` raises.
+    @property
+    def via(self) -> ir.FormatName:
+        """The name of the endpoint's format."""
+        return self.target_format.name
+
+    def open(
+        self,
+        request: Any,
+        *,
+        stream: bool | None = None,
+        model: str | None = None,
+        answer_options: Options | None = None,
+        home: Options | None = None,
+    ) -> Exchange:
+        """Convert a request and return its exchange.
+
+        ``stream`` and ``model`` override the fields of the body; generate_content has both in its URL. ``answer_options``: options for the
+        conversion of the answer; None: those of the bridge. ``home``: its deprecated name. Raises the same as ``convert_request``.
         """
-        made = convert_request(request, source=self.format, target=self.via, model=model, stream=stream, options=self.options)
-        exchange = Exchange(made, self.options if home is None else options_of(home))
+        if home is not None:
+            warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)
+            answer_options = home
+        converted = convert_request(
+            request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
+        )
+        exchange = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask
         return exchange
 
     def reject(self, error: FormatBridgeError, status: int = 400) -> ConvertedError:
-        """Return the error answer, in the caller's format, to a request that ``open`` raised on.
+        """Return the error answer, in the caller's format, to a request for which ``open`` raised an error.
 
-        A request of messages whose ``thread`` the endpoint cannot keep gets the error code upon which Anthropic's SDK sends the whole
-        conversation instead.
+        For a messages request whose ``thread`` the endpoint does not support, the answer has an error code. Anthropic's SDK then sends the
+        whole conversation instead.
         """
         if not isinstance(error, FormatBridgeError):
-            raise TypeError(f"error is {a(error)}, expected an exception of formatbridge")
-        body: Any = self._mask.text(str(error))
-        if self.format == "messages" and isinstance(error, LossyConversionError) and _needs_thread(error):
-            details = {"error_code": "thread_unsupported_request"}
-            body = {"type": "error", "error": {"type": "invalid_request_error", "message": body, "details": details}}
-        return convert_error(body, source=self.format, target=self.format, status=status)
+            raise TypeError(f"error is {type_name(error)}, expected an exception of formatbridge")
+        message = self._mask.text(str(error))
+        body = self.source_format.encode_rejection(error, message) if isinstance(error, LossyConversionError) else None
+        return convert_error(body or message, source=self.source_format, target=self.source_format, status=status)
 
     def __repr__(self) -> str:
-        if not hasattr(self, "via"):  # a traceback shows a bridge that could not be made, too
-            return "<Bridge, not made>"
+        if not hasattr(self, "target_format"):  # in a traceback of an ``__init__`` that raised
+            return "<Bridge, not initialized>"
         return f"Bridge({self.format!r}, via={self.via!r})"
 
 
-def _needs_thread(error: LossyConversionError) -> bool:
-    return any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses)
-
-
 class Exchange:
-    """One request that crossed over; it brings home whatever answers it."""
+    """One converted request. It converts the answer, stream or error to the caller's format."""
 
     __slots__ = ("_mask", "options", "request")
 
     def __init__(self, request: ConvertedRequest, options: Options, secrets: Iterable[str] = ()) -> None:
-        """Take a converted request. ``secrets``: keys, which are hidden in all errors."""
+        """Take a converted request. ``secrets``: keys to hide in all errors."""
         self._mask = Mask(checked_secrets(secrets))
         del secrets
-        #: The request in the wire's format.
         self.request = request
-        #: What the conversions go by.
+        """The request in the endpoint's format."""
         self.options = options
+        """The options of the conversions of the answer."""
 
     def response(self, body: Any) -> Converted:
-        """Convert the wire's whole answer; one that failed, or an error in the place of one, becomes a ``ConvertedError``."""
+        """Convert the endpoint's whole answer. A failed answer, or an error instead of an answer, becomes a ``ConvertedError``."""
         request = self.request
         try:
-            made = convert_response(body, source=request.target, target=request.source, request=request, options=self.options)
+            converted = convert_response(
+                body, source=request.target_format, target=request.source_format, request=request, options=self.options
+            )
         except FormatBridgeError as error:
             if not self._mask:
                 raise
             masked = self._mask.error(error)
         else:
-            return self._mask.whole(made) if self._mask and isinstance(made, ConvertedError) else made
-        del body  # this frame shows in tracebacks, where what the relay sent has no place
+            return self._mask.whole(converted) if self._mask and isinstance(converted, ConvertedError) else converted
+        del body  # tracebacks show this frame, and must not show data from the relay
         raise masked.with_traceback(None)
 
     def stream(self) -> StreamConverter:
-        """Return a converter for the wire's stream, a new one at each call."""
+        """Return a new converter for the endpoint's stream."""
         request = self.request
-        ends: dict[str, Any] = {"source": request.target, "target": request.source, "request": request, "options": self.options}
-        return MaskingConverter(self._mask, **ends) if self._mask else StreamConverter(**ends)
+        settings: dict[str, Any] = {
+            "source": request.target_format,
+            "target": request.source_format,
+            "request": request,
+            "options": self.options,
+        }
+        return MaskingConverter(self._mask, **settings) if self._mask else StreamConverter(**settings)
 
     def error(self, status: int, body: Any) -> ConvertedError:
-        """Convert the wire's error; losses never raise here, for the error matters more."""
+        """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
         lenient = replace(self.options, raise_on=None)
-        made = self.request
-        converted = convert_error(body, source=made.target, target=made.source, status=status, options=lenient)
+        request = self.request
+        converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
         return self._mask.whole(converted) if self._mask else converted
 
     def __repr__(self) -> str:
@@ -122,7 +148,7 @@ class Exchange:
 
 
 class MaskingConverter(StreamConverter):
-    """A converter that hides secrets in the errors of a stream: in its error event, in what it raises and in ``error``."""
+    """A converter that hides secrets in the errors of a stream: in its error event, in exceptions and in ``error``."""
 
     def __init__(self, mask: Mask, **settings: Any) -> None:
         super().__init__(**settings)
@@ -130,32 +156,32 @@ class MaskingConverter(StreamConverter):
 
     @property
     def error(self) -> ir.Error | None:
-        """The error that the source's stream brought, without the secrets; None: none yet."""
+        """The error in the source's stream, without the secrets; None if there was none."""
         error = super().error
         masked: ir.Error | None = self._mask.whole(error)
         return masked
 
     def feed(self, chunk: bytes) -> bytes:
-        """Do as ``StreamConverter.feed``; from an error on, hide the secrets."""
+        """Work as ``StreamConverter.feed``; from an error on, hide the secrets."""
         try:
-            made = super().feed(chunk)
+            converted = super().feed(chunk)
         except FormatBridgeError as error:
             masked = self._mask.error(error)
         else:
-            return self._mask.body(made) if made and self._source.error is not None else made
-        del chunk  # this frame shows in tracebacks, where what the relay sent has no place
+            return self._mask.body(converted) if converted and self._source.error is not None else converted
+        del chunk  # tracebacks show this frame, and must not show data from the relay
         raise masked.with_traceback(None)
 
     def finish(self) -> bytes:
-        """Do as ``StreamConverter.finish``, and hide the secrets in an error."""
+        """Work as ``StreamConverter.finish``, and hide the secrets in an error."""
         try:
-            made = super().finish()
+            converted = super().finish()
         except FormatBridgeError as error:
             masked = self._mask.error(error)
         else:
-            return self._mask.body(made) if self._source.error is not None else made
+            return self._mask.body(converted) if self._source.error is not None else converted
         raise masked.with_traceback(None)
 
     def abort(self, cause: BaseException | None = None) -> TruncatedStreamError:
-        """Do as ``StreamConverter.abort``, and hide the secrets in the error."""
+        """Work as ``StreamConverter.abort``, and hide the secrets in the error."""
         return self._mask.error(super().abort(cause))

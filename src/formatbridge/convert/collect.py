@@ -1,4 +1,4 @@
-"""What streams add up to: one whole answer, or typed events one by one."""
+"""Reading streams: collected to one whole answer, or as typed events one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from formatbridge import formats, ir
+from formatbridge import formats
 from formatbridge.arguments import bytes_of, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
 from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
@@ -18,7 +18,7 @@ from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.options import Options, options_of
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
 from formatbridge.validation.error_messages import problems_of
@@ -30,8 +30,8 @@ from formatbridge.validation.wire_base import Unknown
 def collect_stream(
     chunks: Iterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted: ...
@@ -41,8 +41,8 @@ def collect_stream(
 def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Coroutine[Any, Any, Converted]: ...
@@ -51,32 +51,34 @@ def collect_stream(
 def collect_stream(
     chunks: Iterable[bytes] | AsyncIterable[bytes],
     *,
-    source: ir.Format | str,
-    target: ir.Format | str | None = None,
+    source: FormatOrName,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Converted | Coroutine[Any, Any, Converted]:
     """Collect a stream to one answer; await it for an async iterable.
 
-    ``request`` is the converted request that the stream answers: tools come home as ``convert_response`` brings them.
-    A stream that was cut raises ``TruncatedStreamError`` (or ends with finish reason ``length``, where ``on_truncated="close"`` says so),
-    one that brought an error ``StreamFailedError``; both have the answer so far in ``partial``. What the iterable itself raises is the
-    cause of a ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
+    ``request`` is the converted request that the stream answers: tool names are restored as in ``convert_response``.
+    A truncated stream raises ``TruncatedStreamError``, or ends with finish reason ``length`` with ``on_truncated="close"``. An error in the
+    stream raises ``StreamFailedError``. Both have the answer so far in ``partial``. An exception of the iterable is the cause of a
+    ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
     """
-    near = formats.load(source)
-    far = formats.load(target) if target is not None else near
-    reading = _Reading(StreamSource(near), far, checked_request(request, near, far), options_of(options))
+    source_format = formats.load(source)
+    target_format = formats.load(target) if target is not None else source_format
+    reading = _Reading(
+        StreamSource(source_format), target_format, checked_request(request, source_format, target_format), options_of(options)
+    )
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, reading)
-    with reading.telling_what_came():
+    with reading.setting_partial():
         for chunk in unbroken(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
 
 
 async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Converted:
-    with reading.telling_what_came():
+    with reading.setting_partial():
         async for chunk in unbroken_async(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
@@ -84,16 +86,16 @@ async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Con
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A stream that is read to its end for the one answer that it tells."""
+    """A stream that is read to its end and collected to one answer."""
 
     held: StreamSource
-    far: Format
+    target_format: FormatSpec
     request: ConvertedRequest | None
     options: Options
 
     @contextmanager
-    def telling_what_came(self) -> Iterator[None]:
-        """Give an error the answer so far."""
+    def setting_partial(self) -> Iterator[None]:
+        """Set ``partial`` of an error to the answer so far."""
         try:
             yield
         except (StreamError, LossyConversionError) as error:
@@ -101,23 +103,23 @@ class _Reading:
             raise
 
     def broken(self, cause: Exception) -> TruncatedStreamError:
-        """Take a break in the place of the end, and return the error that says so."""
+        """End the answer at a broken connection, and return the error for it."""
         self._end(is_break=True)
         return self.held.truncated(self._so_far(), cause=cause)
 
     def take(self, chunk: bytes) -> None:
-        """Take bytes."""
+        """Read bytes."""
         for event in self.held.read(bytes_of(chunk)):
             self.held.decode(event)
 
     def whole(self) -> Converted:
-        """Take the end of the bytes and return the answer."""
-        with self.telling_what_came():
+        """Read the end of the bytes and return the answer."""
+        with self.setting_partial():
             for event in self.held.read_rest():
                 self.held.decode(event)
             self._end()
             if self.held.is_complete and not self.held.error:
-                return whole_of(self.held, self.far, self.request, self.options)
+                return whole_of(self.held, self.target_format, self.request, self.options)
         partial = self._so_far()
         raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
 
@@ -126,28 +128,27 @@ class _Reading:
         self.held.end(closes=closes, is_break=is_break and not closes)
 
     def _so_far(self) -> Converted:
-        return whole_of(self.held, self.far, self.request, replace(self.options, raise_on=None))
+        return whole_of(self.held, self.target_format, self.request, replace(self.options, raise_on=None))
 
 
 @overload
-def iter_events(chunks: Iterable[bytes], *, format: ir.Format | str) -> Iterator[BaseModel]: ...
+def iter_events(chunks: Iterable[bytes], *, format: FormatOrName) -> Iterator[BaseModel]: ...
 
 
 @overload
-def iter_events(chunks: AsyncIterable[bytes], *, format: ir.Format | str) -> AsyncIterator[BaseModel]: ...
+def iter_events(chunks: AsyncIterable[bytes], *, format: FormatOrName) -> AsyncIterator[BaseModel]: ...
 
 
 def iter_events(
-    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: ir.Format | str
+    chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: FormatOrName
 ) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
     """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
 
-    ``[DONE]`` and empty events are left out. A stream that was cut raises ``TruncatedStreamError`` after its last whole event. One that
-    brought an error ends with that, an event like the others. Whatever breaks off has the answer so far in ``partial``, also where the
-    iterable itself raised, which is the cause of a ``TruncatedStreamError``.
+    ``[DONE]`` and empty events are left out. An error in the stream is its last event. A truncated stream raises ``TruncatedStreamError``
+    after its last whole event, with the answer so far in ``partial``. An exception of the iterable is its cause.
     """
-    near = formats.load(format)
-    reading = _Reading(StreamSource(near), near, None, Options())
+    source_format = formats.load(format)
+    reading = _Reading(StreamSource(source_format), source_format, None, Options())
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _typed_events_async(chunks, reading)
@@ -155,63 +156,63 @@ def iter_events(
 
 
 def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
-    with reading.telling_what_came():
+    with reading.setting_partial():
         for chunk in unbroken(chunks, reading.broken):
             yield from _typed(reading.held.read(bytes_of(chunk)), reading.held)
         yield from _typed(reading.held.read_rest(), reading.held)
-    _refuse_a_cut(reading)
+    _check_end(reading)
 
 
 async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
-    with reading.telling_what_came():
+    with reading.setting_partial():
         async for chunk in unbroken_async(chunks, reading.broken):
             for event in _typed(reading.held.read(bytes_of(chunk)), reading.held):
                 yield event
         for event in _typed(reading.held.read_rest(), reading.held):
             yield event
-    _refuse_a_cut(reading)
+    _check_end(reading)
 
 
 def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseModel]:
-    """Read each event twice: as a conversion does, which knows where the stream ends, and as the model that the caller gets."""
+    """Read each event twice: as a conversion does, to detect the end of the stream, and as the model for the caller."""
     for event in read:
         held.decode(event)
         if carries_json(event):
-            yield typed_event(held.as_read(event), held.near.NAME)
+            yield typed_event(held.as_read(event), held.near)
 
 
-def _refuse_a_cut(reading: _Reading) -> None:
+def _check_end(reading: _Reading) -> None:
+    """Raise ``TruncatedStreamError`` where the stream has no end."""
     reading.held.end()
     if not reading.held.is_complete:
-        raise reading.held.truncated(whole_of(reading.held, reading.far, None, reading.options))
+        raise reading.held.truncated(whole_of(reading.held, reading.target_format, None, reading.options))
 
 
 class EventReader:
-    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is none.
+    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is left out.
 
-    It does not know where a stream ends: it is for streams that somebody else has checked.
+    It does not detect truncated streams: it is for streams that were checked before.
     """
 
-    def __init__(self, format: str) -> None:
-        self._format: ir.Format = formats.load(format).NAME
+    def __init__(self, format: FormatOrName) -> None:
+        self._format = formats.load(format)
         self._reader = StreamReader()
 
     def feed(self, chunk: bytes) -> list[BaseModel]:
-        """Take bytes and return the events that they complete."""
+        """Read bytes and return the events that they complete."""
         return [typed_event(event, self._format) for event in self._reader.feed(chunk) if carries_json(event)]
 
     def finish(self) -> list[BaseModel]:
-        """Take the end of the bytes."""
+        """Read the end of the bytes and return the last events."""
         return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
 
 
-def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
-    """Return an event as its format's model, an error of any other shape in words; raise ``StreamDecodeError`` where it is none.
+def typed_event(event: ServerSentEvent, format: FormatSpec) -> BaseModel:
+    """Return an event as the model of its format, also for an error of another shape; raise ``StreamDecodeError`` for any other event.
 
-    The model has no malformed details. An event of which nothing else is left is an ``Unknown``, with all its fields.
+    The model has no malformed details. An event with nothing but malformed details is an ``Unknown`` with all its fields.
     """
-    near = formats.load(format)
-    _, raw = read_event(event, near)
+    _, raw = read_event(event, format)
     validate = _events_of(format).validate_python
     try:
         return validate(raw)
@@ -219,8 +220,8 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
         if raw.get("error"):
             return validate(check_error({"error": raw["error"]}, format)[0])
         repaired = repair(event_type(format), raw, parts=PARTS)
-        if repaired is None and not near.is_own_event(raw):
-            raise refusal(event, format, problems_of(event_type(format), raw)) from None
+        if repaired is None and not format.recognizes_event(raw):
+            raise refusal(event, format.name, problems_of(event_type(format), raw)) from None
     try:
         return validate(raw if repaired is None else repaired.body)
     except ValidationError:
@@ -228,5 +229,5 @@ def typed_event(event: ServerSentEvent, format: ir.Format) -> BaseModel:
 
 
 @cache
-def _events_of(format: ir.Format) -> TypeAdapter[BaseModel]:
+def _events_of(format: FormatSpec) -> TypeAdapter[BaseModel]:
     return TypeAdapter(event_type(format))

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from formatbridge import ir
 from formatbridge.convert.input import check_error, repair_answer
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatSpec
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import Path, pointer_of, value_at
 from formatbridge.jsontext.types import JsonObject, JsonValue
@@ -31,18 +31,18 @@ _ANYWHERE = PINGS | {"error"}
 """Types of events that more than one format has."""
 
 
-def event_type(format: ir.Format) -> Any:
+def event_type(format: FormatSpec) -> Any:
     """Return the type of a format's events."""
-    return import_module(f"formatbridge.formats.{format}.wire").StreamEvent
+    return import_module(format.wire_module).StreamEvent
 
 
 @cache
-def event_reader(format: ir.Format) -> Callable[[Any], Any]:
+def event_reader(format: FormatSpec) -> Callable[[Any], Any]:
     """Return what validates a format's events by their wire model."""
     return dict_validator(event_type(format))
 
 
-def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
+def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
     """Return the JSON of an event; raise ``StreamDecodeError`` where that is no object."""
     try:
         value = codec.loads(event.data)
@@ -53,32 +53,32 @@ def object_of(event: ServerSentEvent, format: ir.Format) -> JsonObject:
     return value
 
 
-def read_event(event: ServerSentEvent, near: Format) -> tuple[ServerSentEvent, JsonObject]:
+def read_event(event: ServerSentEvent, format: FormatSpec) -> tuple[ServerSentEvent, JsonObject]:
     """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
-    raw, name = object_of(event, near.NAME), event.event
-    if name and near.NAMES_EVENTS and raw.get("type") is None and (name in _ANYWHERE or near.is_own_event({"type": name})):
+    raw, name = object_of(event, format.name), event.event
+    if name and format.names_events and raw.get("type") is None and (name in _ANYWHERE or format.recognizes_event({"type": name})):
         raw = {**raw, "type": name}
         event = ServerSentEvent(name, codec.dumps(raw), event.offset)
     return event, raw
 
 
-def check_event(raw: JsonObject, event: ServerSentEvent, near: Format) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
+def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
     """Validate an event by its wire model; an error is understood whatever its shape.
 
     Malformed details are left out of the event; the second value has them by their paths. None instead of the event: it cannot be read
     without them, although it is of its format. Raises ``StreamDecodeError`` where it is not.
     """
     try:
-        return event_reader(near.NAME)(raw), _NOTHING
+        return event_reader(format)(raw), _NOTHING
     except ValidationError:
         if raw.get("error"):
-            return check_error({"error": raw["error"]}, near.NAME)[0], _NOTHING
-    repaired = repair(event_type(near.NAME), raw, parts=PARTS)
+            return check_error({"error": raw["error"]}, format)[0], _NOTHING
+    repaired = repair(event_type(format), raw, parts=PARTS)
     if repaired is not None:
         return repaired.checked, repaired.removed
-    if not near.is_own_event(raw):
-        raise refusal(event, near.NAME, problems_of(event_type(near.NAME), raw))
-    return None, {**faults(event_type(near.NAME), raw), (): raw}
+    if not format.recognizes_event(raw):
+        raise refusal(event, format.name, problems_of(event_type(format), raw))
+    return None, {**faults(event_type(format), raw), (): raw}
 
 
 class MalformedDetails:
@@ -90,14 +90,14 @@ class MalformedDetails:
         self._lost: dict[Path, JsonObject] = {}
         self._lengths: dict[Path, int] = {}
 
-    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], near: Format) -> None:
+    def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], format: FormatSpec) -> None:
         """Take what was left out of an event, by its paths in it; nothing but the event itself adds nothing to the answer."""
-        places = {near.place_of(raw, path, self._lengths): value for path, value in removed.items() if path}
+        places = {format.response_path(raw, path, self._lengths): value for path, value in removed.items() if path}
         for path in removed:
             if not path:
-                self._lost[near.place_of(raw, path, self._lengths)] = raw
+                self._lost[format.response_path(raw, path, self._lengths)] = raw
             elif path[:-1] in PARTS and path[-1] == "type":
-                self._parts[near.place_of(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
+                self._parts[format.response_path(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
         self.put(places)
 
     def copy(self) -> MalformedDetails:
@@ -120,14 +120,14 @@ class MalformedDetails:
         details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
         return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
 
-    def report(self, losses: Ledger, body: JsonObject | None, near: Format) -> None:
+    def report(self, losses: Ledger, body: JsonObject | None, format: FormatSpec) -> None:
         """Report the details by their places in a whole answer, into which they are put; None: nobody knows the whole.
 
         What adds nothing there, because something else has its place, has changed that.
         """
         left = {} if body is None else self.put_into(body)
-        repaired = None if body is None else repair_answer(body, near, "response")
-        if repaired is not None and not near.NAMES_EVENTS:  # elsewhere events name the places of what they bring
+        repaired = None if body is None else repair_answer(body, format, "response")
+        if repaired is not None and not format.names_events:  # elsewhere events name the places of what they bring
             losses.repaired(repaired.body, repaired.original)
         losses.malformed(self.pointers if repaired is None else repaired.pointers)
         losses.malformed(left, "changed")
@@ -165,7 +165,7 @@ def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> No
     items[:] = [*made, *others]
 
 
-def refusal(event: ServerSentEvent, format: ir.Format, problems: list[tuple[str, str]]) -> StreamDecodeError:
+def refusal(event: ServerSentEvent, format: ir.FormatName, problems: list[tuple[str, str]]) -> StreamDecodeError:
     """Return the error for an event that is not of its format: what is wrong, after the pointer to it."""
     told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
     return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)

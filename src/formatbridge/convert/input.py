@@ -12,7 +12,8 @@ from pydantic_core import from_json
 
 from formatbridge import formats, ir
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import Format, Kind
+from formatbridge.formats.format import FormatOrName, FormatSpec, Kind
+from formatbridge.formats.registry import format_of_module
 from formatbridge.formats.shared.errors import is_error_body
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
@@ -32,25 +33,28 @@ _MODELS: dict[Kind, tuple[str, str]] = {
     "error": ("error", "Error"),
     "models": ("models", "ModelList"),
 }
-"""Kind of document to the module of ``wire`` and the model that describe it."""
+"""Kind of document to the module of a package of wire models, and the model that describe it."""
 
 KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
 
 
 @cache
-def wire_model(name: str, kind: Kind) -> type[BaseModel]:
+def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document."""
+    wire = import_module(formats.load(format).wire_module)
     module, model = _MODELS[kind]
-    return cast("type[BaseModel]", getattr(import_module(f"{formats.load(name).__name__}.wire.{module}"), model))  # type: ignore[attr-defined]  # a format is a module
+    if hasattr(wire, "__path__"):  # a package, of which only one module is needed
+        wire = import_module(f"{wire.__name__}.{module}")
+    return cast("type[BaseModel]", getattr(wire, model))
 
 
 @cache
-def validator_of(name: str, kind: Kind) -> Callable[[Any], Any]:
+def validator_of(format: FormatOrName, kind: Kind) -> Callable[[Any], Any]:
     """Return the function that validates one kind of document, built at its first use."""
     from formatbridge.validation.validators import dict_validator
 
-    return dict_validator(wire_model(name, kind))
+    return dict_validator(wire_model(format, kind))
 
 
 def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
@@ -95,58 +99,59 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
     return written(body)
 
 
-def check(raw: JsonObject, source: str, kind: Kind) -> JsonObject:
+def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
     """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    format = formats.load(format)
     try:
-        return validator_of(source, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
+        return validator_of(format, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
     except ValidationError:
-        raise InvalidPayloadError(source, kind, problems_of(wire_model(source, kind), raw)) from None
+        raise InvalidPayloadError(format.name, kind, problems_of(wire_model(format, kind), raw)) from None
 
 
-def read_checked(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject]:
+def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
-    losses = _read_object(body, near, kind)
-    return losses, _checked(losses, near, kind)
+    losses = _read_object(body, format, kind)
+    return losses, _checked(losses, format, kind)
 
 
-def _checked(losses: Ledger, near: Format, kind: Kind) -> JsonObject:
+def _checked(losses: Ledger, format: FormatSpec, kind: Kind) -> JsonObject:
     """Validate the body of a ledger and return it as ``check`` returns it."""
     raw: JsonObject = losses.body
     try:
-        checked = check(raw, near.NAME, kind)
+        checked = check(raw, format, kind)
     except InvalidPayloadError:
         if losses.text is not None:  # an infinity is the more severe fault, and explains others
-            _refuse_infinity(losses, near.NAME, kind)
+            _refuse_infinity(losses, format.name, kind)
         raise
     if losses.text is not None:
-        _refuse_infinity(losses, near.NAME, kind)
+        _refuse_infinity(losses, format.name, kind)
     return checked
 
 
-def read_answer(body: Any, near: Format, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
+def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
     """Read what a server sent as ``read_checked`` does, but without its malformed details, which the third value has.
 
     Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
     """
-    losses = _read_object(body, near, kind)
+    losses = _read_object(body, format, kind)
     raw: JsonObject = losses.body
     try:
-        checked, repaired = _checked(losses, near, kind), None
+        checked, repaired = _checked(losses, format, kind), None
     except InvalidPayloadError:
         if losses.text is not None:
-            _refuse_infinity(losses, near.NAME, kind)
-        repaired = repair_answer(raw, near, kind)
+            _refuse_infinity(losses, format.name, kind)
+        repaired = repair_answer(raw, format, kind)
         if repaired is None:
             raise
         checked = repaired.checked
     return losses, checked, repaired
 
 
-def repair_answer(raw: JsonObject, near: Format, kind: Kind) -> Repair | None:
+def repair_answer(raw: JsonObject, format: FormatSpec, kind: Kind) -> Repair | None:
     """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
     if kind == "response" and is_error_body(raw):
         return None
-    model = cast("type[Wire]", wire_model(near.NAME, kind))
+    model = cast("type[Wire]", wire_model(format, kind))
     return repair(model, raw, model.ESSENTIAL)
 
 
@@ -157,38 +162,38 @@ def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
         losses.malformed(repaired.pointers)
 
 
-def check_answer(raw: JsonObject, near: Format, kind: Kind = "response") -> JsonObject:
+def check_answer(raw: JsonObject, format: FormatSpec, kind: Kind = "response") -> JsonObject:
     """Validate an answer as ``check`` does, and leave out its malformed details."""
     try:
-        return check(raw, near.NAME, kind)
+        return check(raw, format, kind)
     except InvalidPayloadError:
-        repaired = repair_answer(raw, near, kind)
+        repaired = repair_answer(raw, format, kind)
         if repaired is None:
             raise
         return repaired.checked
 
 
-def _read_object(body: Any, near: Format, kind: Kind) -> Ledger:
+def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
     """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
-        return _read_slowly(body, near, kind)
+        return _read_slowly(body, format, kind)
     if isinstance(body, bytearray):  # the caller may change it before the report is read
         body = bytes(body)
     try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return _read_slowly(body, near, kind)
-    return Ledger(raw, near.SPELLING, body) if type(raw) is dict else _no_object(raw, near.NAME, kind)
+        return _read_slowly(body, format, kind)
+    return Ledger(raw, format.field_paths, body) if type(raw) is dict else _no_object(raw, format.name, kind)
 
 
-def _read_slowly(body: Any, near: Format, kind: Kind) -> Ledger:
+def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
     """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
     mended: list[codec.Mend] = []
     text = body if isinstance(body, TEXT) else None
-    raw = _object_of(body, near.NAME, kind, mended) if text is None else _reread(text, near.NAME, kind, mended)
-    losses = Ledger(raw, near.SPELLING, text)
+    raw = _object_of(body, format.name, kind, mended) if text is None else _reread(text, format.name, kind, mended)
+    losses = Ledger(raw, format.field_paths, text)
     if mended:
-        losses.mended(mended)
+        losses.replaced(mended)
     return losses
 
 
@@ -212,12 +217,12 @@ def source_of(body: Any) -> str:
     raise ConfigurationError("source is missing; it may be left out for a typed model only")
 
 
-def model_of(body: Any) -> tuple[ir.Format, Kind | None] | None:
+def model_of(body: Any) -> tuple[ir.FormatName, Kind | None] | None:
     """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
     for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
-        for name in formats.FORMATS:
-            if ancestor.__module__.startswith(f"formatbridge.formats.{name}.wire"):
-                return name, KINDS.get(ancestor.__name__)
+        name = format_of_module(ancestor.__module__)
+        if name is not None:
+            return name, KINDS.get(ancestor.__name__)
     return None
 
 
@@ -244,7 +249,7 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
     return text
 
 
-def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
+def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
     The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
@@ -270,7 +275,7 @@ def read_error_body(body: Any, source: ir.Format, mended: list[codec.Mend]) -> t
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
 
 
-def tells_error(body: Any, source: ir.Format) -> bool:
+def tells_error(body: Any, source: ir.FormatName) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
         raw, at, _ = read_error_body(body, source, [])
@@ -279,14 +284,14 @@ def tells_error(body: Any, source: ir.Format) -> bool:
     return at is not None and is_error_body(raw)
 
 
-def check_error(raw: JsonObject, source: ir.Format) -> tuple[JsonObject, bool]:
+def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:
     """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
     told = _in_words(raw, "error", "message", "detail")
     detail = raw.get("error")
     inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
     for reading in (raw, inner, told):
         try:
-            return check(reading, source, "error"), reading is raw
+            return check(reading, format, "error"), reading is raw
         except InvalidPayloadError:
             continue
     return {"message": codec.dumps(raw).decode()}, False

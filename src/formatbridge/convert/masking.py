@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from formatbridge import ir
-from formatbridge.arguments import a
+from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError, FormatBridgeError
 from formatbridge.report.ledger import Ledger
@@ -20,18 +20,18 @@ E = TypeVar("E", bound=FormatBridgeError)
 
 HIDDEN = "***"
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
-_SHORTEST_MASKED = 6
-_SHORTEST_BEGINNING = 8
+_MIN_MASKED_LENGTH = 6
+_MIN_BEGINNING_LENGTH = 8
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{0,3})?|%[0-9a-fA-F]?|&(?:#[xX]?[0-9a-fA-F]*|[a-z]*)"
 _CUT = re.compile(rf"(?:{_ESCAPE})?(?=$|…|['\"])")
-"""What follows the last whole character of a truncated text: part of an escape, then its end, the mark of it or a closing quote."""
+"""The text after the last complete character of a truncated text: part of an escape, then the end, an ellipsis or a closing quote."""
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _ENCODING_MARKS = ("%", "&", "\\")
-"""One of these is in each text that has a secret in another form than as it is or in base64."""
+"""A text contains one of these if it has a secret in another form than unchanged or base64."""
 
 
 class Secret:
-    """A text that shows itself to nobody who does not ask for it by name; it does not travel in a pickle."""
+    """A text that ``repr``, formatting and pickling do not show; only ``reveal`` returns it."""
 
     __slots__ = ("_text",)
 
@@ -58,24 +58,24 @@ class Secret:
         return self
 
 
-def hidden(key: T) -> T | Secret:
-    """Return what a caller gives for a key as a frame may hold it: tracebacks show what frames hold."""
+def as_secret(key: T) -> T | Secret:
+    """Return a key in a form that tracebacks do not show; they show the local variables of frames."""
     return Secret(key) if isinstance(key, str) else key
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A report that has been read, without the books that it was worked out from: they hold what the relay sent."""
+class _MaskedReport:
+    """A resolved report without its ledger, which holds data that the relay sent."""
 
     losses: tuple[Loss, ...]
     additions: tuple[Addition, ...]
     body: None = None
     text: None = None
-    unplaced: None = None  # whatever was added has its place
+    unplaced: None = None  # every addition has its pointer
 
 
-class _Forms:
-    """A secret and its three forms within longer data in base64, all of them hidden from tracebacks."""
+class _EncodedForms:
+    """A secret and its three forms in base64 data. Tracebacks do not show any of them."""
 
     __slots__ = ("cores", "secret")
 
@@ -85,35 +85,35 @@ class _Forms:
 
 
 class Mask:
-    """Hides known secrets in text, as they are and as JSON, URLs, HTML and base64 write them. Short ones are left: they would garble it."""
+    """Hides known secrets in text, unchanged or encoded as JSON, URL, HTML or base64. Secrets of fewer than 6 characters are not hidden."""
 
     __slots__ = ("_secrets",)
 
     def __init__(self, secrets: Iterable[Secret | None]) -> None:
         texts = {secret.reveal() for secret in secrets if secret is not None}
-        self._secrets = [_Forms(text) for text in sorted(texts, key=len, reverse=True) if len(text) >= _SHORTEST_MASKED]
+        self._secrets = [_EncodedForms(text) for text in sorted(texts, key=len, reverse=True) if len(text) >= _MIN_MASKED_LENGTH]
 
     def __bool__(self) -> bool:
-        """Say whether there is a secret to hide."""
+        """Return whether there is a secret to hide."""
         return bool(self._secrets)
 
     def text(self, text: str) -> str:
-        """Return a text without the secrets, nor the beginning of one where the text was cut."""
+        """Return a text without the secrets, and without the beginning of a secret where the text was truncated."""
         unified = _in_one_alphabet(text) if self._secrets else text
         for forms in self._secrets:
             text = _without(text, unified, forms)
         return text
 
     def value(self, value: Any) -> Any:
-        """Return a text without the secrets, and anything else as it is."""
+        """Return a text without the secrets, and any other value unchanged."""
         return self.text(value) if isinstance(value, str) else value
 
     def body(self, body: bytes) -> bytes:
-        """Return bytes without the secrets, nor the beginning of one at their end."""
+        """Return bytes without the secrets, and without the beginning of a secret at their end."""
         return self.text(body.decode("latin-1")).encode("latin-1")
 
     def whole(self, value: Any) -> Any:
-        """Return a value without the secrets: JSON, the facts of an error, an answer with its report."""
+        """Return a value without the secrets: JSON, the attributes of an error, an answer with its report."""
         if isinstance(value, str | bytes):
             return self.text(value) if isinstance(value, str) else self.body(value)
         if isinstance(value, dict):
@@ -123,14 +123,14 @@ class Mask:
         if isinstance(value, ir.Error | Loss | Addition):
             return replace(value, **{field.name: self.whole(getattr(value, field.name)) for field in fields(value)})
         if isinstance(value, Converted):
-            told = cast("Ledger", _Told(self.whole(value.losses), self.whole(value.additions)))
+            report = cast("Ledger", _MaskedReport(self.whole(value.losses), self.whole(value.additions)))
             if isinstance(value, ConvertedError):
-                return ConvertedError(self.whole(value.body), told, value.source, value.target, value.status)
-            return Converted(self.whole(value.body), told, value.source, value.target, value.kind)
+                return ConvertedError(self.whole(value.body), report, value.source_format, value.target_format, value.status)
+            return Converted(self.whole(value.body), report, value.source_format, value.target_format, value.kind)
         return value
 
     def error(self, error: E) -> E:
-        """Hide the secrets in all that an error says, and what it came from, which says it again. The one way for errors out of a call."""
+        """Hide the secrets in an error and remove its cause and context, which may contain them. All errors of a call pass through here."""
         error.args = self.whole(error.args)
         for name, value in vars(error).items():
             setattr(error, name, self.whole(value))
@@ -139,28 +139,28 @@ class Mask:
 
 
 def checked_secrets(secrets: object) -> list[Secret]:
-    """Read what a caller gives for ``secrets``; raise ``ConfigurationError`` on what is none, without its value."""
+    """Check the argument ``secrets``; raise ``ConfigurationError``, without their values, where they are invalid."""
     expected = "expected strings of printable ASCII"
     if isinstance(secrets, str | bytes) or not isinstance(secrets, Iterable):
-        raise ConfigurationError(f"secrets is {a(secrets)}, {expected}")
-    made = [secret if isinstance(secret, Secret) else hidden(secret) for secret in secrets]
+        raise ConfigurationError(f"secrets is {type_name(secrets)}, {expected}")
+    masked = [secret if isinstance(secret, Secret) else as_secret(secret) for secret in secrets]
     del secrets
-    problem = next(filter(None, map(_secret_problem, made)), None)
+    problem = next(filter(None, map(_secret_problem, masked)), None)
     if problem is not None:
         raise ConfigurationError(f"{problem}, {expected}")
-    return [secret for secret in made if isinstance(secret, Secret)]
+    return [secret for secret in masked if isinstance(secret, Secret)]
 
 
 def _secret_problem(secret: object) -> str | None:
     if not isinstance(secret, Secret):
-        return f"a secret is {a(secret)}"
-    return None if _PRINTABLE.fullmatch(secret.reveal()) else "a secret has a character that is no printable ASCII"
+        return f"a secret is {type_name(secret)}"
+    return None if _PRINTABLE.fullmatch(secret.reveal()) else "a secret has a character that is not printable ASCII"
 
 
-def _without(text: str, unified: str, forms: _Forms) -> str:
-    """Hide a secret in all its forms, and the beginning of one where the text was cut.
+def _without(text: str, unified: str, forms: _EncodedForms) -> str:
+    """Hide a secret in all its forms, and the beginning of a secret where the text was truncated.
 
-    ``unified``: the text in one alphabet of base64. Nearly all texts have no form of it, which takes a few searches for its beginning.
+    ``unified``: the text in one alphabet of base64. Most texts contain no form of the secret: they cost only a few searches.
     """
     if _has_beginning(text, forms.secret) or any(mark in text for mark in _ENCODING_MARKS):
         pieces = [_character(character) for character in forms.secret.reveal()]
@@ -168,40 +168,40 @@ def _without(text: str, unified: str, forms: _Forms) -> str:
     for core in forms.cores:
         if _has_beginning(unified, core):
             pieces = [_base64_character(character) for character in core.reveal()]
-            found = f"[A-Za-z0-9+/_-]?{''.join(pieces)}[A-Za-z0-9+/_-]?(?:=|%3[dD]){{0,2}}"
-            text = _without_beginning(re.sub(found, HIDDEN, text), pieces)
+            pattern = f"[A-Za-z0-9+/_-]?{''.join(pieces)}[A-Za-z0-9+/_-]?(?:=|%3[dD]){{0,2}}"
+            text = _without_beginning(re.sub(pattern, HIDDEN, text), pieces)
     return text
 
 
 def _has_beginning(text: str, secret: Secret) -> bool:
-    return secret.reveal()[:_SHORTEST_BEGINNING] in text
+    return secret.reveal()[:_MIN_BEGINNING_LENGTH] in text
 
 
 def _in_one_alphabet(text: str) -> str:
-    """Return a text in which all base64 is of the alphabet of RFC 4648, section 4."""
+    """Return a text with all base64 in the standard alphabet (RFC 4648, section 4)."""
     for other, character in (("-", "+"), ("_", "/"), ("\\/", "/"), ("%2B", "+"), ("%2F", "/"), ("%2b", "+"), ("%2f", "/")):
         text = text.replace(other, character)
     return text
 
 
 def _without_beginning(text: str, pieces: list[str]) -> str:
-    """Hide what a cut has left of a secret: its first characters, eight or more, and then the end of the text or of a quotation."""
-    made, done = "", 0
-    for found in re.finditer("".join(pieces[:_SHORTEST_BEGINNING]), text):
-        end = found.end()
-        for piece in pieces[_SHORTEST_BEGINNING:]:
+    """Hide the beginning of a truncated secret: at least eight of its characters, followed by the end of the text or of a quotation."""
+    result, done = "", 0
+    for match in re.finditer("".join(pieces[:_MIN_BEGINNING_LENGTH]), text):
+        end = match.end()
+        for piece in pieces[_MIN_BEGINNING_LENGTH:]:
             more = re.compile(piece).match(text, end)
             if more is None:
                 break
             end = more.end()
         cut = _CUT.match(text, end)
-        if cut is not None and found.start() >= done:
-            made, done = f"{made}{text[done : found.start()]}{HIDDEN}", cut.end()
-    return made + text[done:]
+        if cut is not None and match.start() >= done:
+            result, done = f"{result}{text[done : match.start()]}{HIDDEN}", cut.end()
+    return result + text[done:]
 
 
 def _character(character: str) -> str:
-    """Return a pattern for a character as it is, behind a backslash, and as JSON, a URL or HTML escapes it."""
+    """Return a pattern for a character: unchanged, behind a backslash, or escaped in JSON, a URL or HTML."""
     number = ord(character)
     entity = f"|{_ENTITIES[character]};" if character in _ENTITIES else ""
     html = rf"(?:&|\\u0026)(?:#0*{number};?|#[xX]0*(?i:{number:x});?{entity})"
@@ -209,12 +209,12 @@ def _character(character: str) -> str:
 
 
 def _base64_character(character: str) -> str:
-    """Return a pattern for a character of base64, in either alphabet and as a URL or JSON escapes it."""
+    """Return a pattern for a character of base64, in either alphabet, and as a URL or JSON escapes it."""
     return {"+": r"(?:[+-]|%2[bB])", "/": r"(?:\\?/|_|%2[fF])"}.get(character, character)
 
 
 def _base64_cores(text: str) -> Iterator[str]:
-    """Yield the three forms of a secret within longer data in base64, without the characters that depend on the bytes around it."""
+    """Yield the three forms of a secret in longer base64 data, without the characters that depend on the neighbouring bytes."""
     content = text.encode()
     for before, dropped in ((0, 0), (1, 2), (2, 3)):
         encoded = b64encode(b"\0" * before + content).decode()

@@ -1,4 +1,4 @@
-"""What each format can hold of what the others say, found by asking the encoders themselves.
+"""What each format has a place for, by running the encoders.
 
 Every row is a small canonical request or answer with one thing in it; what an encoder notes about it is the cell. So the table cannot
 drift from the code.
@@ -6,14 +6,15 @@ drift from the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from formatbridge import formats, ir
+from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.options import DEFAULT_OPTIONS
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.losses import SEVERITIES
 
 _PNG = "iVBORw0KGgo="
@@ -76,7 +77,7 @@ def _usage(name: str) -> ir.Usage:
     return usage
 
 
-def _token(home: ir.Format, kind: ir.SignatureKind) -> ir.Signature:
+def _token(home: ir.FormatName, kind: ir.SignatureKind) -> ir.Signature:
     return ir.Signature(home=home, kind=kind, token="c2ln")
 
 
@@ -198,37 +199,40 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 }  # fmt: skip
 
 
-def cell(node: ir.Request | ir.Response, target: str) -> str:
+def cell(node: ir.Request | ir.Response, target: FormatOrName) -> str:
     """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
-    far, losses = formats.load(target), Ledger({}, Spelling())
+    target_format, losses = formats.load(target), Ledger({}, FieldPaths())
     if isinstance(node, ir.Request):
-        adapted, _ = adapt_tools(node, far.TOOL_RULES, losses)
-        far.encode_request(adapted, losses, DEFAULT_OPTIONS)
+        adapted, _ = adapt_tools(node, target_format.tool_rules, losses)
+        target_format.encode_request(adapted, losses, DEFAULT_OPTIONS)
     else:
-        far.encode_response(node, losses, DEFAULT_OPTIONS, None)
+        target_format.encode_response(node, losses, DEFAULT_OPTIONS, None)
     worst = max((SEVERITIES.index(loss.severity) for loss in losses.losses), default=-1)
     return _MARKS[SEVERITIES[worst]] if worst >= 0 else "="
 
 
-def matrix_rows() -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return topic, thing, and a mark for each format in the order of ``FORMATS``."""
-    return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in formats.FORMATS)) for probe in probes()]
+def matrix_rows(targets: Sequence[FormatOrName] = formats.FORMATS) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return topic, thing, and a mark for each target."""
+    return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in targets)) for probe in probes()]
 
 
-def matrix_table(source: str | None = None) -> str:
-    """Return the table as text; with ``source``, only what that format can say itself, and the other three."""
-    rows = matrix_rows()
-    columns = [index for index, name in enumerate(formats.FORMATS) if name != source]
+def matrix_table(source: FormatOrName | None = None, targets: Sequence[FormatOrName] = formats.FORMATS) -> str:
+    """Return the table as text; with ``source``, only what that format holds itself, and the other formats."""
+    columns = [formats.load(target) for target in targets]
     if source is not None:
-        own = formats.FORMATS.index(formats.load(source).NAME)
-        rows = [row for row in rows if row[2][own] in ("=", "(=)")]
+        source_format = formats.load(source)
+        columns = [source_format, *(column for column in columns if column is not source_format)]
+    rows = matrix_rows(columns)
+    if source is not None:
+        rows = [(topic, name, marks[1:]) for topic, name, marks in rows if marks[0] in ("=", "(=)")]
+        del columns[0]
     width = max(len(name) for _, name, _ in rows) + 2
-    lines = [_LEGEND, "", " " * width + "  ".join(formats.FORMATS[index] for index in columns)]
+    lines = [_LEGEND, "", " " * width + "  ".join(column.name for column in columns)]
     topic = ""
     for row_topic, name, marks in rows:
         if row_topic != topic:
             topic = row_topic
             lines += ["", topic]
-        cells = "  ".join(marks[index].center(len(formats.FORMATS[index])) for index in columns)
+        cells = "  ".join(mark.center(len(column.name)) for mark, column in zip(marks, columns, strict=True))
         lines.append(f"{name:<{width}}{cells}".rstrip())
     return "\n".join(lines)

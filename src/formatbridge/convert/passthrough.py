@@ -1,13 +1,14 @@
-"""A stream that is passed on in its own format: its events as they came, in the lines that the format's official client reads."""
+"""Passthrough: a stream in its own format keeps its events, framed as the official client of the format reads them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.stream_reader import StreamSource
+from formatbridge.formats.format import FormatSpec
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
@@ -19,40 +20,40 @@ _NO_JSON = (b"", DONE)
 
 
 class Passage:
-    """Writes the events of a stream again. An error that the official client would take for none is put as the format puts one."""
+    """Writes the events of a stream unchanged. An error that the official client would not recognise is written as the format's own."""
 
     def __init__(self, source: StreamSource, options: Options) -> None:
         self._source = source
-        self._near = source.near
-        self._frame, self._has_names = source.near.frame_event, source.near.NAMES_EVENTS
+        self._format = source.near
+        self._frame, self._has_names = source.near.frame_event, source.near.names_events
         self._options = options
-        self._losses = Ledger(None, self._near.SPELLING)
+        self._losses = Ledger(None, self._format.field_paths)
 
     def write(self, event: ServerSentEvent) -> bytes:
-        """Write an event, whatever came before it. An empty one is left out, and so is ``[DONE]`` before the answer has ended."""
+        """Write an event. Empty events are left out, and so is ``[DONE]`` before the end of the answer."""
         source = self._source
         if source.is_over or event.data.strip() in _NO_JSON:
-            return self._write_rarely(event)
+            return self._write_other(event)
         source.decode(event)
         event = source.as_read(event)
         name = (source.kind if self._has_names else "") or event.event
         return self._frame(event.data, name or None) if source.error is None else self._write_error(event.data, name)
 
-    def _write_rarely(self, event: ServerSentEvent) -> bytes:
-        """Write what is no event of the format, or follows its end or an error."""
-        source, said = self._source, event.data.strip()
-        if not said:
+    def _write_other(self, event: ServerSentEvent) -> bytes:
+        """Write an empty event or ``[DONE]``, or an event after the end or an error."""
+        source, data = self._source, event.data.strip()
+        if not data:
             return b""
-        if said != DONE:
+        if data != DONE:
             return self._frame(event.data, self._name_of(event) or None)
         source.decode(event)
-        if not source.is_complete:  # the client would read no error behind it
+        if not source.is_complete:  # the client would not read an error after it
             return b""
-        # The official client of generate_content reads every event as JSON and raises on this one; the others stop at it, or skip it.
-        return self._frame(DONE, None) if self._has_names else self._near.END_OF_STREAM
+        # The official client of generate_content parses every event as JSON and raises here; the others stop, or skip the event.
+        return self._frame(DONE, None) if self._has_names else self._format.end_of_stream
 
     def _name_of(self, event: ServerSentEvent) -> str:
-        """Return the name of an event that nobody has read, where the format names events; it may be anything."""
+        """Return the name of an event that was not decoded, where the format names events; its data may be anything."""
         if event.event or not self._has_names:
             return event.event
         try:
@@ -63,44 +64,44 @@ class Passage:
         return kind if isinstance(kind, str) else ""
 
     def _write_error(self, data: bytes, name: str) -> bytes:
-        """Write an event that brought an error: as it came, and the error again where the client would not see it."""
-        near, source, raw = self._near, self._source, codec.loads(data)
-        as_it_came = self._frame(data, name or None)
-        if near.is_own_error(raw, name):
-            return as_it_came
+        """Write an error event unchanged; where the client would not recognise it, write the error again or instead."""
+        format, source, raw = self._format, self._source, codec.loads(data)
+        unchanged = self._frame(data, name or None)
+        if format.recognizes_error(raw, name):
+            return unchanged
         assert source.error is not None
-        self._losses = Ledger(raw, near.SPELLING)
-        near.encode_error(source.error, self._losses)
-        if near.is_own_event(raw):
-            return as_it_came + self.fail(source.error, behind=source.heard)
+        self._losses = Ledger(raw, format.field_paths)
+        format.encode_error(source.error, self._losses)
+        if format.recognizes_event(raw):
+            return unchanged + self.fail(source.error, behind=source.heard)
         return self.fail(source.error, behind=source.heard - 1)
 
     def fail(self, error: ir.Error, *, behind: int) -> bytes:
-        """Write an error in the stream, behind so many events. There has been no encoder until now.
+        """Write an error after ``behind`` events, with a new encoder, for passthrough has none.
 
-        Where a failure is an answer, it needs a beginning.
+        Where the format has failed answers, a failure needs the start of an answer.
         """
-        encoder = self._near.StreamEncoder(self._options, None)
+        encoder = self._format.stream_encoder(self._options, None)
         begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
-        made = (begun if self._near.HOLDS_FAILURES and not behind else b"") + encoder.fail(error, behind=behind)
+        made = (begun if self._format.holds_failures and not behind else b"") + encoder.fail(error, behind=behind)
         return escape_separators(made)
 
     def reported(self, made: Converted) -> Converted:
-        """Return the answer so far with what was lost on the way: of events that are passed on nothing is."""
-        return Converted(made.body, self._losses, made.source, made.target, made.kind)
+        """Return the answer so far with the losses of a rewritten error; other events lose nothing."""
+        return Converted(made.body, self._losses, made.source_format, made.target_format, made.kind)
 
 
-def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
-    """Take from an answer its id, the words and texts that only its own format ends with, and the fields that only that knows, by pointer.
+def without_own_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.Response, JsonObject]:
+    """Separate from an answer, by pointer, what only its own format has: its id, finish details and unmodelled fields.
 
-    What stands in a list stays.
+    Fields of list items stay.
     """
     own: JsonObject = {}
-    places = formats.load(answer.format).SPELLING.places
+    places = format.field_paths.places
     field, *others = places["Finish.reason"]
     stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
     if answer.id:
-        own[f"/{formats.load(answer.format).ID_FIELD}"] = answer.id
+        own[f"/{format.id_field}"] = answer.id
 
     def bare(node: Any) -> Any:
         kept: JsonObject = {}
@@ -135,9 +136,9 @@ def without_own_fields(answer: ir.Response) -> tuple[ir.Response, JsonObject]:
 
 
 def put(body: Any, pointer: str, value: Any) -> None:
-    """Set a value in a body; objects on the way that are not there, or null, are made."""
-    *way, last = [unescape(step) for step in pointer.split("/")[1:]]
-    for step in way:
+    """Set a value in a body; objects on the way that are missing or null are created."""
+    *above, last = [unescape(step) for step in pointer.split("/")[1:]]
+    for step in above:
         if isinstance(body, list):
             body = body[int(step)]
             continue

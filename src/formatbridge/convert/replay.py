@@ -1,4 +1,4 @@
-"""A whole answer told as a stream."""
+"""Replay: a whole answer as a stream."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
 from formatbridge.convert.input import note_malformed, read_answer, source_of
-from formatbridge.formats.format import Format
+from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_response_tokens
-from formatbridge.formats.shared.tool_call_ids import tell_apart
-from formatbridge.formats.shared.tool_restoration import bring_home
+from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
+from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, options_of
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.streaming.replay import replay
 from formatbridge.streaming.sse import escape_separators
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A stream that tells a whole answer. ``whole`` has the report; ``error`` is what the stream ends in, None: its end."""
+    """A whole answer as a stream. ``whole``: the converted answer with its report; ``error``: of a stream that ends in one."""
 
     pieces: Iterator[bytes]
     whole: Converted
@@ -33,16 +33,16 @@ class Replay:
 def replay_response(
     body: Any,
     *,
-    source: ir.Format | str | None = None,
-    target: ir.Format | str | None = None,
+    source: FormatOrName | None = None,
+    target: FormatOrName | None = None,
     request: ConvertedRequest | None = None,
     options: Options | None = None,
 ) -> Iterator[bytes]:
     """Turn a whole answer into a stream of the target format, one event per part of it.
 
-    ``request`` is the converted request that it answers: tools come home as ``convert_response`` brings them.
-    What the target cannot hold is what ``convert_response`` reports of the same body, except of an answer that failed: the stream tells
-    what came before, and then the error. Malformed details of the answer are in no event, not even of its own format.
+    ``request`` is the converted request that it answers: tool names are restored as in ``convert_response``.
+    The report is that of ``convert_response`` for the same body, except for a failed answer: its stream has what came before the error,
+    and then the error. Malformed details of the answer are in no event, not even in its own format.
     ``Options(raise_on=...)`` raises here.
     """
     return replayed(body, source=source, target=target, request=request, options=options).pieces
@@ -51,50 +51,51 @@ def replay_response(
 def replayed(
     body: Any,
     *,
-    source: ir.Format | str | None,
-    target: ir.Format | str | None,
+    source: FormatOrName | None,
+    target: FormatOrName | None,
     request: ConvertedRequest | None = None,
     options: Options | None,
 ) -> Replay:
-    """Do what ``replay_response`` does, and say what became of the answer."""
-    near = formats.load(source_of(body) if source is None else source)
-    far = formats.load(target) if target is not None else near
-    chosen, request = options_of(options), checked_request(request, near, far)
+    """Replay an answer as ``replay_response`` does, and return its conversion too."""
+    source_format = formats.load(source_of(body) if source is None else source)
+    target_format = formats.load(target) if target is not None else source_format
+    chosen, request = options_of(options), checked_request(request, source_format, target_format)
     context = request.context if request else None
-    losses, checked, repaired = read_answer(body, near, "response")
+    losses, checked, repaired = read_answer(body, source_format, "response")
     note_malformed(losses, repaired)
-    if near is far:
+    if source_format is target_format:
         refuse_losses(losses, chosen)
         whole = losses.body if repaired is None else repaired.body
-        return Replay(_write_again(near, whole), Converted(whole, losses, near.NAME, far.NAME, "response"), near.failure_of(whole))
-    answer = near.decode_response(checked)
+        same = Converted(whole, losses, source_format, source_format, "response")
+        return Replay(_write_again(source_format, whole), same, source_format.failure_of(whole))
+    answer = source_format.decode_response(checked)
     if chosen.token_key is not None:
         answer = check_response_tokens(answer, chosen.token_key, losses)
-    handed = handed_out(answer, far, losses)
-    whole = encode_response_for(handed, far, losses, chosen, context)
+    handed = handed_out(answer, target_format, losses)
+    whole = encode_response_for(handed, source_format, target_format, losses, chosen, context)
     if handed is not answer:
-        whole.body = far.unfinished(whole.body)
+        whole.body = target_format.mark_unfinished(whole.body)
         losses.withdraw(whole.body)
-    encoder = far.StreamEncoder(chosen, context)
-    home = bring_home(answer, context, nowhere()) if context else answer
-    told = replay(tell_apart(home, far.NAME, nowhere()))
+    encoder = target_format.stream_encoder(chosen, context)
+    home = restore_tool_names(answer, context, null_ledger()) if context else answer
+    told = replay(with_unique_call_ids(home, target_format.name, null_ledger()))
     return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
 
 
-def handed_out(answer: ir.Response, far: Format, losses: Ledger) -> ir.Response:
-    """Return an answer without its failure, where the target has no answers that failed; note what the target cannot say of that.
+def handed_out(answer: ir.Response, target_format: FormatSpec, losses: Ledger) -> ir.Response:
+    """Return an answer without its error, where the target has no failed answers; note what the target cannot hold of the error.
 
-    A stream tells the failure behind what came before, which stays true.
+    In a stream the error comes after the content, which stays valid.
     """
-    if not answer.error or far.HOLDS_FAILURES:
+    if not answer.error or target_format.holds_failures:
         return answer
-    far.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
+    target_format.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
     return replace(answer, error=None)
 
 
-def _write_again(format: Format, body: JsonObject) -> Iterator[bytes]:
-    """Write a body as the stream of its own format, all that it holds."""
+def _write_again(format: FormatSpec, body: JsonObject) -> Iterator[bytes]:
+    """Write a whole body as the stream of its own format."""
     for raw in format.unfold_stream(body):
         yield format.frame_event(codec.dumps(raw), raw.get("type"))
-    if format.END_OF_STREAM:
-        yield format.END_OF_STREAM
+    if format.end_of_stream:
+        yield format.end_of_stream

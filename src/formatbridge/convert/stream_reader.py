@@ -1,37 +1,44 @@
-"""The reading half of streams: bytes to checked events of a format, to canonical events, which are collected as they pass."""
+"""Stream sources: bytes to validated events of a format, to canonical events, which are accumulated to the answer."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.event_validation import MalformedDetails, check_event, object_of, read_event, refusal
 from formatbridge.convert.input import check, repair_answer
-from formatbridge.errors import FormatBridgeError, InvalidPayloadError, StreamDecodeError, TruncatedStreamError, placed, tell_more
-from formatbridge.formats.format import Format
-from formatbridge.formats.shared.tool_call_ids import CallsApart
+from formatbridge.errors import (
+    FormatBridgeError,
+    InvalidPayloadError,
+    StreamDecodeError,
+    TruncatedStreamError,
+    append_to_message,
+    with_offset,
+)
+from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.accumulate import Collector, Listener
-from formatbridge.streaming.delta_template import Refrain
-from formatbridge.streaming.event_log import Record
+from formatbridge.streaming.delta_template import DeltaTemplate
+from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, carries_json, frame_of
-from formatbridge.streaming.surrogates import Halves
+from formatbridge.streaming.surrogates import SurrogateJoiner
 
 _SNIPPET = 200
 _SHORT = 8192
 
 
 Breaks = Callable[[Exception], Exception]
-"""Makes the error for a stream that broke off out of what others raised in the place of its next bytes."""
+"""Makes the error of a truncated stream from the exception of the iterable."""
 
 
 def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
-    """Yield the pieces of a stream; what their iterable raises, and nothing that is raised elsewhere, is a break of it."""
+    """Yield the chunks of a stream. An exception of the iterable becomes the error of a truncated stream; others pass."""
     try:
         for chunk in chunks:  # noqa: UP028  # to delegate would close what is the caller's
             yield chunk
@@ -53,25 +60,23 @@ async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncI
 
 
 class StreamSource:
-    """The reading half: bytes to canonical events, which are collected as they pass."""
+    """Reads one stream: bytes to canonical events, which are accumulated to the answer."""
 
-    def __init__(self, near: Format) -> None:
+    def __init__(self, near: FormatSpec) -> None:
         self.near = near
         self._reader = StreamReader()
-        self._decoder = near.StreamDecoder()
-        self._collector = Collector(near.NAME)
+        self._decoder = near.stream_decoder()
+        self._collector = Collector(near.name, near.choice_path)
         self._listener = Listener(self._collector)
-        self._calls = CallsApart()
+        self._calls = UniqueCallIds()
         self._head = b""
         self._has_begun = False
-        self._is_at_home = False
-        self._chunk = b""  # the last, if it is short
-        self._record = Record()
-        self._refrain = Refrain()
-        self._pieces: list[str] = []  # where the text of what is known by heart is collected
-        self._unread: ServerSentEvent | None = None  # the last event known by heart, whose counts nobody has read
-        self._halves = Halves()
-        # The last event with halves of characters, as it came and as it is read.
+        self._is_certain = False
+        self._chunk = b""  # the last one, if it is short
+        self._log = EventLog()
+        self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
+        self._surrogates = SurrogateJoiner()
+        # The last event with half a surrogate pair, as it came and as it is decoded.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._is_torn = False
         #: What was malformed in the events.
@@ -80,7 +85,7 @@ class StreamSource:
         self.is_over = False
         self.has_ended = False
         self.heard = 0
-        #: What kind of event the last one was, where its JSON says so.
+        #: The ``type`` of the last event, if it has one.
         self.kind = ""
         self.error: ir.Error | None = None
 
@@ -91,195 +96,185 @@ class StreamSource:
             return self._reader.feed(chunk)
         self._head = (self._head + chunk)[:_SNIPPET]
         read = self._reader.feed(chunk)
-        return [told for event in read for told in self._unfolded(event)] if self._reader.reads_json else read
+        return [each for event in read for each in self._unfolded(event)] if self._reader.reads_json else read
 
     def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
-        """Return the events of a whole answer that came in the place of a stream.
-
-        Anything else, also an answer that is an event, stays as it is.
-        """
+        """Return the events of a whole answer that a server sent instead of a stream. Anything else stays unchanged."""
         try:
-            raw = object_of(event, self.near.NAME)
+            raw = object_of(event, self.near.name)
         except StreamDecodeError:
             return [event]
-        if self.near.is_own_event(raw):
+        if self.near.recognizes_event(raw):
             return [event]
         try:
-            check(raw, self.near.NAME, "response")
+            check(raw, self.near, "response")
         except InvalidPayloadError:
             repaired = repair_answer(raw, self.near, "response")
             if repaired is None:
                 return [event]
             raw = repaired.body
             self.malformed.put(repaired.removed)
-        return [ServerSentEvent("", codec.dumps(told), event.offset) for told in self.near.unfold_stream(raw)]
+        return [ServerSentEvent("", codec.dumps(each), event.offset) for each in self.near.unfold_stream(raw)]
 
-    def hear(self, chunk: bytes) -> events.Delta | None:
-        """Return what a chunk brings that is one event, frame and all, of those that are known by heart; None where it must be read."""
-        if self._refrain.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
+    def read_matching(self, chunk: bytes) -> events.Delta | None:
+        """Return the delta of a chunk that is exactly one event that matches the delta template; None where it must be read."""
+        if self._template.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
             return None
-        delta = self._refrain.delta_of(chunk, is_framed=True)
+        delta = self._template.match_frame(chunk)
         if delta is None:
             return None
-        offset = self._reader.pass_over(chunk)
-        if self._refrain.counts_usage:
-            self._unread = self._refrain.event_in(chunk, offset)
-        self._grow(delta.text)
+        self._template.keep_counts(chunk, self._reader.pass_over(chunk))
+        self.heard += 1
         return delta
 
-    def _grow(self, text: str) -> None:
-        self._decoder.grow(text)
-        self._pieces.append(text)
-        self.heard += 1
-
     def read_rest(self) -> list[ServerSentEvent]:
-        """Take the end of the bytes and return the event that lacked only its end. One that they cut in two is none, but a cut."""
+        """Take the end of the bytes and return the last event, if only its blank line is missing. Half an event is none."""
         if self._reader.is_between:  # nearly always
             return []
         has_opened = self._reader.has_opened
         read = self._reader.finish()
         whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
-        is_told = any(event.data.strip() for event in whole)
-        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not is_told))
+        has_data = any(event.data.strip() for event in whole)
+        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
-        """Return the event that was decoded last as it was read: with the characters whose halves came in two events in the later one."""
+        """Return the event that was decoded last as it was read: with joined surrogate pairs."""
         return self._joined[1] if self._joined and self._joined[0] is event else event
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
-        """Return what happened by an event."""
-        data = event.data
-        delta = self._refrain.delta_of(data) if self._refrain.known is not None else None
-        if delta is not None:
-            self._grow(delta.text)
-            if self._refrain.counts_usage:
-                self._unread = event
+        """Return what an event adds to the answer."""
+        if self._template.pattern is not None and (delta := self._template.match(event)) is not None:
+            self.heard += 1
             return [delta]
-        said = data.strip()
-        if self.is_over or not said:
+        data = event.data.strip()
+        if self.is_over or not data:
             return []
-        if said == DONE:
-            self._refrain.forget()
-            happened = self._decoder.done()
-            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.END_OF_STREAM)
+        self._feed_repeated()
+        if data == DONE:
+            self._template.forget()
+            happened = self._decoder.finish("done")
+            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.end_of_stream)
             return self.collect(happened)
-        self._catch_up()
         return self._decode(event)
 
     def end(self, *, closes: bool = False, is_break: bool = False) -> list[events.Event]:
-        """Return what happens by the end of the bytes: an end, if the answer came to one, and else its start, if nobody told it yet.
+        """Return what the end of the bytes adds: the end of a complete answer; of any other its start, if that is pending.
 
-        Behind an event that they cut in two there is no end, whatever was said before, and none where the connection broke (``is_break``).
-        ``closes``: what was cut ends all the same: for the reason that it gave, else as an answer that ran out of tokens.
+        A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: give a truncated answer an
+        end all the same: its finish reason, or else ``length``.
         """
-        closes = closes and self._has_begun and not self._halves.waiting
-        # Behind an end, or an error, nothing is missing.
-        self._is_torn = self._is_torn or bool((is_break or self._halves.waiting) and not self.is_over)
-        self._catch_up()
-        told = self._decoder.finish()
+        closes = closes and self._has_begun and not self._surrogates.pending
+        # After an end or an error nothing is missing.
+        self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
+        happened: list[events.Event] = []
         if self._is_torn and not closes:
-            told = [event for event in told if isinstance(event, events.UsageTold | events.Meta)]
-        happened = self.collect(told)
-        if self._has_begun and not self.is_over and self._decoder.start is not None:
-            happened += self.collect([self._decoder.start])
-            self._decoder.start = None
+            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageTold | events.Meta)]
+        elif self._has_begun:
+            self._feed_repeated()
+            happened += self._decoder.finish("end_of_bytes")
+        happened = self.collect(happened)
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect([*self.beside(), *self._decoder.untold()])
+            happened += self.collect(self._pending())
             happened += self.collect([*self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
         return happened
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer came to its end, or to an error, and the bytes broke off in no event."""
+        """Whether the answer has its end, or an error, and no event is incomplete."""
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
-        """Return the answer so far, with what waits to be told. All of that will be told once more, or something else in its place."""
-        untold = self._decoder.untold() if self.error or not self.is_over else []
-        return self._collected([*self._begun(), *self.beside(), *untold]).response()
+        """Return the partial answer, with what the decoder still holds back. The collector does not keep that: it may change."""
+        pending = self._pending() if self.error or not self.is_over else []
+        return self._collected(pending).response()
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts where it has come to no end, which tells it by itself."""
-        self._catch_up()
-        return [] if self.is_over else self._decoder.beside()
+    def usage(self) -> list[events.Event]:
+        """Return the usage of an answer that has no end yet; an end emits it itself."""
+        return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageTold)]
 
-    def _begun(self) -> list[events.Event]:
-        """Return the start of the answer as far as it is known, where nobody told it yet."""
-        return [] if self._decoder.start is None else [self._decoder.start]
+    def _pending(self) -> list[events.Event]:
+        """Return what the decoder would emit if the stream was truncated here."""
+        if not self._has_begun:
+            return []
+        self._feed_repeated()
+        return self._decoder.finish("truncated")
 
-    def _collected(self, told: list[events.Event]) -> Collector:
-        """Return what is collected and some events that may be told otherwise later."""
-        return self._collector.and_then(told) if told else self._collector
+    def _collected(self, more: Sequence[events.Event]) -> Collector:
+        """Return the collector with some more events, which it does not keep."""
+        return self._collector.and_then(more) if more else self._collector
 
     def new_text(self) -> list[str]:
-        """Return the visible text of the first choice that has come since the last time; reasoning and refusals are none."""
+        """Return the visible text of the first choice since the last call; reasoning and refusals are not included."""
         return self._listener.hear(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
-        """Return the events that fold to the answer so far; what is open stays open."""
-        return self._collected([*self._begun(), *self.beside()]).so_far()
+        """Return the events that fold to the partial answer; open parts stay open."""
+        pending = [] if self.is_over else self._pending()
+        return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageTold)]).so_far()
 
     def body(self) -> JsonObject | None:
-        """Return the whole answer in its own format, as the vendor's client would add it up; None where nobody can say."""
+        """Return the whole answer in its format, as the official client accumulates it; None where events contradict one another."""
         if self.error or not self.is_complete:
             return None
-        self._catch_up()
-        return self._fold(self._record)
+        self._feed_repeated()
+        return self._fold(self._log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
-        """Return what puts together, when somebody asks, as much of the answer as has come by now."""
-        self._catch_up()
-        told = self._record.copy()
-        return lambda: self._fold(told)
+        """Return a function that folds the partial answer to a body, when it is called."""
+        self._feed_repeated()
+        log = self._log.copy()
+        return lambda: self._fold(log)
 
-    def _fold(self, told: Record) -> JsonObject | None:
+    def _fold(self, log: EventLog) -> JsonObject | None:
         try:
-            return self.near.fold_stream(self._reread(told))
+            return self.near.fold_stream(self._reread(log))
         except StreamDecodeError:
-            return None  # pieces came that nobody can put together
+            return None  # the pieces contradict one another
 
-    def _reread(self, told: Iterable[bytes]) -> Iterator[JsonObject]:
-        """Yield the checked events of a record; their malformed details are known."""
-        for data in told:
+    def _reread(self, log: EventLog) -> Iterator[JsonObject]:
+        """Yield the validated events of the log; their malformed details are known."""
+        for data in log:
             checked, _ = check_event(codec.loads(data), ServerSentEvent("", data, 0), self.near)
             if checked is not None:
                 yield checked
 
     def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
-        """Return the error for a stream that was cut, which says by what, where anybody knows."""
+        """Return the error of a truncated stream, with its cause, if that is known."""
         has_come = self.is_complete and not self.is_closed
         expected = None if has_come else self._decoder.END
         if expected is not None and not self._has_begun:
             began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
-            expected += f"; not one event of {self.near.NAME} came{began}"
+            expected += f"; not one event of {self.near.name} came{began}"
         cut = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
-            tell_more(cut, f" ({str(cause) or type(cause).__name__})")
+            append_to_message(cut, f" ({str(cause) or type(cause).__name__})")
         return cut
 
-    def _catch_up(self) -> None:
-        """Read the counts of the events that were known by heart; the last of them replace those before."""
-        if self._unread is not None:
-            self._record.keep_last(self._unread.data)
-            event, self._unread = self._unread, None
-            raw = self._check(object_of(event, self.near.NAME), event)
-            if raw is not None:
-                self._decoder.recount(raw)
+    def _feed_repeated(self) -> None:
+        """Feed the decoder the events that the delta template has matched, as one event; their deltas have been emitted."""
+        repeated = self._template.take_repeated()
+        if repeated is None:
+            return
+        raw: JsonObject | None = None
+        if repeated.last is not None:
+            self._log.keep_last(repeated.last.data)
+            raw = self._check(object_of(repeated.last, self.near.name), repeated.last)
+        self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
     def collect(self, happened: list[events.Event]) -> list[events.Event]:
-        """Keep what happened and hand it on."""
+        """Accumulate events and return them."""
         self._collector.take(happened)
         for at, event in enumerate(happened):
-            note = _NOTED.get(type(event))
+            note = _HANDLERS.get(type(event))
             if note is not None:
                 happened[at] = note(self, event)
         return happened
 
-    def _tell_apart(self, event: events.PartStart | events.PartEnd) -> events.Event:
-        """Return what is told of a call with an id of its own; the collected ones keep their ids, for the report."""
+    def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
+        """Return the event of a call with a unique id; the accumulated calls keep their ids, for the report."""
         return event if event.part is None else self._calls.feed(event)
 
     def _fail(self, event: events.Failed) -> events.Event:
@@ -288,18 +283,18 @@ class StreamSource:
         return event
 
     def _finish(self, event: events.End) -> events.Event:
-        self._refuse_half()
+        self._refuse_half_pair()
         self.is_over = self.has_ended = True
         return event
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        event, given = self._understood(event)
-        raw = self._check(given, event)
-        if not self._is_at_home:
-            self._is_at_home = self._is_own(given, event)
+        event, parsed = self._parse(event)
+        raw = self._check(parsed, event)
+        if not self._is_certain:
+            self._is_certain = self._is_of_format(parsed, event)
             self._has_begun, self._head = True, b""
-        self._record.add(event.data)
-        kind = given.get("type")
+        self._log.add(event.data)
+        kind = parsed.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.heard += self.kind not in PINGS
         if raw is None:
@@ -307,68 +302,73 @@ class StreamSource:
         try:
             happened = self._decoder.feed(raw)
         except StreamDecodeError as error:
-            raise placed(error, event.offset) from None
+            raise with_offset(error, event.offset) from None
         self.collect(happened)
-        template = self._refrain.learn(event.data, happened)
-        if self._halves.waiting:
-            self._refrain.forget()
-        elif template is not None:
-            frame = frame_of(event, self._chunk)
-            if frame is not None:
-                self._refrain.expect(*frame)
-            self._pieces = self._collector.latest
-            self._record.run(template, self._pieces, each_counts=self._decoder.tells_more)
+        if self._surrogates.pending:
+            self._template.forget()
+        elif self._template.learn(event.data, raw, happened):
+            self._continue_part(event)
         return happened
 
+    def _continue_part(self, event: ServerSentEvent) -> None:
+        """Begin a run of events that match the delta template, behind the event that confirmed it."""
+        pieces, pattern = self._collector.latest, self._template.pattern
+        assert pattern is not None
+        frame = frame_of(event, self._chunk)
+        if frame is not None:
+            self._template.expect(*frame)
+        self._template.continue_part(pieces)
+        self._log.begin_run(pattern, pieces, is_counted=self._decoder.has_unknown_fields)
+
     def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
-        """Validate an event, and keep its malformed details for the report; None where nothing else of it is left."""
+        """Validate an event, and keep its malformed details for the report; None where nothing else remains."""
         checked, malformed = check_event(raw, event, self.near)
         if malformed:
             self.malformed.take(raw, malformed, self.near)
         return checked
 
-    def _understood(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
-        """Return an event and its JSON, with characters put together whose halves came in two events."""
-        if self._halves.waiting:
+    def _parse(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
+        """Return an event and its JSON, with joined surrogate pairs."""
+        if self._surrogates.pending:
             return read_event(self._join(event), self.near)
         try:
             return read_event(event, self.near)
         except StreamDecodeError:
-            joined = self._join(event)  # raises what is wrong, where that is something else
+            joined = self._join(event)  # raises the error, if it is another one
             return read_event(joined, self.near)
 
     def _join(self, event: ServerSentEvent) -> ServerSentEvent:
         try:
             value = codec.loads_loosely(event.data)
-            self._halves.join(value)
-            made = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
+            self._surrogates.join(value)
+            out = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
         except codec.NotJsonError as error:
-            raise refusal(event, self.near.NAME, [(error.pointer, error.message)]) from None
-        self._joined = event, made
-        return made
+            raise refusal(event, self.near.name, [(error.pointer, error.message)]) from None
+        self._joined = event, out
+        return out
 
-    def _refuse_half(self) -> None:
-        """Raise where an answer ends whose text ends in half a character."""
-        if self._halves.waiting and self._joined:
-            raise refusal(self._joined[0], self.near.NAME, [("", "ends in half a character, and the other half never came")])
+    def _refuse_half_pair(self) -> None:
+        """Raise if the answer ends with half a surrogate pair."""
+        if self._surrogates.pending and self._joined:
+            raise refusal(self._joined[0], self.near.name, [("", "ends in half a character, and the other half never came")])
 
-    def _is_own(self, raw: JsonObject, event: ServerSentEvent) -> bool:
-        """Say whether an event is of the format beyond doubt; refuse one that is so of another, whose shape may fit all the same."""
-        if self.near.is_own_event(raw):
+    def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
+        """Return whether an event is certainly of the format; refuse one of another format, whose shape may fit as well."""
+        if self.near.recognizes_event(raw):
             return True
         for name in formats.FORMATS:
-            if formats.load(name).is_own_event(raw):
-                raise refusal(event, self.near.NAME, [("", f"is an event of {name}")])
+            if formats.load(name).recognizes_event(raw):
+                raise refusal(event, self.near.name, [("", f"is an event of {name}")])
         return False
 
 
-_NOTED: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
-    events.PartStart: StreamSource._tell_apart,
-    events.PartEnd: StreamSource._tell_apart,
+_HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
+    events.PartStart: StreamSource._with_unique_id,
+    events.PartEnd: StreamSource._with_unique_id,
     events.Failed: StreamSource._fail,
     events.End: StreamSource._finish,
 }
-"""Kind of event to what comes of it for the source itself."""
+"""Kind of event to what the source does with it."""
 
 
 def _is_json(data: bytes) -> bool:

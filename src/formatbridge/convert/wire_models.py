@@ -10,15 +10,16 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from formatbridge import ir
+from formatbridge import formats
 from formatbridge.convert.input import KINDS, wire_model
 from formatbridge.errors import ConfigurationError
+from formatbridge.formats.format import FormatOrName
 
 BODIES = ("Request", "Response", "StreamEvent", "Error", "ModelList")
 """The names of whole bodies, which every format has."""
 
 
-def model_named(format: ir.Format, name: str) -> Any:
+def model_named(format: FormatOrName, name: str) -> Any:
     """Return a typed model, or a union of some, by its name or its kind of document; raise ``ConfigurationError`` where there is none."""
     kind = next((kind for kind in KINDS.values() if kind == name), None)
     if kind:
@@ -26,20 +27,20 @@ def model_named(format: ir.Format, name: str) -> Any:
     names = models_of(format)
     if name in names:
         return getattr(_wire(format), name)
-    near = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
-    guess = f"perhaps {' or '.join(near)}; " if near else ""
+    similar = get_close_matches(name, (*KINDS.values(), *names), cutoff=0.5)
+    guess = f"perhaps {' or '.join(similar)}; " if similar else ""
     raise ConfigurationError(f"{format} has no model {name!r}: {guess}`formatbridge schema {format}` names them all")
 
 
-def models_of(format: ir.Format) -> dict[str, str]:
+def models_of(format: FormatOrName) -> dict[str, str]:
     """Return the names of a format's typed models and of the unions of some, those of whole bodies first, each with what it is."""
     wire = _wire(format)
-    found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *wire.__all__))}
+    found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *getattr(wire, "__all__", ())))}
     return {name: about for name, about in found.items() if about}
 
 
-def _wire(format: ir.Format) -> ModuleType:
-    return import_module(f"formatbridge.formats.{format}.wire")
+def _wire(format: FormatOrName) -> ModuleType:
+    return import_module(formats.load(format).wire_module)
 
 
 def _about(model: Any) -> str:

@@ -1,19 +1,21 @@
-"""What a format offers. A module that has these names is a format."""
+"""What a format is: ``FormatSpec``, a frozen value with everything that the other layers use of a format."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.errors import ConfigurationError, LossyConversionError
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import Path
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, Spelling
+from formatbridge.report.ledger import FieldPaths, Ledger
+from formatbridge.streaming.sse import encode_event
 
 Kind = Literal["request", "response", "error", "models"]
 
@@ -60,151 +62,263 @@ class Context:
     ``source`` and ``body``: the caller's format and request. ``tools``: the name on the wire to the caller's own.
     """
 
-    source: ir.Format
+    source: ir.FormatName
     body: JsonObject
     tools: Mapping[str, OwnTool] = field(default_factory=dict)
 
 
-class StreamDecoder(Protocol):
-    """Reads the parsed events of one stream, which the format's own wire model has accepted.
+EndReason = Literal["done", "end_of_bytes", "truncated"]
+"""Why a stream decoder is to emit what is pending: ``[DONE]`` came, no more bytes come, or the answer stops before its end."""
 
-    ``END``: what ends a stream of the format, in its own words. ``is_complete``: the stream said that it is over. ``start``: how the
-    answer begins, as far as it is known; None once that has been told.
+
+class StreamDecoder(Protocol):
+    """Decodes the parsed events of one stream, which the wire model of the format has validated."""
+
+    END: str
+    """What ends a stream of the format, for error messages."""
+    NEVER_REPEATED: frozenset[str]
+    """Fields of events that must be fed one by one: what such an event means depends on those before it."""
+    is_complete: bool
+    """Whether the stream brought its end, or an error."""
+    has_unknown_fields: bool
+    """Whether the last event had unknown fields that accumulate: then it is not equivalent to join the texts of several such events.
+
+    The event log needs this, and the event alone does not show it: only the decoder knows which fields it does not model.
     """
 
-    END: ClassVar[str]
-    is_complete: bool
-    start: events.Start | None
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event and return what it adds. ``count``: how many events in a row it stands for, with their texts joined."""
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last event had fields that nobody knows and that go on, so that each event with them counts."""
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the events that are pending at the end of a stream.
 
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
-
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of the text that it brought; what happened is known."""
-
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing but the counts of an event whose text has been taken."""
-
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts: the fields that only its format has, and what it costs.
-
-        This is what will not change, so a reader may have it. An end or an error tells it by itself; it may be told again, with what has
-        come since.
+        ``done`` and ``end_of_bytes`` emit the end of a complete answer. The latter emits the start of any other answer, if it is pending.
+        ``truncated`` emits the start, the fields and the usage of the answer, and what its open parts hold back; these stay open.
+        It changes nothing in the decoder, so it may be called in the middle of a stream.
         """
-
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open parts, and of fields of the answer that its last event replaces.
-
-        For an answer that has broken off; no reader of a running stream gets it. May be asked again: the decoder goes on as if nobody had
-        asked. Of an answer that is complete nothing is untold.
-        """
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``."""
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; nothing happens where the stream was cut."""
 
 
 class StreamEncoder(Protocol):
-    """Writes one stream as server-sent events."""
+    """Encodes one stream as server-sent events."""
 
     def feed(self, event: events.Event) -> bytes:
-        """Take what happened and return the bytes that it becomes."""
+        """Take one event and return the bytes for it."""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error in the stream; nothing follows. ``behind``: how many events have left, where others wrote them."""
+        """Write an error, after which nothing follows. ``behind``: how many events precede it, where others wrote them."""
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of texts and thoughts that came when these had left without them, and that no other place holds."""
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and reasoning that arrived after the stream had sent these without them."""
 
 
-class Format(Protocol):
-    """One wire format: its spelling and rules, and both verbs for each kind of document.
+@dataclass(frozen=True, slots=True)
+class DetectionRule:
+    """Evidence that a body is one kind of document of a format.
 
-    Decoders take bodies that the format's own wire model has accepted, with keys in the vendor's spelling. Encoders return a body and
-    write what it cannot hold into the ledger.
+    ``weight``: how much the evidence counts, from 2 (weak) to 30. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
+    for the first. ``values``: those that count; empty: any value but null. ``shape``: the type that a value must have, for keys that mean
+    something else in other formats.
     """
 
-    NAME: ir.Format
-    SPELLING: Spelling
+    kind: Kind
+    weight: int
+    path: str
+    values: tuple[Any, ...] = ()
+    shape: type = object
+
+
+def detection_rules(kind: Kind, weight: int, *paths: str, shape: type = object) -> tuple[DetectionRule, ...]:
+    """Return one rule for each path, all of the same weight."""
+    return tuple(DetectionRule(kind, weight, path, shape=shape) for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelListing:
+    """How a format lists models.
+
+    ``path``: URL path of the list. ``keys``: the keys of a page, that of the list first. ``label``: key and value by which each model of a
+    page shows its format; None: models have no such label.
+    """
+
+    path: str = "/v1/models"
+    keys: tuple[str, ...] = ("data",)
+    label: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdkFacts:
+    """How the official SDK of a format calls its endpoint.
+
+    ``path``: pattern of the URL path, with the groups ``model`` and ``stream`` where the path holds these. ``description``: the path for
+    error messages. ``header``, ``path_part``: a header, or a part of other paths, by which the SDK is recognized.
+    ``request_id_header``: the header in which the SDK looks for the id of a request. ``encode_error_event``: encodes an event on which the
+    SDK raises; None: the SDK raises on the error events of the format.
+    """
+
+    path: re.Pattern[str]
+    description: str
+    header: str | None = None
+    path_part: str | None = None
+    request_id_header: str | None = None
+    encode_error_event: Callable[[ir.Error], bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """The HTTP endpoint of a format.
+
+    ``path``: URL path, in which ``{model}`` stands for the model. ``stream_path``: path and query for streams; None: the same path.
+    ``base_url``: the vendor's server. ``key_header``: where that server expects the API key; ``authorization`` takes it as a bearer token.
+    ``version_header``: the header that names the version of the format, if any. ``add_headers``: returns a request's headers with those
+    that fields of its body need.
+    """
+
+    path: str
+    stream_path: str | None = None
+    base_url: str | None = None
+    key_header: str = "authorization"
+    version_header: str | None = None
+    add_headers: Callable[[Mapping[str, str], JsonObject], dict[str, str]] | None = None
+    models: ModelListing = ModelListing()
+    sdk: SdkFacts | None = None
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def _unchanged(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return the body: the server accepts a history that lost reasoning."""
+    del losses
+    return body
+
+
+def _no_failure(body: JsonObject) -> None:
+    """Return None: a whole answer of the format never holds a failure."""
+    del body
+
+
+def _holds_error(event: JsonObject, name: str) -> bool:
+    """Return whether an event has a field ``error``, whatever its name."""
+    del name
+    return bool(event.get("error"))
+
+
+def _no_rejection(error: LossyConversionError, message: str) -> None:
+    """Return None: no SDK of the format reads more than the message."""
+    del error, message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FormatSpec:
+    """One wire format: its facts, and a decoder and an encoder for each kind of document.
+
+    Decoders take bodies that the wire model of the format has accepted, with the vendor's keys. Encoders return a body, and note
+    in the ledger what the body cannot hold. Two specs are equal only if they are the same object.
+    """
+
+    name: str
+    """The name of the format: lower-case letters, digits and underscores. It is part of the tags of carried reasoning tokens."""
+    wire_module: str
+    """The module with the wire models ``Request``, ``Response``, ``StreamEvent``, ``Error`` and ``ModelList``; imported at first use.
+
+    A package has them in its modules ``request``, ``response``, ``error`` and ``models``, and ``StreamEvent`` in itself.
+    """
+    field_paths: FieldPaths
     """Where the report finds canonical fields in a body."""
-    TOOL_RULES: ToolRules
-    SETTINGS: FieldTable
-    """The flat settings of its requests, by their canonical names and its own."""
-    FINISH: Mapping[str, ir.FinishReason]
-    """What its words for the end of an answer mean."""
-    ID_FIELD: str
-    """The field of an answer that has its id."""
-    IN_URL: frozenset[str]
-    """Fields of requests that the URL has in the place of the body."""
-    HOLDS_FAILURES: bool
-    """An answer that failed is an answer, with what came before; elsewhere it is an error."""
-    STREAMED: tuple[type[ir.Part], ...]
-    """The parts whose text, written as a stream, leaves as it comes."""
-    CITES_LAST: bool
-    """The citations of a stream stand at the end of their choice; elsewhere with their text, before it ends."""
-    END_OF_STREAM: bytes
-    """What stands behind the last event of a stream."""
-    NAMES_EVENTS: bool
-    """The events of a stream have names, which say what their ``type`` says."""
-    StreamDecoder: Callable[[], StreamDecoder]
-    StreamEncoder: Callable[[Options, Context | None], StreamEncoder]
+    endpoint: Endpoint
+    """The HTTP endpoint."""
+    detection: tuple[DetectionRule, ...] = ()
+    """The evidence by which ``detect_format`` recognizes bodies."""
 
-    def decode_request(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-        """Read a request; ``model`` and ``stream`` stand in for what the URL says."""
+    decode_request: DecodeRequest
+    """Decode a request."""
+    encode_request: Callable[[ir.Request, Ledger, Options], JsonObject]
+    """Encode a request."""
+    settings: FieldTable
+    """The flat settings of requests: canonical names and the format's names."""
+    tool_rules: ToolRules
+    """What the format demands of tools."""
+    url_fields: frozenset[str] = frozenset()
+    """Fields of requests that the URL holds instead of the body."""
+    repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged
+    """Return a request, whose history lost reasoning, as the server still accepts it."""
+    billing_header: str | None = None
+    """How a text begins that a client adds to the system prompt for billing; ``Options(strip_billing_header=True)`` removes it."""
+    encode_rejection: Callable[[LossyConversionError, str], JsonObject | None] = _no_rejection
+    """Encode the error, with its message, for a request that was refused for its losses; None: the message alone is enough."""
 
-    def encode_request(self, request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-        """Write a request."""
+    decode_response: Callable[[JsonObject], ir.Response]
+    """Decode a whole answer."""
+    encode_response: Callable[[ir.Response, Ledger, Options, Context | None], JsonObject]
+    """Encode a whole answer; the context is the request that it answers."""
+    finish_reasons: Mapping[str, ir.FinishReason]
+    """Finish reasons of the format, with their canonical names."""
+    id_field: str = "id"
+    """The field of an answer that holds its id."""
+    choice_path: str = ""
+    """JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer itself is the only choice."""
+    holds_failures: bool = False
+    """Whether an answer that failed is an answer, with what came before the failure; otherwise it is an error."""
+    failure_of: Callable[[JsonObject], ir.Error | None] = _no_failure
+    """Return the failure that a whole answer holds."""
+    mark_unfinished: Callable[[JsonObject], JsonObject]
+    """Return an answer as one that has not ended."""
 
-    def settle_history(self, body: JsonObject, losses: Ledger) -> JsonObject:
-        """Return a request of this format, whose history has lost thoughts, as its server still takes it."""
+    stream_decoder: Callable[[], StreamDecoder]
+    """Make a decoder for one stream."""
+    stream_encoder: Callable[[Options, Context | None], StreamEncoder]
+    """Make an encoder for one stream."""
+    fold_stream: Callable[[Iterable[JsonObject]], JsonObject | None]
+    """Fold the events of a complete stream to the body of the whole answer; None where they break the rules of the format."""
+    unfold_stream: Callable[[JsonObject], list[JsonObject]]
+    """Return the events that fold to a body, each part of it in one event."""
+    response_path: Callable[[JsonObject, Path, Mapping[Path, int]], Path]
+    """Return the path in the whole answer for a path in an event; the mapping holds the lengths of lists that earlier events gave."""
+    recognizes_event: Callable[[JsonObject], bool]
+    """Whether an event has a field or type that the events of no other format have."""
+    recognizes_error: Callable[[JsonObject, str], bool] = _holds_error
+    """Whether the official SDK recognizes an event, with its name, as an error."""
+    frame_event: Callable[[bytes, str | None], bytes] = encode_event
+    """Write the data of one event as a server-sent event, with its name where the format names events."""
+    names_events: bool = False
+    """Whether events have names, which repeat their ``type``."""
+    end_of_stream: bytes = b""
+    """What follows the last event of a stream."""
+    streamed_parts: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
+    """The parts whose text a stream emits in pieces, as it comes."""
+    citations_at_end: bool = False
+    """Whether the citations of a stream come at the end of their choice; otherwise they come with their text."""
+    event_text: Callable[[Any], str]
+    """Return the visible text that a typed event adds to the first choice, without reasoning."""
 
-    def decode_response(self, body: JsonObject) -> ir.Response:
-        """Read a whole answer."""
+    decode_error: DecodeError
+    """Decode an error body."""
+    encode_error: Callable[[ir.Error, Ledger], tuple[int, JsonObject]]
+    """Encode an error: the HTTP status and the body."""
+    decode_models: Callable[[JsonObject], ir.ModelList]
+    """Decode a list of models."""
+    encode_models: Callable[[ir.ModelList, Ledger], JsonObject]
+    """Encode a list of models."""
 
-    def failure_of(self, body: JsonObject) -> ir.Error | None:
-        """Return what went wrong on the way, where a whole answer says that it failed."""
+    def __post_init__(self) -> None:
+        if _NAME.fullmatch(self.name) is None:
+            raise ConfigurationError(f"format name is {self.name!r}, expected lower-case letters, digits and underscores")
 
-    def encode_response(self, response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-        """Write a whole answer; ``context`` is the request that it answers, in the caller's own words."""
+    def __repr__(self) -> str:
+        return f"<FormatSpec {self.name}>"
 
-    def frame_event(self, data: bytes, name: str | None) -> bytes:
-        """Write the data of one event as a server-sent event, with its name where the format names events."""
 
-    def is_own_event(self, event: JsonObject) -> bool:
-        """Say whether an event of a stream has what those of no other format have."""
+class DecodeRequest(Protocol):
+    """Decodes a request; ``model`` and ``stream`` replace what the URL holds."""
 
-    def is_own_error(self, event: JsonObject, name: str) -> bool:
-        """Say whether an event that tells an error does so as the format does, so that its official client sees one."""
+    def __call__(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request: ...
 
-    def fold_stream(self, told: Iterable[JsonObject]) -> JsonObject | None:
-        """Fold the events of a complete stream to the body of the whole answer; None where they bend the format's rules."""
 
-    def unfinished(self, body: JsonObject) -> JsonObject:
-        """Return an answer as one that has not ended: it may still, or it was cut."""
+class DecodeError(Protocol):
+    """Decodes an error body; ``status``: its HTTP status, None where it came in a stream or as a success."""
 
-    def place_of(self, event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-        """Return where the whole answer has what stands at a path in an event.
+    def __call__(self, body: JsonObject, *, status: int | None) -> ir.Error: ...
 
-        ``lengths``: of lists in the answer, as far as earlier events are known; an event that only continues a list does not say where.
-        """
 
-    def unfold_stream(self, body: JsonObject) -> list[JsonObject]:
-        """Return the events that fold to a body, each part of it in one piece."""
-
-    def decode_error(self, body: JsonObject, *, status: int | None) -> ir.Error:
-        """Read an error body."""
-
-    def encode_error(self, error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-        """Write an error: the HTTP status and the body."""
-
-    def decode_models(self, body: JsonObject) -> ir.ModelList:
-        """Read a list of models."""
-
-    def encode_models(self, models: ir.ModelList, losses: Ledger) -> JsonObject:
-        """Write a list of models."""
+FormatOrName = ir.FormatName | FormatSpec
+"""What ``source=``, ``target=`` and ``via=`` take."""

@@ -15,6 +15,9 @@ from typing import Any, ClassVar, Literal
 from formatbridge.jsontext.types import JsonObject, JsonValue
 
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
+"""The names of the built-in formats."""
+FormatName = Format | str
+"""The name of a format, built in or from outside."""
 Number = int | float
 """A number in the spelling of its body: what is stored as JSON says 1 again where it said 1, and 1.0 where it said that."""
 
@@ -33,12 +36,12 @@ class Signature:
     the key that seals its tag when it is written; None: the tag is not sealed.
     """
 
-    home: Format
+    home: FormatName
     kind: SignatureKind
     token: str
     src: str = ""
     item: str | None = None
-    found: Format | None = None
+    found: FormatName | None = None
     carried: str | None = field(default=None, compare=False, repr=False)
     seal_key: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -101,7 +104,7 @@ class Media:
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
-    home: Format | None = None
+    home: FormatName | None = None
     filename: str | None = None
     detail: str | None = None
     transcript: str | None = None
@@ -213,7 +216,7 @@ class Opaque:
     its loss means.
     """
 
-    format: Format
+    format: FormatName
     raw: JsonValue
     what: str = ""
     text: str | None = None

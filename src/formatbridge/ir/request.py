@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 
 from typing_extensions import TypedDict
 
-from formatbridge.ir.parts import Format, Number, Part
+from formatbridge.ir.parts import FormatName, Number, Part
 from formatbridge.ir.tools import Tool
 from formatbridge.jsontext.types import JsonObject
 
@@ -159,7 +159,7 @@ class Request:
     ``settings`` holds the flat values; ``extra`` what only the source format knows, by pointer.
     """
 
-    format: Format
+    format: FormatName
     model: str | None
     stream: bool
     messages: list[Message]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from formatbridge.ir.parts import Citation, Format, Number, Part
+from formatbridge.ir.parts import Citation, FormatName, Number, Part
 from formatbridge.jsontext.types import JsonObject, JsonValue
 
 FinishReason = Literal[
@@ -68,11 +68,12 @@ class Finish:
 class TokenLogprob:
     """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place.
 
-    ``aside`` is the pointer of the runners-up, where the format keeps them apart from their token.
+    ``logprob`` None: the source does not have one. ``aside`` is the pointer of the runners-up, where the format keeps them apart from
+    their token.
     """
 
     token: str
-    logprob: Number
+    logprob: Number | None
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""
@@ -121,7 +122,7 @@ class Response:
     had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed.
     """
 
-    format: Format
+    format: FormatName
     id: str | None
     model: str | None
     choices: list[Choice]
@@ -158,7 +159,7 @@ class Model:
 class ModelList:
     """A page of models; ``more``: there are others behind it."""
 
-    format: Format
+    format: FormatName
     models: list[Model]
     more: bool | None = None
     first_id: str | None = None

@@ -1,1 +1,1 @@
-"""The loss report: the ledger that encoders write, and where in the source each loss is found."""
+"""The loss report: the ledger in which encoders note losses, and the pointers of losses in the source."""

@@ -1,4 +1,4 @@
-"""How a source format spells canonical fields, and how pointers into its bodies are followed: what its losses are told by."""
+"""Where the body of a source format has canonical fields, and how pointers into a body are followed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from formatbridge.jsontext.pointers import escape, to_snake, unescape
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.losses import Severity
 
-ITSELF = "//"
-"""The key in ``extra`` that means the node itself, of which nothing is modelled; no pointer of a field looks like it."""
+WHOLE_NODE = "//"
+"""The key in ``extra`` for the node itself, of which nothing is modelled. No pointer to a field is equal to it."""
 
 ABSENT = object()
-"""What stands where a pointer leads nowhere."""
+"""The value of a pointer that does not exist in a body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """How much is lost with a field that only its own format has; ``neutral`` values say what happens anyway and are no loss.
+class LossRule:
+    """The severity and reason of losing a field. ``neutral`` values equal the default of the target and are no loss.
 
-    ``after``: what stands in the target for a field that is only changed. ``restates``: the key, in the same object, of the JSON text of
-    which a field is the value, as far as it is no loss.
+    ``after``: the value in the target of a field that is only changed. ``restates``: the key, in the same object, of a JSON text; a field
+    with the value of that text is no loss. ``counted_in``: the canonical field whose count includes this one.
     """
 
     severity: Severity = "lossy"
@@ -31,46 +31,51 @@ class Own:
     kind: Literal["dropped", "changed"] = "dropped"
     after: JsonValue = None
     restates: str = ""
+    counted_in: str = ""
 
     def is_neutral(self, value: JsonValue) -> bool:
-        """Say whether a value is what happens anyway. Members of it that are null say nothing."""
-        bare = {key: member for key, member in value.items() if member is not None} if isinstance(value, dict) else value
-        return is_empty(bare) or any(bare == neutral and type(bare) is type(neutral) for neutral in self.neutral)
+        """Return whether a value is no loss. Members that are null do not count."""
+        if isinstance(value, dict):
+            value = {key: member for key, member in value.items() if member is not None}
+        if is_empty(value):
+            return True
+        return bool(self.neutral) and any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spelling:
-    """Where a source format keeps canonical fields, and how grave it is to lose the fields of its own.
+class FieldPaths:
+    """The pointers of canonical fields in the bodies of a source format, and the loss rules of its unmodelled fields.
 
-    ``places``: ``Class.field`` to pointers relative to the node, the first that says something counts; a field that stands under its own
-    name needs no row; one that begins with @ is relative to the node's ``aside``, each ^ leads one step out of that. A step into a list is
-    an index or a text that stands there. ``Class.field@pointer`` is a row for the node that stands there alone. ``own``:
-    ``Class.pointer`` of a field in ``extra`` to what its loss means; without a row it is lossy. ``shared``: fields whose place also says
-    something that stays (the key of a text, say), so that losing them changes the place. ``snake_case``: the format also takes its keys
-    in snake_case. ``keywords``: words of ours to others that the format has for them. ``content``: the fields at the top of an answer that
-    hold what the model said and how it ended, so that a malformed value below them is a loss of content.
+    - ``places``: ``Class.field`` to pointers relative to the node, of which the first with a value counts. A field with the same name in
+      the body needs no row. A pointer that begins with @ is relative to the node's ``aside``; each ^ goes one level up. A step into a list
+      is an index, or a text in the list. ``Class.field@pointer`` is a row for the node at this pointer alone.
+    - ``rules``: ``Class.pointer`` of a field in ``extra`` to its loss rule; without a row it is lossy.
+    - ``shared``: fields whose pointer also has a value that stays, such as the key of a text. Losing such a field is a change.
+    - ``snake_case``: the format also accepts its keys in snake_case.
+    - ``keywords``: keys of the canonical model to the keys that the format has for them.
+    - ``content``: the fields at the top of an answer with its content and its end. A malformed value below them is a loss of content.
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own: Mapping[str, Own] = field(default_factory=dict)
+    rules: Mapping[str, LossRule] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     snake_case: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
     content: frozenset[str] = frozenset()
 
 
-_PLAIN = Spelling()
+_DEFAULT = FieldPaths()
 
 
 def is_empty(value: JsonValue) -> bool:
-    """Say whether a value is null or an empty container: nothing that could be lost."""
+    """Return whether a value is null or an empty container, which cannot be lost."""
     return value is None or (isinstance(value, list | dict) and not value)
 
 
-def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple[str, JsonValue]:
-    """Follow a pointer through a body; return it in the body's own spelling with the value, or ``ABSENT`` where there is none.
+def resolve(body: JsonValue, pointer: str, paths: FieldPaths = _DEFAULT) -> tuple[str, JsonValue]:
+    """Follow a pointer through a body. Return it with the keys of the body, and the value, or ``ABSENT`` where there is none.
 
-    A step into a list is an index or a text that stands there.
+    A step into a list is an index, or a text in the list.
     """
     value = body
     for step in pointer.split("/")[1:]:
@@ -79,20 +84,20 @@ def resolve(body: JsonValue, pointer: str, spelling: Spelling = _PLAIN) -> tuple
         elif type(value) is list and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
-            return _resolve_carefully(body, pointer, spelling)
-    return pointer, value  # nearly always it says what the body does
+            return _resolve_carefully(body, pointer, paths)
+    return pointer, value  # nearly always the pointer has the keys of the body
 
 
-def _resolve_carefully(body: JsonValue, pointer: str, spelling: Spelling) -> tuple[str, JsonValue]:
+def _resolve_carefully(body: JsonValue, pointer: str, paths: FieldPaths) -> tuple[str, JsonValue]:
     steps: list[str] = []
     value = body
     for step in pointer.split("/")[1:]:
         key = unescape(step)
         if isinstance(value, dict):
-            if spelling.snake_case and key not in value:
-                if key == "0":  # such a format takes one object for a list of it
+            if paths.snake_case and key not in value:
+                if key == "0":  # such a format accepts one object in place of a list
                     continue
-                key = next((word for word in (spelling.keywords.get(key, key), to_snake(key)) if word in value), key)
+                key = next((word for word in (paths.keywords.get(key, key), to_snake(key)) if word in value), key)
             value = value.get(key, ABSENT)
         elif isinstance(value, list):
             if not key.isdecimal() and value and isinstance(value[0], str) and key in value:  # a list of objects has no such text

@@ -1,7 +1,7 @@
-"""The loss report: what it says, and the ledger in which encoders write it.
+"""The ledger in which encoders note losses and additions.
 
-Encoders speak of canonical nodes and fields; the report speaks in JSON pointers into the user's own body. The source format says where
-its fields stand (``Spelling``), and a pointer is worked out only when a loss exists.
+Encoders note canonical nodes and fields. The report has JSON pointers into the source body. The field paths of the source format
+translate one to the other (``FieldPaths``) when the report is read.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.report.field_paths import ITSELF, Own, Spelling, resolve
+from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED
-from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, Settling
+from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, NoteResolver
 
-# What the formats write a report with is taken from here, whichever layer below it stands in.
-__all__ = ["ITSELF", "Examine", "Late", "Ledger", "Own", "Spelling", "nowhere", "resolve"]
+# Formats import everything for the report from this module.
+__all__ = ["WHOLE_NODE", "Examine", "FieldPaths", "LazyBody", "Ledger", "LossRule", "null_ledger", "resolve"]
 
 Text = bytes | bytearray | str
-"""JSON text as a caller hands it in."""
+"""JSON text as a caller passes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """A body that is put together when somebody asks for losses. ``body`` returns None where that cannot be done.
+class LazyBody:
+    """A body that is assembled when the losses are read. ``body`` returns None where that is impossible.
 
     ``report``: adds to a ledger what was malformed in the body.
     """
@@ -40,25 +40,25 @@ class Late:
 
 
 @dataclass(slots=True)
-class _Settled:
-    """What notes have come to: losses by their pointers, and the shares that are gone of objects of which several nodes are made."""
+class _Resolved:
+    """The losses of the resolved notes by their pointers, and the dropped shares of objects from which several nodes were decoded."""
 
     losses: dict[str, Loss] = field(default_factory=dict)
     shares: dict[str, set[str]] = field(default_factory=dict)
 
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
-        """Keep a loss, unless a graver one is known of its pointer, or that nothing there could be read."""
+        """Keep a loss. A more severe loss at its pointer and a malformed value there take precedence."""
         known = self.losses.get(path)
         if known is not None and known.code == _MALFORMED:
             return
-        if known is not None and known.code in _MENDED and kind == "dropped":
-            known = None  # nothing is left of what was mended
+        if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
+            known = None  # the whole text is gone
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
 
-    def copy(self) -> _Settled:
-        """Return one that goes its own way."""
-        return _Settled(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
+    def copy(self) -> _Resolved:
+        """Return an independent copy."""
+        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
 
 
 _ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
@@ -66,42 +66,41 @@ _ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
 
 
 def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """Return the losses without those that an earlier item of the list has of the same field, for the same reason."""
-    found: dict[tuple[str, Change, Severity, str], Loss] = {}
+    """Return the losses without those that an earlier item of the list has in the same field for the same reason."""
+    first: dict[tuple[str, Change, Severity, str], Loss] = {}
     for loss in losses:
-        found.setdefault((_ITEM.sub(r"\1/*/", loss.path, count=1), loss.kind, loss.severity, loss.code), loss)
-    return tuple(found.values())
+        first.setdefault((_ITEM.sub(r"\1/*/", loss.path, count=1), loss.kind, loss.severity, loss.code), loss)
+    return tuple(first.values())
 
 
-_SETTLING = RLock()
-"""Held by whoever reads a report: one for all, since a lock for each conversion would cost those that nobody reads."""
-_MENDED = frozenset({"lone_surrogate", "invalid_utf8"})
+_LOCK = RLock()
+"""Held while a report is read. One lock for all: a lock for each conversion would cost time in those whose report is not read."""
+_NOT_UNICODE = frozenset({"lone_surrogate", "invalid_utf8"})
 _MALFORMED = "malformed"
 
 
 class Ledger:
-    """Where encoders write what got lost on the way. It records; it never decides, warns or raises.
+    """Records what a conversion loses and adds. It never decides, warns or raises.
 
-    ``dropped``, ``changed`` and ``added`` return the value to use. Of two notes on one pointer the
-    graver one stays.
+    ``changed`` and ``added`` return the value to use. Of two notes on one pointer the more severe one counts.
 
-    A note is kept as it was made, and its pointer is worked out when the losses are read: most callers never do. So neither the body
-    nor a node that was noted may change in between.
+    Notes are resolved to pointers when the losses are read, which most callers never do. Until then neither the body nor a noted node
+    may change.
     """
 
-    __slots__ = ("_additions", "_notes", "_original", "_repaired", "_settled", "_spelling", "body", "is_list", "text", "unplaced")
+    __slots__ = ("_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "body", "is_list", "text", "unplaced")
 
-    def __init__(self, body: JsonValue, spelling: Spelling, text: Text | None = None) -> None:
+    def __init__(self, body: JsonValue, paths: FieldPaths, text: Text | None = None) -> None:
         #: The source's body, into which the report points.
         self.body = body
-        self._spelling = spelling
+        self._paths = paths
         self._notes: list[Note] = []
-        self._settled: _Settled | None = None  # until somebody asks
+        self._resolved: _Resolved | None = None  # until the losses are read
         self._additions: dict[str, tuple[JsonValue, str]] = {}
-        # The body as it was decoded and the way from its pointers to those of the body, where malformed values were taken out.
+        # Where malformed values were removed: the body as it was decoded, and what translates its pointers to those of the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        #: What was added to objects of the target's body, until ``place`` finds out where those stand.
+        #: Additions to objects of the target's body, until ``place`` finds their pointers.
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
         #: The JSON text of the body, which may hold equal keys; None where there is none.
         self.text = text
@@ -110,22 +109,22 @@ class Ledger:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses so far, without those below a container that is gone as a whole, but for graver ones."""
-        with _SETTLING:  # or a second reader would find the notes gone and the losses not yet there
-            losses = self._settle().losses
+        """The losses up to now. A loss below a dropped container is left out, unless it is more severe."""
+        with _LOCK:  # else a second thread could see neither the notes nor the losses
+            losses = self._resolve().losses
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
         kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
         return _first_of_each(kept) if self.is_list else kept
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """The additions so far."""
+        """The additions up to now."""
         return tuple(Addition(path, value, why) for path, (value, why) in self._additions.items())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
-        """Note that a field of a node is gone; without ``name``, the whole node.
+        """Note that a field of a node is dropped; without ``name``, the whole node.
 
-        A field that stands nowhere of its own in the source changes the node, which is still there.
+        A field without a pointer in the source counts as a change of the node.
         """
         self._notes.append(("dropped", node, name, None, code, severity))
 
@@ -137,98 +136,96 @@ class Ledger:
         return after
 
     def examined(self, node: Any, name: str, after: JsonValue, examine: Examine) -> None:
-        """Note that a field of a node becomes ``after``, for the reason that is looked for when the losses are read."""
+        """Note that a field of a node becomes ``after``. ``examine`` finds the reason when the losses are read."""
         self._notes.append(("examined", node, name, after, examine, "lossy"))
 
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
-        """Note that the target demands ``value`` at ``path`` (a pointer into the target) and return it."""
+        """Note that the target requires ``value`` at ``path``, a pointer into the target, and return it."""
         self._additions.setdefault(path, (value, why))
         return value
 
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
-        """Put what the target demands into an object of its body, and note it there: ``place`` finds out where that is."""
+        """Add a required value to an object of the target's body and note it. ``place`` finds its pointer."""
         node[key] = value
         self.unplaced = self.unplaced or []
         self.unplaced.append((node, key))
 
     def place(self, body: JsonValue) -> None:
-        """Look for the objects of the target's body to which something was added."""
+        """Find the pointers of the values that ``added_in`` has added to the target's body."""
         if self.unplaced is None:
             return
         wanted = {id(node) for node, _ in self.unplaced}
-        pointers = {id(node): pointer_to(way) for way, node in objects_in(body) if id(node) in wanted}
+        pointers = {id(node): pointer_to(path) for path, node in objects_in(body) if id(node) in wanted}
         for node, key in self.unplaced:
             if id(node) in pointers:
                 self.added(f"{pointers[id(node)]}/{key}", node[key])
         self.unplaced = None
 
     def withdraw(self, body: JsonValue) -> None:
-        """Take back what was added where it does not stand in the target any more."""
-        self._additions = {path: told for path, told in self._additions.items() if resolve(body, path)[1] == told[0]}
+        """Remove additions that are no longer in the target's body."""
+        self._additions = {path: addition for path, addition in self._additions.items() if resolve(body, path)[1] == addition[0]}
 
     def extras(self, node: Any) -> None:
-        """Note every field of a node that only its own format has, as grave as that format says. Neutral values are none."""
+        """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""
         self._notes.append(("extras", node, "", None, "", "info"))
 
-    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
-        """Report texts that were no valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
+    def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
+        """Report texts that are not valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
 
-        To lose such a text as a whole counts more.
+        Dropping such a text as a whole takes precedence.
         """
-        settled = self._settled = self._settled or _Settled()
-        for path, before, after, code in mends:
-            settled.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
+        resolved = self._resolved = self._resolved or _Resolved()
+        for path, before, after, code in replacements:
+            resolved.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
 
     def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
-        """Take the body as it was decoded, without its malformed values.
+        """Set the body that was decoded, which is the source without its malformed values.
 
-        ``original`` translates a pointer into it to one into the source.
+        ``original`` translates a pointer into it to a pointer into the source.
         """
         self._repaired, self._original = body, original
 
     def malformed(self, removed: Mapping[str, JsonValue], kind: Change = "dropped") -> None:
-        """Report values that were taken out of the body before it was decoded, by their pointers in the source.
+        """Report values that were removed from the body before it was decoded, by their pointers in the source.
 
-        ``changed``: something else stands at the pointer, which lacks what the value would have added.
+        ``changed``: the target has a value at the pointer, without what the removed value would have added.
         """
-        settled = self._settled = self._settled or _Settled()
+        resolved = self._resolved = self._resolved or _Resolved()
         for path, value in removed.items():
-            severity: Severity = (
-                "lossy" if path.partition("/")[2].partition("/")[0] in self._spelling.content or not path else "info"
-            )
-            settled.keep(path, kind, severity, _MALFORMED, value, None)
+            severity: Severity = "lossy" if path.partition("/")[2].partition("/")[0] in self._paths.content or not path else "info"
+            resolved.keep(path, kind, severity, _MALFORMED, value, None)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """Return what a copy has. What puts a late body together stays behind, so the report on one is worked out before."""
-        with _SETTLING:  # or the copy would find the notes gone and the losses not yet there
-            is_late = isinstance(self.body, Late)
-            if is_late:
-                self._settle()
+        """Return the state of a copy. A lazy body cannot be copied, so its report is resolved first."""
+        with _LOCK:  # else the copy could have neither the notes nor the losses
+            is_lazy = isinstance(self.body, LazyBody)
+            if is_lazy:
+                self._resolve()
             state = {name: getattr(self, name) for name in self.__slots__}
             state |= {name: copy(state[name]) for name in ("_notes", "_additions", "unplaced")}
-            state["_settled"] = self._settled and self._settled.copy()
-        return None, state | ({"body": None} if is_late else {})
+            state["_resolved"] = self._resolved and self._resolved.copy()
+        return None, state | ({"body": None} if is_lazy else {})
 
-    def _settle(self) -> _Settled:
-        """Work out the losses that the notes stand for, and return all there are."""
-        settled = self._settled = self._settled or _Settled()
+    def _resolve(self) -> _Resolved:
+        """Resolve the notes and return all losses."""
+        resolved = self._resolved = self._resolved or _Resolved()
         notes, self._notes = self._notes, []
-        if isinstance(self.body, Late) and (notes or self.body.report):
-            late, found = self.body, self.body.body()
-            self.body = UNSEEN if found is None else found
-            if late.report:
-                late.report(self, found)
+        if isinstance(self.body, LazyBody) and (notes or self.body.report):
+            lazy, body = self.body, self.body.body()
+            self.body = UNSEEN if body is None else body
+            if lazy.report:
+                lazy.report(self, body)
         if self._original is None:
-            Settling(self.body, self._spelling, settled.shares, settled.keep).settle(notes)
+            NoteResolver(self.body, self._paths, resolved.shares, resolved.keep).resolve(notes)
         else:
-            Settling(self._repaired, self._spelling, settled.shares, partial(_keep_at, settled, self._original, self.body)).settle(
-                notes
-            )
-        return settled
+            NoteResolver(
+                self._repaired, self._paths, resolved.shares, partial(_keep_at, resolved, self._original, self.body)
+            ).resolve(notes)
+        return resolved
 
 
 def _keep_at(
-    settled: _Settled,
+    resolved: _Resolved,
     original: Callable[[str], str],
     body: JsonValue,
     path: str,
@@ -238,14 +235,14 @@ def _keep_at(
     before: JsonValue,
     after: JsonValue,
 ) -> None:
-    """Keep a loss of a repaired body at its place in the ``body`` as it came, whose objects and lists have their malformed details."""
+    """Keep a loss of a repaired body at its pointer in the source ``body``, with the value that the source has there."""
     path = original(path)
-    came = resolve(body, path)[1] if isinstance(before, dict | list) else before
-    settled.keep(path, kind, severity, code, came if type(came) is type(before) else before, after)
+    original_value = resolve(body, path)[1] if isinstance(before, dict | list) else before
+    resolved.keep(path, kind, severity, code, original_value if type(original_value) is type(before) else before, after)
 
 
-class _Blank(Ledger):
-    """A ledger in which nothing is ever written, so that one does for all."""
+class _NullLedger(Ledger):
+    """A ledger that records nothing, so that one instance is enough."""
 
     __slots__ = ()
 
@@ -256,7 +253,7 @@ class _Blank(Ledger):
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
-        """Return what a field becomes."""
+        """Return the new value."""
         del node, name, code, severity
         return after
 
@@ -265,26 +262,26 @@ class _Blank(Ledger):
         del node, name, after, examine
 
     def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
-        """Return what the target demands."""
+        """Return the value."""
         del path, why
         return value
 
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
-        """Put what the target demands into an object of its body."""
+        """Add the value to the object."""
         node[key] = value
 
     def extras(self, node: Any) -> None:
         """Note nothing."""
         del node
 
-    def mended(self, mends: Iterable[tuple[str, str, str, str]]) -> None:
+    def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
         """Note nothing."""
-        del mends
+        del replacements
 
 
-_NOWHERE = _Blank({}, Spelling())
+_NULL_LEDGER = _NullLedger({}, FieldPaths())
 
 
-def nowhere() -> Ledger:
-    """Return a ledger that nobody reads, for writing what is reported elsewhere."""
-    return _NOWHERE
+def null_ledger() -> Ledger:
+    """Return a ledger that records nothing, for encoding what is reported elsewhere."""
+    return _NULL_LEDGER

@@ -1,4 +1,4 @@
-"""Why something is lost or added, in words: the same words for the same reason everywhere."""
+"""The reasons for losses and additions. Each reason has one text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REASONS: Mapping[str, str] = {
     "stored_state": "stored state; send store: false and the full history",
     "not_portable": "depends on state of the source's server",
 }
-"""Code of a loss to its reason: the same words for the same reason everywhere."""
+"""Code of a loss to its reason."""
 
 SHOWN = "without it the server shows no reasoning"
 """Why a request to generate_content asks for the reasoning that it enables."""

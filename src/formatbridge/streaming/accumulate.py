@@ -13,13 +13,6 @@ from formatbridge import ir
 from formatbridge.ir import events
 from formatbridge.streaming.replay import GROWS, altered, unfold
 
-_CHOICES: Mapping[ir.Format, str] = {
-    "chat_completions": "/choices/{}",
-    "responses": "/output",
-    "generate_content": "/candidates/{}",
-}
-"""Where a choice stands in the body of an answer, by its number; a message is one itself."""
-
 _MOST_WAITING = 100
 """Events that wait at most to be folded."""
 _NAMES = ("id", "name")
@@ -105,8 +98,10 @@ class Collector:
     The last few wait until somebody asks what they add up to: of a short answer nobody may.
     """
 
-    def __init__(self, format: ir.Format) -> None:
+    def __init__(self, format: ir.FormatName, choice_path: str = "") -> None:
+        """``choice_path``: JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer is the only choice."""
         self._format = format
+        self._choice_path = choice_path
         self._start = events.Start(None, None)
         self._late: tuple[str, ...] = ()
         self._choices: dict[int, _Choice] = {}
@@ -210,7 +205,7 @@ class Collector:
 
     def _place(self, at: int) -> str:
         """Return the pointer of a choice in the body that the stream adds up to."""
-        return _CHOICES.get(self._format, "").format(at)
+        return self._choice_path.format(at)
 
     # What concerns one choice.
 

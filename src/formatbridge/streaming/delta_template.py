@@ -1,57 +1,60 @@
-"""Events that differ from the one before in nothing but a piece of text, which is nearly all of a stream: read without parsing again.
+"""The delta template: reads events that differ from the one before only in their text, without parsing them again.
 
-Whoever has parsed and checked one event knows every event with the same bytes around another string: it is the same JSON with another
-value there, so neither the parser nor the checker could say anything new.
+Most events of a stream are such. The same bytes around another string are the same JSON with another value there.
+So neither the parser nor the validator can find anything new in them.
 """
 
 from __future__ import annotations
 
 import re
+from copy import copy
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
 from formatbridge.ir import events
+from formatbridge.jsontext.pointers import Path
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.framing import ServerSentEvent
 
 _COUNTED = re.compile(
     rb'(?<!\\)"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
     rb'|(?<!\\)"obfuscation":[ ]?("[^"\\]*")'
 )
-"""Members that change with each event: the vendor's own numbers and padding, which nobody reads, and counts, of which the last counts."""
+"""Members that change with each event: numbers and padding of the vendor, which are not read, and counts, of which the last is valid."""
 _USAGE = b'"usageMetadata"'
 _LONG = 4096
-"""Bytes of an event that is not worth being known by heart."""
+"""Bytes of an event that is too long for a template."""
 _NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
 _PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
-_TRIES = 16
-"""How often in a row a template is taken in vain before a stream is let be."""
+_ATTEMPTS = 16
+"""Number of templates in a row that match no event, after which a stream gets no more."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-class Template:
-    """What stands around the text of an event. ``behind`` is the end of its frame, where the frame is part of it."""
+class EventPattern:
+    """The bytes around the text of an event. ``frame_end`` is the end of its frame, where the pattern includes the frame."""
 
-    __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "counts_usage")
+    __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "has_usage")
 
-    def __init__(self, head: bytes, tail: bytes, behind: bytes = b"") -> None:
+    def __init__(self, head: bytes, tail: bytes, frame_end: bytes = b"") -> None:
         self._head = head
         self._tail = tail
         self._least = len(head) + len(tail) + 2
-        self._end = b"}" + behind
-        self._padded_end = b" }" + behind
-        #: Whether its events also tell what the answer costs so far.
-        self.counts_usage = _USAGE in head or _USAGE in tail
-        # What varies, each with what stands behind it. A pattern of its own for each template would take longer to make than to use.
-        ahead, behind_text = _cut(head), _cut(tail)
-        self._first = ahead[0][1]
-        self._varying = [*ahead[1:], (_STRING, behind_text[0][1]), *behind_text[1:]]
+        self._end = b"}" + frame_end
+        self._padded_end = b" }" + frame_end
+        self.has_usage = _USAGE in head or _USAGE in tail
+        # Each part that varies, with the bytes after it. Compiling one pattern per template would take longer than using it.
+        before_text, after_text = _split(head), _split(tail)
+        self._first = before_text[0][1]
+        self._varying = [*before_text[1:], (_STRING, after_text[0][1]), *after_text[1:]]
 
     @classmethod
-    def of(cls, data: bytes, text: str) -> Template | None:
-        """Take the template of an event whose text is known; None where the bytes do not say for sure which of them are the text."""
+    def of(cls, data: bytes, text: str) -> EventPattern | None:
+        """Return the pattern of an event whose text is known; None where the text is not exactly one string of the event."""
         if not text or len(data) > _LONG:
             return None
-        data = _bare(data, b"}") if data.endswith(b" }") else data
+        data = _without_padding(data, b"}") if data.endswith(b" }") else data
         found = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
         if len(found) != 1:
             return None
@@ -59,9 +62,9 @@ class Template:
         return cls(data[:start], data[end:])
 
     def text_of(self, data: bytes) -> str | None:
-        """Return the text of another event; None where it differs in anything else, or is no JSON there."""
+        """Return the text of another event; None where it differs in anything else, or its text is no JSON string."""
         if data.endswith(self._padded_end):
-            data = _bare(data, self._end)
+            data = _without_padding(data, self._end)
         if len(self._varying) > 1:
             literal = self._find(data)
             if literal is None:
@@ -73,25 +76,25 @@ class Template:
         return _read(literal)
 
     def _find(self, data: bytes) -> bytes | None:
-        """Return the text of an event as it stands, where that is not all that varies."""
+        """Return the JSON string of the text, where other members vary, too."""
         if not data.startswith(self._first):
             return None
         literal, at = None, len(self._first)
-        for pattern, behind in self._varying:
-            found = pattern.match(data, at)
-            if found is None:
+        for pattern, following in self._varying:
+            match = pattern.match(data, at)
+            if match is None:
                 return None
-            at = found.end()
-            if not data.startswith(behind, at):
+            at = match.end()
+            if not data.startswith(following, at):
                 return None
-            at += len(behind)
+            at += len(following)
             if pattern is _STRING:
-                literal = found[0]
+                literal = match[0]
         return literal if at == len(data) else None
 
-    def framed(self, before: bytes, behind: bytes) -> Template:
-        """Return the template of the same events in their frame."""
-        return Template(before + self._head, self._tail + behind, behind)
+    def framed(self, before: bytes, after: bytes) -> EventPattern:
+        """Return the pattern of the same events in their frame."""
+        return EventPattern(before + self._head, self._tail + after, after)
 
     def filled(self, text: str) -> bytes:
         """Return the event with another text."""
@@ -99,7 +102,7 @@ class Template:
 
 
 def _read(literal: bytes) -> str | None:
-    """Read a string of JSON; None where it is none, or not alone: a line end beside it would end the line of its event."""
+    """Read a JSON string; None where it is none, or has anything around it: a line break there would end the line of the event."""
     if literal[:1] != b'"' or literal[-1:] != b'"':
         return None
     try:
@@ -108,76 +111,150 @@ def _read(literal: bytes) -> str | None:
         return None
 
 
-def _bare(data: bytes, end: bytes) -> bytes:
-    """Return an event without the spaces before its last brace, by which messages is padded; JSON has no others there but as text."""
+def _without_padding(data: bytes, end: bytes) -> bytes:
+    """Return an event without the spaces before its last brace, which messages adds as padding; elsewhere JSON has none but in text."""
     return data[: -len(end)].rstrip(b" ") + end
 
 
-def _cut(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
-    """Cut text where a member is counted: return what may stand there and the text behind it; the first piece has nothing before it."""
-    made, at, pattern = [], 0, _NUMBER
-    for found in _COUNTED.finditer(text):
-        start, end = found.span(found.lastindex or 0)
-        made.append((pattern, text[at:start]))
-        pattern, at = _NUMBER if found.lastindex == 1 else _PADDING, end
-    return [*made, (pattern, text[at:])]
+def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
+    """Split text at the members that vary: return the pattern of each and the text after it; the pattern of the first piece is unused."""
+    out, at, pattern = [], 0, _NUMBER
+    for match in _COUNTED.finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        out.append((pattern, text[at:start]))
+        pattern, at = _NUMBER if match.lastindex == 1 else _PADDING, end
+    return [*out, (pattern, text[at:])]
 
 
-_NONE = events.Delta(-1, -1, "")
+_NO_DELTA = events.Delta(-1, -1, "")
 
 
-class Refrain:
-    """Knows by heart the deltas that come now. Two in a row that differ in nothing but their text make it; any other event ends it."""
+class Repeated(NamedTuple):
+    """Events that the template has matched: their number and joined text. ``last``: the last of them, where it has new counts."""
 
-    __slots__ = ("_before", "_behind", "_last", "_template", "_tries", "counts_usage", "framed", "known")
+    number: int
+    text: str
+    last: ServerSentEvent | None
 
-    def __init__(self) -> None:
-        self._template: Template | None = None
-        self._last = _NONE
-        #: What is known by heart: the template, once an event has proved it.
-        self.known: Template | None = None
-        #: The same with its frame, where that is known.
-        self.framed: Template | None = None
-        self._before = self._behind = b""
-        self._tries = 0
-        #: Whether the events that are known by heart also tell what the answer costs so far.
-        self.counts_usage = False
 
-    def delta_of(self, data: bytes, *, is_framed: bool = False) -> events.Delta | None:
-        """Return what an event brings, where it is known by heart, with its frame or without; it is never empty."""
-        template = self.framed if is_framed else self.known
-        if template is None:
+class DeltaTemplate:
+    """Matches events that differ from the two before them only in their text. Any other event ends this.
+
+    The decoder does not see matched events one by one. It gets them later, as one event with their joined text: ``take_repeated``.
+    """
+
+    __slots__ = (
+        "_after", "_attempts", "_before", "_candidate", "_delta", "_excluded", "_last", "_path", "_raw", "_taken",
+        "framed", "pattern", "pieces",
+    )  # fmt: skip
+
+    def __init__(self, excluded: frozenset[str] = frozenset()) -> None:
+        """Make a template. ``excluded``: names of members; an event that has one of them, not empty, never matches."""
+        self._excluded = excluded
+        self._candidate: EventPattern | None = None
+        self._delta = _NO_DELTA
+        #: The pattern that a second event has confirmed.
+        self.pattern: EventPattern | None = None
+        #: The same pattern with its frame, where that is known.
+        self.framed: EventPattern | None = None
+        self._before = self._after = b""
+        self._attempts = 0
+        self._raw: JsonObject = {}
+        self._path: Path = ()
+        #: The texts of the part that the matched events continue.
+        self.pieces: list[str] = []
+        self._taken = 0
+        self._last: ServerSentEvent | None = None
+
+    def match(self, event: ServerSentEvent) -> events.Delta | None:
+        """Return the delta of an event that matches; its text is never empty."""
+        pattern = self.pattern
+        text = pattern.text_of(event.data) if pattern is not None else None
+        if not text:
             return None
-        text = template.text_of(data)
-        return events.Delta(self._last.choice, self._last.index, text) if text else None
+        if pattern is not None and pattern.has_usage:
+            self._last = event
+        return self._delta_of(text)
 
-    def expect(self, before: bytes, behind: bytes) -> None:
-        """Take what stands around the events that are known from now on."""
-        self._before, self._behind = before, behind
-        self.framed = self.known.framed(before, behind) if self.known else None
+    def match_frame(self, chunk: bytes) -> events.Delta | None:
+        """Return the delta of a chunk that is one matching event with its frame."""
+        text = self.framed.text_of(chunk) if self.framed is not None else None
+        return self._delta_of(text) if text else None
 
-    def event_in(self, chunk: bytes, offset: int) -> ServerSentEvent:
-        """Return an event without its frame, which begins at an offset."""
-        start = len(self._before)
-        return ServerSentEvent("", chunk[start : len(chunk) - len(self._behind)], offset + start)
+    def _delta_of(self, text: str) -> events.Delta:
+        self.pieces.append(text)
+        return events.Delta(self._delta.choice, self._delta.index, text)
+
+    def keep_counts(self, chunk: bytes, offset: int) -> None:
+        """Keep the event of a chunk that has matched with its frame, if it has new counts. ``offset``: where the chunk begins."""
+        if self.framed is not None and self.framed.has_usage:
+            start = len(self._before)
+            self._last = ServerSentEvent("", chunk[start : len(chunk) - len(self._after)], offset + start)
+
+    def take_repeated(self) -> Repeated | None:
+        """Return the events that have matched since the last call; None where there are none."""
+        if self._taken >= len(self.pieces):
+            return None
+        texts = self.pieces[self._taken :]
+        self._taken = len(self.pieces)
+        last, self._last = self._last, None
+        return Repeated(len(texts), "".join(texts), last)
+
+    def filled(self, text: str, raw: JsonObject | None = None) -> JsonObject:
+        """Return an event of the template with another text. ``raw``: another event to take instead of the learned one."""
+        out: Any = copy(self._raw if raw is None else raw)
+        node, *path, name = out, *self._path
+        for step in path:
+            node[step] = node = copy(node[step])
+        node[name] = text
+        return out  # type: ignore[no-any-return]  # a copy of an object
+
+    def expect(self, before: bytes, after: bytes) -> None:
+        """Take the frame around the events that match from now on."""
+        self._before, self._after = before, after
+        self.framed = self.pattern.framed(before, after) if self.pattern else None
 
     def forget(self) -> None:
-        """Know nothing by heart any more: what was open may be closed."""
-        self._template = self.known = self.framed = None
+        """Match no event any more: the open part may be closed."""
+        self._candidate = self.pattern = self.framed = None
+        self.pieces, self._taken = [], 0
 
-    def learn(self, data: bytes, happened: list[events.Event]) -> Template | None:
-        """Take an event that was not, and what came of it. Return what others like it are known by from now on; None: not yet."""
+    def learn(self, data: bytes, raw: JsonObject, happened: list[events.Event]) -> bool:
+        """Take an event that did not match, and what was emitted for it. Return whether others like it match from now on."""
         self.framed = None
+        self.pieces, self._taken = [], 0  # later deltas of the part are not matched events
         delta = happened[0] if len(happened) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
-            return None
-        known, last = self._template, self._last
+            return False
+        known, last = self._candidate, self._delta
         is_again = (last.choice, last.index) == (delta.choice, delta.index)
-        self.known = known if is_again and known is not None and known.text_of(data) == delta.text else None
-        if self.known is not None:
-            self._tries, self.counts_usage = 0, self.known.counts_usage
-        elif self._tries < _TRIES:
-            self._tries += 1
-            self._template, self._last = Template.of(data, delta.text), delta
-        return self.known
+        self.pattern = known if is_again and known is not None and known.text_of(data) == delta.text else None
+        if self.pattern is not None:
+            path = path_of(raw, delta.text, self._excluded)
+            self._attempts = 0
+            self._raw, self._path = raw, path or ()
+            self.pattern = self.pattern if path else None
+        elif self._attempts < _ATTEMPTS:
+            self._attempts += 1
+            self._candidate, self._delta = EventPattern.of(data, delta.text), delta
+        return self.pattern is not None
+
+    def continue_part(self, pieces: list[str]) -> None:
+        """Take the texts of the part that matching events continue. The last of them is of the event that was learned."""
+        self.pieces, self._taken, self._last = pieces, len(pieces), None
+
+
+def path_of(raw: JsonObject, text: str, excluded: frozenset[str] = frozenset()) -> Path | None:
+    """Return the path of the one string in an event that equals a text; None where the event has a member that is excluded."""
+    match: Path | None = None
+    pending: list[tuple[Any, Path]] = [(raw, ())]
+    while pending:
+        value, path = pending.pop()
+        if isinstance(value, dict | list):
+            pending += [(item, (*path, step)) for step, item in (value.items() if isinstance(value, dict) else enumerate(value))]
+        elif isinstance(value, str) and value == text:
+            match = path
+        if value and path and path[-1] in excluded:
+            return None
+    return match

@@ -1,83 +1,84 @@
-"""The events of a stream as they came, kept in little space until somebody asks what they add up to."""
+"""The event log: the events of a stream as they came, in little memory, to fold them to a whole body on request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from formatbridge.streaming.delta_template import Template
+from formatbridge.streaming.delta_template import EventPattern
 
 
 @dataclass(slots=True)
 class _Run:
-    """Events in a row that are known by heart. Their texts stand in ``pieces`` from ``start`` on, up to ``end``; None: all that come.
+    """Events in a row of one pattern. Their texts are ``pieces[start:end]``; no end: the run is open and more may come.
 
-    ``last``: the last of them as it came, where its counts hold. ``each_counts``: they do not add up to one event with all texts.
+    ``last``: the bytes of the last of them, where its counts are valid. ``is_counted``: one event with all texts is not equivalent to
+    them, because their number matters.
     """
 
-    template: Template
+    pattern: EventPattern
     pieces: list[str]
     start: int
     end: int | None = None
     last: bytes | None = None
-    each_counts: bool = False
+    is_counted: bool = False
 
     def events(self) -> Iterator[bytes]:
-        """Yield what adds up to the same: each event, or one with all texts; but the last as it came, where that is known."""
+        """Yield equivalent events: each event, or one with all texts; the last unchanged, where its counts are valid."""
         texts = self.pieces[self.start : self.end]
         if self.last is not None:
             texts.pop()
-        if self.each_counts:
-            yield from map(self.template.filled, texts)
+        if self.is_counted:
+            yield from map(self.pattern.filled, texts)
         elif texts:
-            yield self.template.filled("".join(texts))
+            yield self.pattern.filled("".join(texts))
         if self.last is not None:
             yield self.last
 
 
-class Record:
-    """What a stream brought, event by event. Of those that are known by heart nothing is kept: their texts are where they are collected."""
+class EventLog:
+    """The events of a stream. Of events that match a delta template the log keeps nothing: the collector has their texts already."""
 
-    __slots__ = ("_told",)
+    __slots__ = ("_entries",)
 
     def __init__(self) -> None:
-        self._told: list[bytes | _Run] = []
+        self._entries: list[bytes | _Run] = []
 
     def add(self, data: bytes) -> None:
-        """Keep an event, which ends a run."""
-        if self._told and isinstance(run := self._told[-1], _Run):
+        """Add an event, which ends a run."""
+        if self._entries and isinstance(run := self._entries[-1], _Run):
             run.end = len(run.pieces)
-        self._told.append(data)
+        self._entries.append(data)
 
-    def run(self, template: Template, pieces: list[str], *, each_counts: bool = False) -> None:
-        """Begin a run with those of the last events that are of its template; others may come, which add nothing but text to ``pieces``."""
+    def begin_run(self, pattern: EventPattern, pieces: list[str], *, is_counted: bool = False) -> None:
+        """Begin a run with those of the last events that have its pattern. Events that follow only add their text to ``pieces``."""
         start = len(pieces)
-        while start and not template.counts_usage and self._ends_with(template, pieces[start - 1]):
-            self._told.pop()
+        while start and not pattern.has_usage and self._ends_with(pattern, pieces[start - 1]):
+            self._entries.pop()
             start -= 1
-        self._told.append(_Run(template, pieces, start, each_counts=each_counts))
+        self._entries.append(_Run(pattern, pieces, start, is_counted=is_counted))
 
-    def _ends_with(self, template: Template, text: str) -> bool:
-        last = self._told[-1] if self._told else None
-        return isinstance(last, bytes) and template.text_of(last) == text
+    def _ends_with(self, pattern: EventPattern, text: str) -> bool:
+        last = self._entries[-1] if self._entries else None
+        return isinstance(last, bytes) and pattern.text_of(last) == text
 
-    def copy(self) -> Record:
-        """Return what came until now; what comes later is not in it."""
-        made = Record()
-        made._told = [*self._told]
-        if made._told and isinstance(run := made._told[-1], _Run):
-            made._told[-1] = replace(run, end=len(run.pieces))
-        return made
+    def copy(self) -> EventLog:
+        """Return a copy that later events do not change."""
+        out = EventLog()
+        out._entries = [*self._entries]
+        if out._entries and isinstance(run := out._entries[-1], _Run):
+            out._entries[-1] = replace(run, end=len(run.pieces))
+        return out
 
     def keep_last(self, data: bytes) -> None:
-        """Keep the last event of the run that is open."""
-        run = self._told[-1]
+        """Keep the bytes of the last event of the open run."""
+        run = self._entries[-1]
         assert isinstance(run, _Run)
         run.last = data
 
     def __iter__(self) -> Iterator[bytes]:
-        for told in self._told:
-            if isinstance(told, bytes):
-                yield told
+        for entry in self._entries:
+            if isinstance(entry, bytes):
+                yield entry
             else:
-                yield from told.events()
+                yield from entry.events()

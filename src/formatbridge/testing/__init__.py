@@ -1,6 +1,6 @@
-"""Test doubles: a relay in the process, and faults of the way to it. For clients of httpx and httpx2, sync and async, without a socket.
+"""Test doubles: a relay in the process, and connection faults. For clients of httpx and httpx2, sync and async, without sockets.
 
-Load it on its own, ``from formatbridge.testing import FakeRelay``: ``import formatbridge`` does not.
+``import formatbridge`` does not load this package; use ``from formatbridge.testing import FakeRelay``.
 """
 
 from __future__ import annotations

@@ -1,41 +1,49 @@
-"""A clock that is moved by those who wait: retries and stalls of minutes pass at once, and by the second."""
+"""A virtual clock: time passes only in ``sleep``, so that tests of retries and stalls do not wait."""
 
 from __future__ import annotations
 
-from formatbridge.client.clock import Clock
+import warnings
+
+from formatbridge.client.settings import Clock
 
 
 class VirtualClock(Clock):
-    """Time that passes only where somebody sleeps. Give one clock to the client, the relay and the faults.
+    """A clock whose time passes only in ``sleep``. Pass the same clock to the client, the relay and the faults.
 
-    ``start``: seconds since the epoch at which it begins, the first of January 2026. ``jitter``: what chance draws, from 0 to 1.
+    ``start``: seconds since the epoch at which it begins, the first of January 2026. ``jitter``: the value of ``jitter()``, from 0 to 1.
     """
 
     def __init__(self, start: float = 1_767_225_600.0, *, jitter: float = 1.0) -> None:
         self._start = start
         self._jitter = jitter
-        #: Every wait so far, in seconds, in order.
-        self.naps: list[float] = []
+        self.sleeps: list[float] = []
+        """All waiting times so far, in seconds, in order."""
+
+    @property
+    def naps(self) -> list[float]:
+        """The deprecated name of ``sleeps``."""
+        warnings.warn("VirtualClock.naps is deprecated, use VirtualClock.sleeps", DeprecationWarning, stacklevel=2)
+        return self.sleeps
 
     def now(self) -> float:
-        """Return the seconds that were slept."""
-        return sum(self.naps)
+        """Return the sum of all waiting times."""
+        return sum(self.sleeps)
 
     def time(self) -> float:
         """Return seconds since the epoch."""
         return self._start + self.now()
 
     def jitter(self) -> float:
-        """Return what chance was told to draw."""
+        """Return the value that was set."""
         return self._jitter
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.naps.append(seconds)
+        """Advance the clock."""
+        self.sleeps.append(seconds)
 
     async def sleep_async(self, seconds: float) -> None:
-        """Let time pass, and others run."""
+        """Advance the clock, and let other tasks run."""
         import anyio
 
-        self.naps.append(seconds)
+        self.sleeps.append(seconds)
         await anyio.sleep(0)

@@ -1,4 +1,4 @@
-"""The front desk of a fake relay: which endpoint a request is for, whether its key is right, and whether its body is of the format."""
+"""Routing and checks of a fake relay: the endpoint of a request, its key, its version header, and its body."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _VERSION_HEADERS = ("vendor-version", "anthropic-version")
 _KEY_HEADERS: Mapping[fb.Format, tuple[str, ...]] = {"messages": ("x-api-key",), "generate_content": ("x-goog-api-key",)}
-"""Headers that may hold the key in the place of the bearer header, and go before it."""
+"""Headers that may contain the key instead of the bearer header; they have precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a request asks for. ``model`` and ``stream``: what the path says of them; ``is_array``: the stream is to be a JSON array."""
+    """The endpoint of a request. ``model`` and ``stream``: from the path; ``is_array``: the stream is a JSON array."""
 
     kind: Literal["answer", "models"]
     format: fb.Format
@@ -36,8 +36,8 @@ class Endpoint:
     is_array: bool = False
 
 
-class RefusedError(Exception):
-    """The relay will not have this request. Never leaves this package."""
+class RejectedRequestError(Exception):
+    """The relay rejects the request. This exception stays in the package."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -45,7 +45,7 @@ class RefusedError(Exception):
 
 
 def find_endpoint(method: str, url: str, prefix: str, headers: Mapping[str, str]) -> Endpoint | None:
-    """Return the endpoint of a request; None where there is none. ``prefix``: the path of the relay's base URL."""
+    """Return the endpoint of a request; None if there is none. ``prefix``: the path of the relay's base URL."""
     split = urlsplit(url)
     path = split.path.removesuffix("/")
     if not path.startswith(prefix):
@@ -58,53 +58,53 @@ def find_endpoint(method: str, url: str, prefix: str, headers: Mapping[str, str]
         streams = generate["method"] == "streamGenerateContent"
         is_array = streams and parse_qs(split.query).get("alt") != ["sse"]
         return Endpoint("answer", "generate_content", unquote(generate["model"]), streams, is_array)
-    listed = _MODEL.fullmatch(path)
-    if method == "GET" and listed:
-        return Endpoint("models", _list_format(listed["version"], headers), unquote(listed["model"] or ""))
+    match = _MODEL.fullmatch(path)
+    if method == "GET" and match:
+        return Endpoint("models", _list_format(match["version"], headers), unquote(match["model"] or ""))
     return None
 
 
 def _list_format(version: str, headers: Mapping[str, str]) -> fb.Format:
-    """Return the format of a list of models, of which one path has two: the headers tell."""
+    """Return the format of a list of models. One path serves two formats; the headers decide."""
     if version == "v1beta":
         return "generate_content"
     return "messages" if "x-api-key" in headers or "anthropic-version" in headers else "chat_completions"
 
 
 def check_key(endpoint: Endpoint, headers: Mapping[str, str], key: str | None) -> None:
-    """Refuse a request without the key, or with a wrong one. No key: everybody may ask."""
+    """Reject a request without the key, or with a wrong one. Without a ``key`` every request passes."""
     if key is None:
         return
-    given = next((headers[name] for name in _KEY_HEADERS.get(endpoint.format, ()) if name in headers), None)
-    if given is None:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        given = given if scheme.lower() == "bearer" else ""
-    if given != key:
-        told = "no key, expected authorization: Bearer <key>" if not given else "an unknown key"
-        raise RefusedError(Failure(401, f"found {told}", type="authentication_error", code="invalid_api_key"))
+    key_in_header = next((headers[name] for name in _KEY_HEADERS.get(endpoint.format, ()) if name in headers), None)
+    if key_in_header is None:
+        scheme, _, key_in_header = headers.get("authorization", "").partition(" ")
+        key_in_header = key_in_header if scheme.lower() == "bearer" else ""
+    if key_in_header != key:
+        problem = "no key, expected authorization: Bearer <key>" if not key_in_header else "an unknown key"
+        raise RejectedRequestError(Failure(401, f"found {problem}", type="authentication_error", code="invalid_api_key"))
 
 
 def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
-    """Refuse a request in the messages format that does not say its version."""
+    """Reject a messages request without a version header."""
     if endpoint.kind != "answer" or endpoint.format != "messages":
         return
-    found = {name: headers[name] for name in _VERSION_HEADERS if name in headers}
-    wrong = [f"{name} is {value!r}" for name, value in found.items() if not _DATE.fullmatch(value)]
-    if wrong or not found:
-        told = wrong[0] if wrong else f"{' or '.join(_VERSION_HEADERS)} is missing"
-        raise RefusedError(_invalid(f"the header {told}, expected a date such as 2023-06-01"))
+    versions = {name: headers[name] for name in _VERSION_HEADERS if name in headers}
+    wrong = [f"{name} is {value!r}" for name, value in versions.items() if not _DATE.fullmatch(value)]
+    if wrong or not versions:
+        problem = wrong[0] if wrong else f"{' or '.join(_VERSION_HEADERS)} is missing"
+        raise RejectedRequestError(_invalid(f"the header {problem}, expected a date such as 2023-06-01"))
 
 
 def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.ConvertedRequest:
-    """Return the request in the target format; refuse one that is not of the endpoint's."""
+    """Return the request in the target format; reject a body that does not match the endpoint's format."""
     try:
         return fb.convert_request(
             content, source=endpoint.format, target=target, model=endpoint.model or None, stream=endpoint.stream
         )
     except fb.InvalidPayloadError as error:
-        raise RefusedError(_invalid(str(error), error.problems[0][0])) from None
+        raise RejectedRequestError(_invalid(str(error), error.problems[0][0])) from None
     except fb.ConfigurationError as error:
-        raise RefusedError(_invalid(str(error), "/model")) from None
+        raise RejectedRequestError(_invalid(str(error), "/model")) from None
 
 
 def _invalid(message: str, param: str | None = None) -> Failure:
@@ -112,10 +112,10 @@ def _invalid(message: str, param: str | None = None) -> Failure:
 
 
 def error_body(failure: Failure, format: fb.Format) -> Any:
-    """Return the body of a failure: as scripted, or in the words of a format."""
+    """Return the body of a failure: as scripted, or in a format."""
     if failure.body is not None:
         return failure.body
-    plain = fb.convert_error(failure.message, source="chat_completions", target="chat_completions", status=failure.status).body
-    given = {"type": failure.type, "code": failure.code, "param": failure.param}
-    words = plain.get("error", plain) | {key: value for key, value in given.items() if value is not None}
-    return fb.convert_error({"error": words}, source="chat_completions", target=format, status=failure.status).body
+    body = fb.convert_error(failure.message, source="chat_completions", target="chat_completions", status=failure.status).body
+    fields = {"type": failure.type, "code": failure.code, "param": failure.param}
+    error = body.get("error", body) | {key: value for key, value in fields.items() if value is not None}
+    return fb.convert_error({"error": error}, source="chat_completions", target=format, status=failure.status).body

@@ -1,4 +1,4 @@
-"""The events of a scripted stream: read from bytes, split into smaller deltas, written and cut."""
+"""The events of a scripted stream: parsed from bytes, split into smaller deltas, and written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formatbridge.jsontext.types import JsonObject
 
 
 class Event(NamedTuple):
-    """One event. ``data``: JSON, or text that stands as it is, such as ``[DONE]``; of a comment the whole line."""
+    """One event. ``data``: JSON, or text that is sent unchanged, such as ``[DONE]``; for a comment the whole line."""
 
     name: str | None
     data: JsonObject | str
@@ -20,7 +20,7 @@ class Event(NamedTuple):
 
 DONE = Event(None, "[DONE]")
 
-_GROWING: Mapping[str, Sequence[tuple[str | int, ...]]] = {
+_DELTA_PATHS: Mapping[str, Sequence[tuple[str | int, ...]]] = {
     "chat_completions": (
         ("choices", 0, "delta", "content"),
         ("choices", 0, "delta", "reasoning_content"),
@@ -30,14 +30,14 @@ _GROWING: Mapping[str, Sequence[tuple[str | int, ...]]] = {
     "responses": (("delta",),),
     "generate_content": (("candidates", 0, "content", "parts", 0, "text"),),
 }
-"""Where a delta's text stands in the events of each format."""
+"""Paths of the text of a delta in the events of each format."""
 
-_ONCE = ("role", "thoughtSignature", "usageMetadata", "finishReason", "logprobs", "annotations")
-"""What an event says once: one that has it is not split."""
+_UNREPEATABLE = ("role", "thoughtSignature", "usageMetadata", "finishReason", "logprobs", "annotations")
+"""Fields that must occur in one event only: an event with one of them is not split."""
 
 
 def read_events(pieces: Iterable[bytes]) -> list[Event]:
-    """Read the events that the library wrote: each has one line of data, and a name or none."""
+    """Parse the events that this library writes: each has one line of data, and an optional name."""
     text = b"".join(pieces).replace(b"\r\n", b"\n").decode()
     return [_read(frame) for frame in text.split("\n\n") if frame]
 
@@ -51,19 +51,19 @@ def _read(frame: str) -> Event:
 
 
 def split_deltas(events: Iterable[Event], format: fb.Format, longest: int) -> list[Event]:
-    """Split deltas so that none has more than ``longest`` characters, and number the events anew where the format does."""
-    made = [piece for event in events for piece in _split(event, format, longest)]
+    """Split deltas so that none has more than ``longest`` characters, and renumber the events of formats with numbers."""
+    pieces = [piece for event in events for piece in _split(event, format, longest)]
     if format == "responses":
-        for number, event in enumerate(made):
+        for number, event in enumerate(pieces):
             if isinstance(event.data, dict):
                 event.data["sequence_number"] = number
-    return made
+    return pieces
 
 
 def _split(event: Event, format: fb.Format, longest: int) -> Iterator[Event]:
-    for path in _GROWING[format]:
+    for path in _DELTA_PATHS[format]:
         text = _at(event.data, path)
-        if isinstance(text, str) and len(text) > longest and not _says_once(event.data):
+        if isinstance(text, str) and len(text) > longest and not _has_unrepeatable(event.data):
             for start in range(0, len(text), longest):
                 data = deepcopy(event.data)
                 holder: Any = _at(data, path[:-1])
@@ -73,15 +73,17 @@ def _split(event: Event, format: fb.Format, longest: int) -> Iterator[Event]:
     yield event
 
 
-def _says_once(value: Any) -> bool:
-    """Whether an event says something beside its delta that must not be said twice; null and empty lists say nothing."""
+def _has_unrepeatable(value: Any) -> bool:
+    """Return whether an event has content that must not be repeated; null and empty lists do not count."""
     if isinstance(value, dict):
-        return any((key in _ONCE and bool(inner) and inner != "model") or _says_once(inner) for key, inner in value.items())
-    return isinstance(value, list) and (len(value) > 1 or any(_says_once(item) for item in value))
+        return any(
+            (key in _UNREPEATABLE and bool(inner) and inner != "model") or _has_unrepeatable(inner) for key, inner in value.items()
+        )
+    return isinstance(value, list) and (len(value) > 1 or any(_has_unrepeatable(item) for item in value))
 
 
 def _at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path; None where there is nothing."""
+    """Return the value at a path; None if there is none."""
     for step in path:
         try:
             value = value[step]
@@ -101,7 +103,7 @@ def write_event(event: Event, format: fb.Format) -> bytes:
 
 
 def write_array(events: Sequence[Event]) -> list[bytes]:
-    """Write a stream as generate_content does where nobody asked for server-sent events: one JSON array, an element at a time."""
+    """Write a stream as generate_content does without ``alt=sse``: one JSON array, one chunk for each element."""
     texts = [compact(event.data) if isinstance(event.data, dict) else "{}" for event in events]
     return [f"{',' if index else '['}{text}\r\n".encode() for index, text in enumerate(texts)] + [b"]" if texts else b"[]"]
 
@@ -111,8 +113,8 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def cut(pieces: Iterable[bytes], sizes: int | Sequence[int] | None) -> Iterator[bytes]:
-    """Cut bytes anew: every so many, or in the given sizes and the rest in one; None leaves them as they are."""
+def rechunk(pieces: Iterable[bytes], sizes: int | Sequence[int] | None) -> Iterator[bytes]:
+    """Split bytes into chunks of one size, or of the given sizes with the rest in one chunk; None leaves the chunks unchanged."""
     if sizes is None:
         yield from pieces
         return

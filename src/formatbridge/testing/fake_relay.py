@@ -1,38 +1,38 @@
-"""A relay in the process: five endpoints and four formats from one script, for clients of httpx and httpx2, without a socket."""
+"""A relay in the process: five endpoints in four formats from one script, for clients of httpx and httpx2, without sockets."""
 
 from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import formatbridge as fb
-from formatbridge.arguments import a, checked_names, found
-from formatbridge.client.clock import Clock
-from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.arguments import checked_names, shown, type_name
+from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.profile import checked_url, origin_of
-from formatbridge.client.settings import checked
+from formatbridge.client.settings import Clock, checked
 from formatbridge.errors import ConfigurationError
+from formatbridge.testing.encoded_answer import encoded_answer
 from formatbridge.testing.endpoints import (
     Endpoint,
-    RefusedError,
+    RejectedRequestError,
     check_body,
     check_key,
     check_version,
     error_body,
     find_endpoint,
 )
-from formatbridge.testing.events import compact, cut, write_array, write_event
-from formatbridge.testing.faults import Fault, faulty, faulty_async, suffer, suffer_async
-from formatbridge.testing.memory import InMemory
-from formatbridge.testing.quirks import QUIRKS, Quirk, bend_error, bend_models
-from formatbridge.testing.refusals import Facts, Issued, refusals_of
-from formatbridge.testing.refusals.responses import asks_for_token, stores_answer
-from formatbridge.testing.script import Answer, Body, Failure, Prompter, Recorded, Script, Turn
-from formatbridge.testing.speech import speech_for
+from formatbridge.testing.events import compact, rechunk, write_array, write_event
+from formatbridge.testing.faults import Fault, apply_fault, apply_fault_async, with_fault, with_fault_async
+from formatbridge.testing.in_memory import InMemoryTransport
+from formatbridge.testing.quirks import QUIRKS, Quirk, apply_error_quirks, apply_models_quirks
+from formatbridge.testing.script import Answer, Body, Failure, Recorded, Script, ScriptedStep, ScriptPlayer
+from formatbridge.testing.vendor_rules import Facts, Issued, broken_rules
+from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer
 
 _JSON = "application/json"
 _STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -40,7 +40,7 @@ _STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cac
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """What the relay sends back: a status, headers and pieces of a body; and what goes wrong on the way."""
+    """The relay's answer: a status, headers and chunks of a body; and a fault of the connection."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,22 +48,25 @@ class _Reply:
     fault: Fault | None = None
 
 
-class FakeRelay(InMemory):
-    """An in-process relay; it is itself a transport for clients of httpx and httpx2, sync and async.
+class FakeRelay(InMemoryTransport):
+    """A relay in the process. It is also a transport for clients of httpx and httpx2, sync and async.
 
-    ``answer``: what it says. One step (text, ``Answer``, ``Body``, a typed response, ``Failure`` or a fault, or a pair of trouble
-    and an answer) is said to everybody; a list is said in turn, once; a callable gets each request, ``Recorded``, and returns a
-    step.
+    ``answer``: its script. One step is used for every request: text, ``Answer``, ``Body``, a typed response, ``Failure``, a fault, or a
+    pair of a failure or fault and an answer. A list of steps is used once, in sequence. A callable gets each request as ``Recorded`` and
+    returns a step.
 
-    ``api_key``: the key that it wants; None: none. ``base_url``: where it lives, with a path prefix or without; a request that
-    goes anywhere else gets no connection and stands in ``strays``. ``models``: the ids that it lists; it answers for any model.
-    ``quirks``: what it does differently, see ``QUIRKS``. ``longest_delta``: characters in one delta of a stream. ``chunks``:
-    bytes in one read of the body, a number or a list of numbers; None: an event each. ``clock``: whose time
-    passes where a script stalls; None: the machine's.
-
-    ``strict``: refuse what the vendors' servers refuse although their types allow it, and send ``encrypted_content`` only if the
-    request includes it. ``reasoning_models``: the models that reason, as names or as a function of a name; None: all of them.
-    ``verified``: whether the organisation is verified, as summaries of reasoning demand in responses.
+    ``api_key``: the key that it requires; None: no key is required.
+    ``base_url``: its base URL, with or without a path. A request to another origin gets a connection error and is added to
+    ``misdirected``.
+    ``models``: the ids in its list of models; it answers for any model.
+    ``quirks``: deviations of real relays, see ``QUIRKS``.
+    ``longest_delta``: maximum number of characters in one delta of a stream.
+    ``chunks``: bytes of each chunk of the body, a number or a list of numbers; None: one event each.
+    ``clock``: the clock for stalls; None: the system clock.
+    ``strict``: reject what the vendors' servers reject although their types allow it, and send ``encrypted_content`` only if the request
+    includes it.
+    ``reasoning_models``: the models that reason, as names or as a function of a name; None: all models.
+    ``verified``: whether the organisation is verified, which summaries of reasoning in responses require.
 
     >>> relay = FakeRelay("Hello")
     >>> client = relay.http_client()
@@ -84,27 +87,27 @@ class FakeRelay(InMemory):
         reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
         verified: bool = True,
     ) -> None:
-        #: The key that it wants.
         self.api_key = api_key
-        #: Where it lives; hand it to the client.
+        """The key that it requires."""
         self.base_url = checked_url(base_url)
-        #: Every request that reached it, in order, also those that it refused.
+        """Its base URL, for the client."""
         self.requests: list[Recorded] = []
-        #: Every request that was sent to another origin than its own, in order.
-        self.strays: list[Recorded] = []
-        #: The ids that it lists.
+        """All requests to it, in order, including rejected ones."""
+        self.misdirected: list[Recorded] = []
+        """All requests to another origin, in order."""
         self.models = checked_names("models", models)
-        #: What it does differently.
+        """The ids in its list of models."""
         self.quirks = frozenset(checked_names("quirks", quirks))
+        """Its deviations."""
         unknown = sorted(self.quirks - QUIRKS.keys())
         if unknown:
             raise ConfigurationError(f"unknown quirk {unknown[0]!r}, expected some of {', '.join(QUIRKS)}")
         if not _are_counts([longest_delta]):
-            raise ConfigurationError(f"longest_delta is {found(longest_delta)}, expected 1 or more")
+            raise ConfigurationError(f"longest_delta is {shown(longest_delta)}, expected 1 or more")
         if chunks is not None and not _are_counts(chunks if isinstance(chunks, Sequence) else [chunks]):
-            raise ConfigurationError(f"chunks is {found(chunks)}, expected bytes in a read, 1 or more, or a list of that")
+            raise ConfigurationError(f"chunks is {shown(chunks)}, expected bytes of a chunk, 1 or more, or a list of such numbers")
         if api_key is not None and not isinstance(api_key, str):
-            raise ConfigurationError(f"api_key is {a(api_key)}, expected a string or None")
+            raise ConfigurationError(f"api_key is {type_name(api_key)}, expected a string or None")
         self._longest_delta = longest_delta
         self._chunks = chunks
         self._clock = checked("clock", clock, Clock)
@@ -114,28 +117,36 @@ class FakeRelay(InMemory):
             reasoning_models = frozenset(checked_names("reasoning_models", reasoning_models))
         self._reasoning_models = reasoning_models
         self._issued = Issued()
-        self._prompter = Prompter(answer)
+        self._player = ScriptPlayer(answer)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        """Show where it lives and what has come, not the key."""
-        if not hasattr(self, "_lock"):  # a traceback shows a relay that could not be made, too
-            return "<FakeRelay, not made>"
+        """Show the base URL and the number of requests, not the key."""
+        if not hasattr(self, "_lock"):  # in a traceback of an ``__init__`` that raised
+            return "<FakeRelay, not initialized>"
         return f"<FakeRelay {self.base_url}, {len(self.requests)} requests>"
 
     def play(self, *steps: Any) -> None:
-        """Take a new script: one step for everybody (or a callable), or several in turn."""
-        self._prompter = Prompter(steps[0] if len(steps) == 1 else list(steps))
+        """Set a new script: one step for every request (or a callable), or several in sequence."""
+        self._player = ScriptPlayer(steps[0] if len(steps) == 1 else list(steps))
+
+    @property
+    def strays(self) -> list[Recorded]:
+        """The deprecated name of ``misdirected``."""
+        warnings.warn("FakeRelay.strays is deprecated, use FakeRelay.misdirected", DeprecationWarning, stacklevel=2)
+        return self.misdirected
 
     @property
     def steps_left(self) -> int | None:
-        """How many steps of a list are still to be said; None where the script has no end."""
-        return self._prompter.left
+        """The number of unused steps of a list; None if the script has no end."""
+        return self._player.left
 
     def leaks(self, secret: str) -> list[str]:
-        """Return where a secret stands in any request, but for the one header that holds the key at the relay itself."""
-        found = [place for request in self.requests for place in request.places_of(secret, is_home=True)]
-        return found + [place for request in self.strays for place in request.places_of(secret, is_home=False)]
+        """Return the locations of a secret in all requests, except in the header for the key of requests to the relay itself."""
+        locations = [location for request in self.requests for location in request.locations_of(secret, may_hold_key=True)]
+        return locations + [
+            location for request in self.misdirected for location in request.locations_of(secret, may_hold_key=False)
+        ]
 
     def __enter__(self) -> FakeRelay:
         return self
@@ -150,21 +161,21 @@ class FakeRelay(InMemory):
         await self.aclose()
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of, and the next client may use the same relay."""
+        """Do nothing: there is nothing to close, and the next client may use the same relay."""
 
     async def aclose(self) -> None:
-        """Do nothing, either."""
+        """Do nothing, as ``close``."""
 
     def handle_request(self, request: Any) -> Any:
-        """Answer a request of a sync client."""
+        """Handle a request of a sync client."""
         library = library_of(request)
         reply = self._reply(library, request, request.read())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            suffer(fault, request, self._clock)
+            apply_fault(fault, request, self._clock)
             fault = None
-        pieces = reply.pieces if fault is None else faulty(reply.pieces, fault, request, self._clock)
-        return answer_of(library, reply.status, reply.headers, stream_of(library, pieces))
+        pieces = reply.pieces if fault is None else with_fault(reply.pieces, fault, request, self._clock)
+        return build_response(library, reply.status, reply.headers, build_stream(library, pieces))
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer a request of an async client."""
@@ -172,20 +183,20 @@ class FakeRelay(InMemory):
         reply = self._reply(library, request, await request.aread())
         fault = reply.fault
         if fault is not None and fault.at is None:
-            await suffer_async(fault, request, self._clock)
+            await apply_fault_async(fault, request, self._clock)
             fault = None
         pieces = _each(reply.pieces)
         if fault is not None:
-            pieces = faulty_async(pieces, fault, request, self._clock)
-        return answer_of(library, reply.status, reply.headers, async_stream_of(library, pieces))
+            pieces = with_fault_async(pieces, fault, request, self._clock)
+        return build_response(library, reply.status, reply.headers, build_async_stream(library, pieces))
 
     def _reply(self, library: Any, request: Any, content: bytes) -> _Reply:
-        """Record a request and return what it gets."""
+        """Record a request and return its answer."""
         recorded = Recorded(request.method, str(request.url), dict(request.headers), content, body=_parsed(content))
         if origin_of(recorded.url) != origin_of(self.base_url):
             with self._lock:
-                self.strays.append(recorded)
-            raise library.ConnectError(f"nobody at {recorded.url}, the relay is at {self.base_url}", request=request)
+                self.misdirected.append(recorded)
+            raise library.ConnectError(f"no server at {recorded.url}, the relay is at {self.base_url}", request=request)
         prefix = urlsplit(self.base_url).path
         endpoint = find_endpoint(recorded.method, recorded.url, prefix, recorded.headers)
         if endpoint is not None:
@@ -195,49 +206,51 @@ class FakeRelay(InMemory):
             number = len(self.requests)
         try:
             return self._serve(endpoint, recorded, number)
-        except RefusedError as error:
-            return self._fail(error.failure, endpoint, number)
+        except RejectedRequestError as error:
+            return self._error_reply(error.failure, endpoint, number)
 
     def _serve(self, endpoint: Endpoint | None, recorded: Recorded, number: int) -> _Reply:
-        moved = self._moved(recorded)
-        if moved is not None:
-            return moved
+        redirect = self._redirect(recorded)
+        if redirect is not None:
+            return redirect
         if endpoint is None:
             path = urlsplit(recorded.url).path
-            raise RefusedError(Failure(404, f"Invalid URL ({recorded.method} {path})", type="invalid_request_error", code=""))
+            raise RejectedRequestError(
+                Failure(404, f"Invalid URL ({recorded.method} {path})", type="invalid_request_error", code="")
+            )
         check_key(endpoint, recorded.headers, self.api_key)
         check_version(endpoint, recorded.headers)
         if endpoint.kind == "models":
-            turn = self._prompter.next(recorded, wants_answer=False)
-            return self._list(endpoint, number) if turn is None else self._trouble(turn, endpoint, number)
-        asked = check_body(endpoint, recorded.content, endpoint.format)
-        known = replace(recorded, model=asked.model, stream=asked.stream)
+            step = self._player.next(recorded, wants_answer=False)
+            return self._list(endpoint, number) if step is None else self._respond_without_answer(step, endpoint, number)
+        request = check_body(endpoint, recorded.content, endpoint.format)
+        known = replace(recorded, model=request.model, stream=request.stream)
         with self._lock:
             self.requests[number - 1] = known
-        self._refuse(known)
-        turn = self._prompter.next(known, wants_answer=True)
-        assert turn is not None
-        if turn.answer is None:
-            return self._trouble(turn, endpoint, number)
-        return self._answer(turn, turn.answer, endpoint, known, number)
+        self._check_vendor_rules(known)
+        step = self._player.next(known, wants_answer=True)
+        assert step is not None
+        if step.answer is None:
+            return self._respond_without_answer(step, endpoint, number)
+        return self._answer(step, step.answer, endpoint, known, number)
 
-    def _refuse(self, asked: Recorded) -> None:
-        """Refuse a request that the vendor of its format would refuse."""
-        if not self._strict or asked.format is None:
+    def _check_vendor_rules(self, request: Recorded) -> None:
+        """Reject a request that the vendor of its format would reject."""
+        if not self._strict or request.format is None:
             return
-        facts = Facts(model=asked.model, reasons=self._reasons(asked.model), is_verified=self._verified, issued=self._issued)
-        for _, failure in refusals_of(asked.format, asked.body, facts):
-            raise RefusedError(failure)
+        facts = Facts(model=request.model, reasons=self._reasons(request.model), is_verified=self._verified, issued=self._issued)
+        for _, failure in broken_rules(request.format, request.body, facts):
+            raise RejectedRequestError(failure)
 
     def _reasons(self, model: str) -> bool:
-        """Say whether a model reasons."""
+        """Return whether a model reasons."""
         models = self._reasoning_models
         if models is None:
             return True
         return bool(models(model)) if callable(models) else model in models
 
-    def _moved(self, recorded: Recorded) -> _Reply | None:
-        """Return the redirect of a path with a slash too many, or, by the quirk, with one too few."""
+    def _redirect(self, recorded: Recorded) -> _Reply | None:
+        """Return a redirect for a path with a slash at its end or, with the quirk, for one without."""
         split = urlsplit(recorded.url)
         wants_slash = "trailing_slash_307" in self.quirks
         if split.path.endswith("/") == wants_slash:
@@ -249,59 +262,59 @@ class FakeRelay(InMemory):
         """Return the list of models, or one of them."""
         ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
         if endpoint.model and not ids:
-            raise RefusedError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
-        listed = {"models": [_model(id_) for id_ in ids]}
-        body = fb.convert_models(listed, source="generate_content", target=endpoint.format).body
-        body = bend_models(body, endpoint.format, self.quirks)
+            raise RejectedRequestError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
+        models = {"models": [_model(id_) for id_ in ids]}
+        body = fb.convert_models(models, source="generate_content", target=endpoint.format).body
+        body = apply_models_quirks(body, endpoint.format, self.quirks)
         if endpoint.model:
             body = body["models" if endpoint.format == "generate_content" else "data"][0]
         return self._send(200, body, number)
 
-    def _answer(self, turn: Turn, answer: Answer | Body, endpoint: Endpoint, asked: Recorded, number: int) -> _Reply:
-        failure = turn.trouble if isinstance(turn.trouble, Failure) else None
-        fault = None if isinstance(turn.trouble, Failure) else turn.trouble
-        has_token = not self._strict or asks_for_token(asked.body)
-        speech = speech_for(answer, endpoint, asked.content, asked.model, number, has_encrypted_content=has_token)
-        if not asked.stream:
+    def _answer(self, step: ScriptedStep, answer: Answer | Body, endpoint: Endpoint, request: Recorded, number: int) -> _Reply:
+        failure = step.failure if isinstance(step.failure, Failure) else None
+        fault = None if isinstance(step.failure, Failure) else step.failure
+        has_token = not self._strict or asks_for_token(request.body)
+        encoded = encoded_answer(answer, endpoint, request.content, request.model, number, has_encrypted_content=has_token)
+        if not request.stream:
             if failure is not None:
-                return self._fail(failure, endpoint, number)
-            status, body = speech.whole(self.quirks)
-            self._note(body, endpoint, asked)
+                return self._error_reply(failure, endpoint, number)
+            status, body = encoded.whole(self.quirks)
+            self._remember(body, endpoint, request)
             return self._send(status, body, number, fault=fault)
-        events = speech.streamed(self.quirks, self._longest_delta, failure)
-        self._note([event.data for event in events], endpoint, asked)
+        events = encoded.streamed(self.quirks, self._longest_delta, failure)
+        self._remember([event.data for event in events], endpoint, request)
         if endpoint.is_array:
             return self._send(200, write_array(events), number, fault=fault)
         frames = [write_event(event, endpoint.format) for event in events]
         return self._send(200, frames, number, headers=_STREAM_HEADERS, fault=fault)
 
-    def _note(self, sent: Any, endpoint: Endpoint, asked: Recorded) -> None:
-        """Remember the tokens and ids of an answer, for the request that sends them back."""
-        is_stored = endpoint.format == "responses" and stores_answer(asked.body)
+    def _remember(self, sent: Any, endpoint: Endpoint, request: Recorded) -> None:
+        """Record the tokens and ids of an answer, for the request that sends them back."""
+        is_stored = endpoint.format == "responses" and stores_answer(request.body)
         with self._lock:
             self._issued.note(endpoint.format, sent, is_stored=is_stored)
 
-    def _trouble(self, turn: Turn, endpoint: Endpoint, number: int) -> _Reply:
-        """Return what a step without an answer does to a request."""
-        if isinstance(turn.trouble, Failure):
-            return self._fail(turn.trouble, endpoint, number)
-        return _Reply(200, {}, (), turn.trouble)
+    def _respond_without_answer(self, step: ScriptedStep, endpoint: Endpoint, number: int) -> _Reply:
+        """Return the reply of a step without an answer."""
+        if isinstance(step.failure, Failure):
+            return self._error_reply(step.failure, endpoint, number)
+        return _Reply(200, {}, (), step.failure)
 
-    def _fail(self, failure: Failure, endpoint: Endpoint | None, number: int) -> _Reply:
+    def _error_reply(self, failure: Failure, endpoint: Endpoint | None, number: int) -> _Reply:
         format = endpoint.format if endpoint else None
         body = error_body(failure, format or "chat_completions")
-        status, body = bend_error(failure.status, body, failure.message, format, self.quirks)
-        wait = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
-        return self._send(status, body, number, headers={**wait, **failure.headers})
+        status, body = apply_error_quirks(failure.status, body, failure.message, format, self.quirks)
+        retry_after_header = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
+        return self._send(status, body, number, headers={**retry_after_header, **failure.headers})
 
     def _send(
         self, status: int, body: Any, number: int, *, headers: Mapping[str, str] | None = None, fault: Fault | None = None
     ) -> _Reply:
-        """Put a body, JSON, HTML or pieces of one, in the pieces that the relay was told to send."""
+        """Return a reply with a body (JSON, HTML or chunks) in chunks of the configured size."""
         kind = "text/html" if isinstance(body, str) else _JSON
         pieces = body if isinstance(body, list) and all(isinstance(piece, bytes) for piece in body) else [_written(body)]
         sent = {"content-type": kind, "x-oneapi-request-id": f"fake-{number}", **(headers or {})}
-        return _Reply(status, sent, tuple(cut(pieces, self._chunks)), fault)
+        return _Reply(status, sent, tuple(rechunk(pieces, self._chunks)), fault)
 
 
 def _are_counts(values: Iterable[object]) -> bool:
@@ -309,9 +322,9 @@ def _are_counts(values: Iterable[object]) -> bool:
 
 
 def _checked_flag(name: str, value: object) -> bool:
-    """Return a flag; raise ``ConfigurationError`` on anything else."""
+    """Return a bool; raise ``ConfigurationError`` on anything else."""
     if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} is {found(value)}, expected True or False")
+        raise ConfigurationError(f"{name} is {shown(value)}, expected True or False")
     return value
 
 
@@ -332,7 +345,7 @@ def _model(id_: str) -> dict[str, Any]:
 
 
 def _parsed(content: bytes) -> Any:
-    """Return a body as JSON; None where it is none."""
+    """Return a body as JSON; None if it is not JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Faults of the way: a call that fails, stalls or is cut, by call number, phase and byte; on any transport, without a socket."""
+"""Connection faults: a call that fails, stalls or is truncated, by call number, phase and byte; for any transport, without sockets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, I
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from formatbridge.client.clock import Clock
-from formatbridge.client.http_libraries import answer_of, async_stream_of, library_of, stream_of
+from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
+from formatbridge.client.settings import Clock
 from formatbridge.errors import ConfigurationError
-from formatbridge.testing.memory import InMemory
+from formatbridge.testing.in_memory import InMemoryTransport
 
 Phase = Literal["pool", "connect", "tls", "write", "read", "protocol"]
 
@@ -20,7 +20,7 @@ _ERRORS: dict[str, str] = {
 }  # fmt: skip
 _TIMEOUTS: dict[str, str] = {"pool": "PoolTimeout", "connect": "ConnectTimeout", "write": "WriteTimeout", "read": "ReadTimeout"}
 _BEFORE_SENDING = ("pool", "connect", "tls", "write")
-_ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length says"}
+_ENDINGS = {"chunked": "incomplete chunked read", "length": "fewer bytes than its content-length"}
 
 
 def _check_byte(at: object) -> None:
@@ -28,8 +28,8 @@ def _check_byte(at: object) -> None:
         raise ConfigurationError(f"at is {at!r}, expected a byte of the body, 0 or more")
 
 
-class Trouble(NamedTuple):
-    """What a fault does when its byte has come: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
+class FaultEffect(NamedTuple):
+    """The effect of a fault: wait ``seconds``, then raise ``error`` or, if ``is_end``, end the body."""
 
     seconds: float = 0.0
     error: Exception | None = None
@@ -38,10 +38,10 @@ class Trouble(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The call fails in a phase, with the error that the HTTP library has for it.
+    """The call fails in a phase, with the exception of the HTTP library for that phase.
 
-    ``at``: after so many bytes of the answer's body; None: before there is an answer. In the phases ``pool``, ``connect``,
-    ``tls`` and ``write`` the other side never sees the request. ``timeout``: the phase took too long instead of breaking.
+    ``at``: after so many bytes of the body; None: before the answer. In the phases ``pool``, ``connect``, ``tls`` and ``write`` the server
+    does not get the request. ``timeout``: the phase has a timeout instead of an error.
     """
 
     phase: Phase = "connect"
@@ -57,17 +57,17 @@ class Fail:
         if self.at is not None and self.phase in _BEFORE_SENDING:
             raise ConfigurationError(f"at is {self.at} in the phase {self.phase!r}, expected the phase 'read' or 'protocol'")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
+    def effect(self, library: Any, request: Any) -> FaultEffect:
         """Return the error of the phase."""
         name = (_TIMEOUTS if self.timeout else _ERRORS)[self.phase]
-        return Trouble(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
+        return FaultEffect(error=getattr(library, name)(f"scripted fault in the phase {self.phase!r}", request=request))
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing comes for some ``seconds``: before the answer (``at`` is None) or after so many bytes of its body.
+    """No bytes arrive for some ``seconds``: before the answer (``at`` is None) or after so many bytes of its body.
 
-    A call whose read timeout is shorter ends there with the HTTP library's ``ReadTimeout``, as on a socket.
+    A call with a shorter read timeout ends with the HTTP library's ``ReadTimeout``, as on a socket.
     """
 
     seconds: float
@@ -80,20 +80,20 @@ class Stall:
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds >= 0:
             raise ConfigurationError(f"seconds is {self.seconds!r}, expected 0 or more")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
-        """Return the wait, and the timeout where the call does not wait so long."""
+    def effect(self, library: Any, request: Any) -> FaultEffect:
+        """Return the waiting time, and the timeout of a call that does not wait so long."""
         limit = request.extensions.get("timeout", {}).get("read")
         if limit is None or limit >= self.seconds:
-            return Trouble(self.seconds)
-        return Trouble(limit, library.ReadTimeout(f"nothing came for {limit} seconds", request=request))
+            return FaultEffect(self.seconds)
+        return FaultEffect(limit, library.ReadTimeout(f"nothing came for {limit} seconds", request=request))
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The body ends after ``at`` bytes.
 
-    ``framing``: how it would have ended. ``close``: with the connection, so that nobody can tell; ``chunked`` and ``length``: the
-    HTTP library knows that something is missing and raises its ``RemoteProtocolError``.
+    ``framing``: how HTTP marks the end of the body. ``close``: by closing the connection, so that a truncated body looks complete.
+    ``chunked`` and ``length``: the HTTP library recognises the truncation and raises its ``RemoteProtocolError``.
     """
 
     at: int
@@ -108,25 +108,25 @@ class Cut:
         if self.framing not in ("close", *_ENDINGS):
             raise ConfigurationError(f"framing is {self.framing!r}, expected one of close, {', '.join(_ENDINGS)}")
 
-    def strike(self, library: Any, request: Any) -> Trouble:
-        """Return the end, which only some framings betray."""
+    def effect(self, library: Any, request: Any) -> FaultEffect:
+        """Return the end of the body, with an error for framings that mark the end."""
         if self.framing == "close":
-            return Trouble(is_end=True)
-        why = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
-        return Trouble(error=library.RemoteProtocolError(why, request=request))
+            return FaultEffect(is_end=True)
+        reason = f"peer closed connection without sending complete message body ({_ENDINGS[self.framing]})"
+        return FaultEffect(error=library.RemoteProtocolError(reason, request=request))
 
 
 Fault = Fail | Stall | Cut
 
-_REAL = Clock()
+_SYSTEM_CLOCK = Clock()
 
 
-class FaultTransport(InMemory):
-    """A transport around another one, in which calls go wrong as told.
+class FaultTransport(InMemoryTransport):
+    """A transport around another one, with scripted faults.
 
-    ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. Of the faults the first whose ``calls`` (a
-    number from 1, a container of numbers, None for every call) has the call's number strikes. ``clock``: whose time passes
-    where a call stalls; None: the machine's.
+    ``inner``: any transport of httpx or httpx2, sync or async, or a ``FakeRelay``. ``calls`` of a fault is a number from 1, a container of
+    numbers, or None for every call. The first fault for the number of a call applies. ``clock``: the clock for stalls; None: the system
+    clock.
 
     >>> from formatbridge.testing import FakeRelay, FaultTransport, Fail
     >>> broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=1))
@@ -137,8 +137,8 @@ class FaultTransport(InMemory):
         self._faults = faults
         self._clock = clock
         self._lock = threading.Lock()
-        #: How many calls there were.
         self.calls = 0
+        """The number of calls so far."""
 
     def __enter__(self) -> FaultTransport:
         return self
@@ -161,119 +161,119 @@ class FaultTransport(InMemory):
         await self._inner.aclose()
 
     def handle_request(self, request: Any) -> Any:
-        """Answer a request of a sync client."""
+        """Handle a request of a sync client."""
         fault = self._next_fault()
         if fault is None:
             return self._inner.handle_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            suffer(fault, request, self._clock)
+            apply_fault(fault, request, self._clock)
         response = self._inner.handle_request(request)
         if fault.at is None:
             try:
-                suffer(fault, request, self._clock)
+                apply_fault(fault, request, self._clock)
             except BaseException:
                 response.close()
                 raise
             return response
         library = library_of(request)
-        stream = stream_of(library, faulty(response.stream, fault, request, self._clock), response.close)
-        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+        stream = build_stream(library, with_fault(response.stream, fault, request, self._clock), response.close)
+        return build_response(library, response.status_code, response.headers, stream, response.extensions)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Answer a request of an async client."""
+        """Handle a request of an async client."""
         fault = self._next_fault()
         if fault is None:
             return await self._inner.handle_async_request(request)
         if fault.at is None and fault.phase in _BEFORE_SENDING:
-            await suffer_async(fault, request, self._clock)
+            await apply_fault_async(fault, request, self._clock)
         response = await self._inner.handle_async_request(request)
         if fault.at is None:
             try:
-                await suffer_async(fault, request, self._clock)
+                await apply_fault_async(fault, request, self._clock)
             except BaseException:
                 await response.aclose()
                 raise
             return response
         library = library_of(request)
-        stream = async_stream_of(library, faulty_async(response.stream, fault, request, self._clock), response.aclose)
-        return answer_of(library, response.status_code, response.headers, stream, response.extensions)
+        stream = build_async_stream(library, with_fault_async(response.stream, fault, request, self._clock), response.aclose)
+        return build_response(library, response.status_code, response.headers, stream, response.extensions)
 
     def _next_fault(self) -> Fault | None:
         with self._lock:
             self.calls += 1
-            return next((fault for fault in self._faults if _strikes(fault, self.calls)), None)
+            return next((fault for fault in self._faults if _applies(fault, self.calls)), None)
 
 
-def _strikes(fault: Fault, call: int) -> bool:
+def _applies(fault: Fault, call: int) -> bool:
     if fault.calls is None:
         return True
     return fault.calls == call if isinstance(fault.calls, int) else call in fault.calls
 
 
-def suffer(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
-    """Wait or raise as a fault says; return whether the body ends here."""
-    trouble = fault.strike(library_of(request), request)
-    if trouble.seconds:
-        (clock or _REAL).sleep(trouble.seconds)
-    if trouble.error is not None:
-        raise trouble.error
-    return trouble.is_end
+def apply_fault(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+    """Wait or raise the error of a fault; return whether the body ends here."""
+    effect = fault.effect(library_of(request), request)
+    if effect.seconds:
+        (clock or _SYSTEM_CLOCK).sleep(effect.seconds)
+    if effect.error is not None:
+        raise effect.error
+    return effect.is_end
 
 
-async def suffer_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
-    """Do the same without holding up the event loop, be it of asyncio or of trio."""
-    trouble = fault.strike(library_of(request), request)
-    if trouble.seconds:
-        await (clock or _REAL).sleep_async(trouble.seconds)
-    if trouble.error is not None:
-        raise trouble.error
-    return trouble.is_end
+async def apply_fault_async(fault: Fault, request: Any, clock: Clock | None = None) -> bool:
+    """Do the same without blocking the event loop of asyncio or trio."""
+    effect = fault.effect(library_of(request), request)
+    if effect.seconds:
+        await (clock or _SYSTEM_CLOCK).sleep_async(effect.seconds)
+    if effect.error is not None:
+        raise effect.error
+    return effect.is_end
 
 
-def faulty(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
-    """Yield a body in which a fault strikes at its byte."""
-    left: int | None = fault.at
-    if left == 0:
-        left = None
-        if suffer(fault, request, clock):
+def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
+    """Yield the chunks of a body, and apply a fault at its byte."""
+    remaining: int | None = fault.at
+    if remaining == 0:
+        remaining = None
+        if apply_fault(fault, request, clock):
             return
     for chunk in chunks:
-        before, after, left = _split(chunk, left)
+        before, after, remaining = _split(chunk, remaining)
         if before:
             yield before
         if after is None:
             continue
-        if suffer(fault, request, clock):
+        if apply_fault(fault, request, clock):
             return
         if after:
             yield after
 
 
-async def faulty_async(
+async def with_fault_async(
     chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield a body in which a fault strikes at its byte."""
-    left: int | None = fault.at
-    if left == 0:
-        left = None
-        if await suffer_async(fault, request, clock):
+    """Yield the chunks of a body, and apply a fault at its byte."""
+    remaining: int | None = fault.at
+    if remaining == 0:
+        remaining = None
+        if await apply_fault_async(fault, request, clock):
             return
     async for chunk in chunks:
-        before, after, left = _split(chunk, left)
+        before, after, remaining = _split(chunk, remaining)
         if before:
             yield before
         if after is None:
             continue
-        if await suffer_async(fault, request, clock):
+        if await apply_fault_async(fault, request, clock):
             return
         if after:
             yield after
 
 
-def _split(chunk: bytes, left: int | None) -> tuple[bytes, bytes | None, int | None]:
-    """Return what of a chunk comes before the fault, what behind it (None: it does not strike here), and the bytes left until it does."""
-    if left is None:
+def _split(chunk: bytes, remaining: int | None) -> tuple[bytes, bytes | None, int | None]:
+    """Return the part of a chunk before the fault, the part after it (None: no fault in this chunk), and the bytes left until the fault."""
+    if remaining is None:
         return chunk, None, None
-    if len(chunk) < left:
-        return chunk, None, left - len(chunk)
-    return chunk[:left], chunk[left:], None
+    if len(chunk) < remaining:
+        return chunk, None, remaining - len(chunk)
+    return chunk[:remaining], chunk[remaining:], None

@@ -1,4 +1,4 @@
-"""A fixture for pytest; switch it on with ``pytest_plugins = ["formatbridge.testing.pytest_plugin"]`` in the topmost ``conftest.py``."""
+"""A fixture for pytest; enable it with ``pytest_plugins = ["formatbridge.testing.pytest_plugin"]`` in the topmost ``conftest.py``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from formatbridge.testing.fake_relay import FakeRelay
 
 @pytest.fixture
 def fake_relay() -> Iterator[FakeRelay]:
-    """Return a relay of the test's own; tell it what to say with ``fake_relay.play(...)``."""
+    """Return a new relay for each test; ``fake_relay.play(...)`` sets its script."""
     with FakeRelay() as relay:
         yield relay

@@ -1,6 +1,6 @@
-"""What real relays do differently, by name: a fake relay with a quirk bends what it says in that way.
+"""Deviations of real relays, by name. A fake relay with a quirk changes its answers in that way.
 
-Some bend answers, some bend failures (and show only where there is one), some the list of models.
+Some quirks change answers, some change failures and have no effect without one, some change the list of models.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ QUIRKS: Mapping[Quirk, str] = {
     "eof_without_terminal": "a stream ends cleanly without its terminal event, as after a timeout of the relay",
     "error_in_200": "a failure has status 200 and its error body",
     "float_created_at": "a responses body counts fractions of seconds in created_at",
-    "html_502": "a failure is a page of HTML with status 502",
+    "html_502": "a failure is an HTML page with status 502",
     "nil_error_type": "the type of a messages error is `<nil>`",
     "no_message_delta": "a messages stream has no message_delta, hence no stop reason and no final usage",
-    "no_models_prefix": "names in the list of models lack their prefix, everything else in it is null",
+    "no_models_prefix": "names in the list of models lack their prefix, and all other fields are null",
     "openai_errors_on_gemini": "a failure of generate_content has the body of chat_completions",
-    "ping_comments": "comments stand between the events, but for generate_content",
+    "ping_comments": "comments are sent between the events, except in generate_content",
     "success_false_200": 'a failure is {"success": false} with status 200',
     "trailing_slash_307": "a path without a slash at its end is redirected to the same with one",
-    "usage_both_families": "usage of chat_completions and responses has the fields of both; only the former's hold the numbers",
+    "usage_both_families": "usage of chat_completions and responses has the fields of both; those of chat_completions have the numbers",
 }
-"""Each quirk and what it does."""
+"""Each quirk and its effect."""
 
 Quirks = Collection[Quirk]
 
@@ -53,8 +53,8 @@ _TERMINAL = ("message_delta", "message_stop", "response.completed", "response.in
 _PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 
-def bend_answer(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
-    """Return a whole answer, bent."""
+def apply_answer_quirks(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
+    """Return a whole answer with the quirks."""
     if "usage_both_families" in quirks and isinstance(body.get("usage"), dict):
         body = body | {"usage": _both_families(body["usage"], format)}
     if "float_created_at" in quirks and "created_at" in body:
@@ -62,36 +62,36 @@ def bend_answer(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObje
     return body
 
 
-def bend_stream(events: Sequence[Event], format: fb.Format, quirks: Quirks) -> list[Event]:
-    """Return the events of a stream, bent."""
-    made = [bent for event in events for bent in _bend_event(event, format, quirks)]
+def apply_stream_quirks(events: Sequence[Event], format: fb.Format, quirks: Quirks) -> list[Event]:
+    """Return the events of a stream with the quirks."""
+    result = [each for event in events for each in _event_with_quirks(event, format, quirks)]
     if "done_in_messages" in quirks and format == "messages":
-        made.append(DONE)
+        result.append(DONE)
     if "eof_without_terminal" in quirks:
-        made = [open_ for event in made for open_ in _without_end(event)]
+        result = [kept for event in result for kept in _without_terminal(event)]
     if "ping_comments" in quirks and format != "generate_content":
-        made = [bent for event in made for bent in (Event(None, ": PING"), event)]
-    return made
+        result = [each for event in result for each in (Event(None, ": PING"), event)]
+    return result
 
 
-def _bend_event(event: Event, format: fb.Format, quirks: Quirks) -> list[Event]:
+def _event_with_quirks(event: Event, format: fb.Format, quirks: Quirks) -> list[Event]:
     if "no_message_delta" in quirks and event.name == "message_delta":
         return []
     if not isinstance(event.data, dict):
         return [event]
     data = event.data
     if isinstance(data.get("response"), dict):
-        answer = bend_answer(data["response"], format, quirks)
+        answer = apply_answer_quirks(data["response"], format, quirks)
         if "empty_output_in_completed" in quirks and event.name == "response.completed":
             answer = answer | {"output": []}
         data = data | {"response": answer}
     elif format == "chat_completions":
-        data = bend_answer(data, format, quirks)
+        data = apply_answer_quirks(data, format, quirks)
     return [Event(event.name, data)]
 
 
-def _without_end(event: Event) -> list[Event]:
-    """Return an event without what says that the stream is over, or nothing where it says nothing else."""
+def _without_terminal(event: Event) -> list[Event]:
+    """Return an event without the end of the stream; no event if it has no other content."""
     if event == DONE or event.name in _TERMINAL:
         return []
     if not isinstance(event.data, dict) or event.name:
@@ -107,17 +107,17 @@ def _without_end(event: Event) -> list[Event]:
 
 
 def _both_families(usage: JsonObject, format: fb.Format) -> JsonObject:
-    """Return usage with the fields of both families, the numbers under the names of chat_completions."""
-    own = ("prompt_tokens", "completion_tokens") if format == "chat_completions" else ("input_tokens", "output_tokens")
-    said, spoken = (usage.get(name, 0) for name in own)
-    details = usage.get(f"{own[0]}_details") or {"cached_tokens": 0}
-    spoken_details = usage.get(f"{own[1]}_details") or {"reasoning_tokens": 0}
+    """Return usage with the fields of chat_completions and responses, with the numbers in those of chat_completions."""
+    names = ("prompt_tokens", "completion_tokens") if format == "chat_completions" else ("input_tokens", "output_tokens")
+    input_tokens, output_tokens = (usage.get(name, 0) for name in names)
+    input_details = usage.get(f"{names[0]}_details") or {"cached_tokens": 0}
+    output_details = usage.get(f"{names[1]}_details") or {"reasoning_tokens": 0}
     return {
-        "prompt_tokens": said,
-        "completion_tokens": spoken,
-        "total_tokens": said + spoken,
-        "prompt_tokens_details": details,
-        "completion_tokens_details": spoken_details,
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
+        "prompt_tokens_details": input_details,
+        "completion_tokens_details": output_details,
         "input_tokens": 0,
         "output_tokens": 0,
         "input_tokens_details": {"cached_tokens": 0},
@@ -125,8 +125,8 @@ def _both_families(usage: JsonObject, format: fb.Format) -> JsonObject:
     }
 
 
-def bend_error(status: int, body: Any, message: str, format: fb.Format | None, quirks: Quirks) -> tuple[int, Any]:
-    """Return a failure's status and body, bent; text is HTML."""
+def apply_error_quirks(status: int, body: Any, message: str, format: fb.Format | None, quirks: Quirks) -> tuple[int, Any]:
+    """Return status and body of a failure with the quirks; a string is HTML."""
     if "html_502" in quirks:
         return 502, _PAGE
     if "success_false_200" in quirks:
@@ -138,8 +138,8 @@ def bend_error(status: int, body: Any, message: str, format: fb.Format | None, q
     return (200 if "error_in_200" in quirks else status), body
 
 
-def bend_models(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
-    """Return a list of models, bent."""
+def apply_models_quirks(body: JsonObject, format: fb.Format, quirks: Quirks) -> JsonObject:
+    """Return a list of models with the quirks."""
     if "no_models_prefix" not in quirks or format != "generate_content":
         return body
     models = [dict.fromkeys(model) | {"name": model["name"].removeprefix("models/")} for model in body["models"]]

@@ -1,4 +1,4 @@
-"""What a fake relay is told to say: answers, failures and faults, in turn or by request."""
+"""The script of a fake relay: answers, failures and faults, in sequence or for each request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 import formatbridge as fb
-from formatbridge.arguments import a, found
+from formatbridge.arguments import shown, type_name
 from formatbridge.errors import ConfigurationError, FormatBridgeError
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.faults import Fault, Stall
@@ -31,14 +31,14 @@ _TOKEN_KINDS: Mapping[str, str] = {
 
 
 def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
-    """Raise ``ConfigurationError`` on a value of another kind. A bool is no number."""
+    """Raise ``ConfigurationError`` on a value of another type. A bool is not accepted as a number."""
     if isinstance(value, bool) or not isinstance(value, kind):
-        raise ConfigurationError(f"{name} is {found(value)}, expected {expected}")
+        raise ConfigurationError(f"{name} is {shown(value)}, expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool. ``id``: None makes one that is unique in the relay."""
+    """A tool call. ``id``: None generates a unique one."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of an answer. ``input`` counts the cached ones in, as most formats do."""
+    """Token counts of an answer. ``input`` includes the cached tokens, as in most formats."""
 
     input: int = 12
     output: int = 7
@@ -65,12 +65,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in no format; it is spoken in that of whichever endpoint is asked.
+    """An answer independent of the format; it is sent in the format of the endpoint.
 
-    The parts stand in the order of the fields. ``signature``: a token that proves the reasoning, minted by the endpoint's own
-    vendor: give base64, for one format takes nothing else. In generate_content it stands on the first call, if there is one, and
-    None makes a token there, for no call comes without. ``finish``: None is ``tool_calls`` where there are some, else
-    ``stop``. ``model``: None is the one that was asked for.
+    The parts have the order of the fields.
+
+    ``signature``: a reasoning token issued by the endpoint's vendor; use base64, because one format accepts nothing else. In
+    generate_content it belongs to the first tool call, if there is one; None generates a token there, because every call has one.
+    ``finish``: None is ``tool_calls`` if there are any, else ``stop``.
+    ``model``: None is the model of the request.
     """
 
     reasoning: str = ""
@@ -92,7 +94,7 @@ class Answer:
         _check("usage", self.usage, Usage, "Usage")
 
     def body(self, endpoint: str, model: str, number: int) -> JsonObject:
-        """Return the answer in the messages format, with the token at home in the endpoint's; ``number`` makes its ids."""
+        """Return the answer in the messages format, with the reasoning token of the endpoint's format; its ids are based on ``number``."""
         finish = self.finish or ("tool_calls" if self.tool_calls else "stop")
         usage = self.usage
         return {
@@ -132,7 +134,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An answer as a body of a format, unknown fields and all; other endpoints get it converted."""
+    """An answer as a body of a format, including unknown fields; other endpoints get it converted."""
 
     body: Mapping[str, Any]
     format: fb.Format
@@ -144,11 +146,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An answer with an error status.
+    """An answer with an error status, in the format of the endpoint.
 
-    It is put in the words of the endpoint's own format; ``type`` and ``code`` are kept where that has them. ``retry_after``:
-    seconds, sent as a header. ``body``: sent as it is instead, JSON or text. ``after``: the error comes inside the stream of the
-    answer it is paired with, after so many events; asked for a whole answer, the relay answers with the status.
+    ``type``, ``code``: used if the format has them.
+    ``retry_after``: seconds, sent as a header.
+    ``body``: JSON or text that is sent unchanged instead.
+    ``after``: the error is an event in the stream of the paired answer, after so many events; without streaming, the relay answers with
+    the status.
     """
 
     status: int = 500
@@ -174,10 +178,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A request that the relay saw.
+    """A request that the relay received.
 
-    ``headers``: names in lower case. ``format``: that of the endpoint; None where there is no such endpoint. ``model`` and
-    ``stream``: as the body or the path says.
+    ``headers``: by lower-case name.
+    ``format``: that of the endpoint; None without an endpoint.
+    ``model`` and ``stream``: from the body or the path.
     """
 
     method: str
@@ -188,100 +193,101 @@ class Recorded:
     model: str = ""
     stream: bool = False
     body: Any = None
-    """The parsed body; None where it is empty or no JSON."""
+    """The parsed body; None if it is empty or not JSON."""
 
-    def places_of(self, secret: str, *, is_home: bool) -> list[str]:
-        """Return where a secret stands in the request; ``is_home``: one header may hold it."""
-        holders = [f"header {name}" for name, value in self.headers.items() if secret in value]
-        allowed = [f"header {name}" for name in KEY_HEADERS if f"header {name}" in holders] if is_home else []
-        found = [holder for holder in holders if holder not in allowed[:1]]
+    def locations_of(self, secret: str, *, may_hold_key: bool) -> list[str]:
+        """Return the locations of a secret in the request. ``may_hold_key``: one header may contain it."""
+        locations = [f"header {name}" for name, value in self.headers.items() if secret in value]
+        allowed = [f"header {name}" for name in KEY_HEADERS if f"header {name}" in locations] if may_hold_key else []
+        found = [holder for holder in locations if holder not in allowed[:1]]
         found += ["url"] if secret in self.url else []
         found += ["body"] if secret.encode() in self.content else []
-        return [f"{self.method} {urlsplit(self.url).path}: {place}" for place in found]
+        return [f"{self.method} {urlsplit(self.url).path}: {location}" for location in found]
 
 
-Spoken = str | Answer | Body | BaseModel
-Step = Spoken | Failure | Fault | tuple[Failure | Fault, Spoken]
+AnswerLike = str | Answer | Body | BaseModel
+Step = AnswerLike | Failure | Fault | tuple[Failure | Fault, AnswerLike]
 Script = Step | Sequence[Step] | Callable[[Recorded], Step]
 
 
 class ScriptError(FormatBridgeError, AssertionError):
-    """The test asked for more than its script has."""
+    """The test sent more requests than the script has steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What happens to one request: an answer, what goes wrong with it, or both."""
+class ScriptedStep:
+    """The step for one request: an answer, a failure, or both."""
 
     answer: Answer | Body | None
-    trouble: Failure | Fault | None = None
+    failure: Failure | Fault | None = None
 
 
-class Prompter:
-    """Hands out the steps of a script, one for each request; safe among threads.
+class ScriptPlayer:
+    """Returns the steps of a script, one for each request; threads may share it.
 
-    One step that is no list is for every request. A list is played once. Failures and faults meet whatever request comes; answers
-    wait for one that can have them, which a list of models cannot.
+    A single step is used for every request. A list is used once. Failures and faults apply to any request. Answers do not apply to a list
+    of models.
     """
 
     def __init__(self, script: Script) -> None:
-        self._ask = script if callable(script) and not isinstance(script, BaseModel) else None
+        self._callable = script if callable(script) and not isinstance(script, BaseModel) else None
         self._lock = threading.Lock()
-        self._place = 0
+        self._position = 0
         self._is_list = isinstance(script, Sequence) and not isinstance(script, str | tuple)
-        steps: Any = () if self._ask else script if self._is_list else (script,)
-        self._turns = [_turn(step) for step in steps]
+        steps: Any = () if self._callable else script if self._is_list else (script,)
+        self._steps = [_scripted_step(step) for step in steps]
 
     @property
     def left(self) -> int | None:
-        """How many steps of a list were not played; None where the script has no end."""
-        return len(self._turns) - self._place if self._is_list else None
+        """The number of unused steps of a list; None if the script has no end."""
+        return len(self._steps) - self._position if self._is_list else None
 
-    def next(self, recorded: Recorded, *, wants_answer: bool) -> Turn | None:
-        """Return the turn of a request; None where the script has nothing to say to it."""
-        if self._ask is not None:
-            return _turn(self._ask(recorded)) if wants_answer else None
+    def next(self, recorded: Recorded, *, wants_answer: bool) -> ScriptedStep | None:
+        """Return the step for a request; None if the script has none for it."""
+        if self._callable is not None:
+            return _scripted_step(self._callable(recorded)) if wants_answer else None
         with self._lock:
-            turn = self._upcoming(wants_answer)
-            if turn is None or (turn.answer is not None and not wants_answer):
+            step = self._next_step(wants_answer)
+            if step is None or (step.answer is not None and not wants_answer):
                 return None
-            self._place += self._is_list
-            return turn
+            self._position += self._is_list
+            return step
 
-    def _upcoming(self, wants_answer: bool) -> Turn | None:
-        if self._place < len(self._turns):
-            return self._turns[self._place]
+    def _next_step(self, wants_answer: bool) -> ScriptedStep | None:
+        if self._position < len(self._steps):
+            return self._steps[self._position]
         if wants_answer:
-            raise ScriptError(f"this is request {self._place + 1}, the script has {len(self._turns)} steps")
+            raise ScriptError(f"this is request {self._position + 1}, the script has {len(self._steps)} steps")
         return None
 
 
-def _turn(step: Any) -> Turn:
-    """Read a step; raise ``ConfigurationError`` on anything else."""
+def _scripted_step(step: Any) -> ScriptedStep:
+    """Return a step of the script; raise ``ConfigurationError`` on an invalid value."""
     if isinstance(step, tuple):
         if len(step) == 2 and isinstance(step[0], Failure | Fault):
-            return Turn(_spoken(step[1]), step[0])
-        raise ConfigurationError(f"found a tuple of {len(step)} in the script, expected a failure or fault and an answer")
+            return ScriptedStep(_answer_of(step[1]), step[0])
+        raise ConfigurationError(f"found a tuple of {len(step)} in the script, expected (failure or fault, answer)")
     if isinstance(step, Failure | Fault):
         at = step.after if isinstance(step, Failure) else step.at
         if isinstance(step, Stall) or at is not None:
             kind = type(step).__name__
             raise ConfigurationError(f"found a {kind} without an answer in the script, expected ({kind}(...), answer)")
-        return Turn(None, step)
-    return Turn(_spoken(step))
+        return ScriptedStep(None, step)
+    return ScriptedStep(_answer_of(step))
 
 
-def _spoken(step: Any) -> Answer | Body:
+def _answer_of(step: Any) -> Answer | Body:
     if isinstance(step, str):
         return Answer(text=step)
     if isinstance(step, BaseModel):
         return _body_of_model(step)
     if isinstance(step, Answer | Body):
         return step
-    raise ConfigurationError(f"found {a(step)} in the script, expected text, Answer, Body, Failure or a fault")
+    raise ConfigurationError(f"found {type_name(step)} in the script, expected text, Answer, Body, Failure or a fault")
 
 
 def _body_of_model(model: BaseModel) -> Body:
-    """Read a typed model as a body of its own format."""
-    source = fb.convert_response(model, target="messages").source
+    """Return a typed model as a body of its own format."""
+    converted = fb.convert_response(model, target="messages")
+    source = next(name for name in fb.FORMATS if name == converted.source)
     return Body(fb.convert_response(model, target=source).body, source)

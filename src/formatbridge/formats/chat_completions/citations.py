@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.parts import put_in
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -55,11 +56,7 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
 
 def _encode_citation(citation: ir.Citation, joints: Joints, losses: Ledger) -> JsonObject:
     """Write one citation; where no span is known it is empty, as servers tell it."""
-    if citation.extra:
-        losses.extras(citation)
-    for name in ("cited_text", "file_id"):
-        if getattr(citation, name) is not None:
-            losses.dropped(citation, name, severity="info")
+    drop_unheld_in_answer(citation, losses)
     made: JsonObject = {"url": citation.url}
     put_in(made, "title", citation.title, "", losses)
     start, end = joints.moved(citation)

@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
-    at_home,
+    as_stored_file,
+    default_filename,
     guess_mime,
     is_address,
-    made_filename,
     media_kind,
     read_bare_data,
     read_data_url,
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, is_plain, known_mime
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, known_mime
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -91,7 +92,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
@@ -99,7 +100,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(audio, str):
         mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
         url = audio if data is None else None
-        return at_home(
+        return as_stored_file(
             ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
         )
     word = audio.get("format")
@@ -125,7 +126,7 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
@@ -151,7 +152,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
@@ -206,7 +207,7 @@ def _rest(raw: JsonObject) -> JsonObject | None:
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write the parts of a user's turn or an instruction; one plain text on its own becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
     made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
     if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
@@ -223,9 +224,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
-            drop_id(part, losses)
-            if part.extra:
-                losses.extras(part)
+            drop_unheld(part, losses)
             losses.changed(part, "", part.text, "flattened")
             return {"type": "text", "text": part.text}
         case ir.Opaque() | ir.Hosted():
@@ -239,29 +238,19 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    if is_plain(part):
+    if is_only_text(part):
         return {"type": "text", "text": part.text}
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
-    if part.citations:
-        drop_citations(part, losses)
-    drop_token(part.signature, "chat_completions", losses)
+    drop_unheld(part, losses)
     return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_id(part, losses)
-    if part.extra:
-        losses.extras(part)
-    if part.transcript:
-        losses.dropped(part, "transcript")
+    drop_unheld(part, losses)
     kind = _kind_of(part)
-    if part.filename is not None and kind != "document":
-        losses.dropped(part, "filename", severity="info")
-    if part.detail not in (None, "auto") and kind != "image":
-        losses.dropped(part, "detail")
-    drop_token(part.signature, "chat_completions", losses)
+    if kind != "document":
+        drop_field(part, "filename", losses)
+    if kind != "image":
+        drop_field(part, "detail", losses)
     made = _ENCODE_MEDIA[kind](part, losses)
     return made and made | _encode_cache(part, losses)
 
@@ -307,7 +296,7 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return None
     file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
     if not name:
-        losses.added_in(file, "filename", made_filename(part.mime))
+        losses.added_in(file, "filename", default_filename(part.mime))
     return {"type": "file", "file": file}
 
 
@@ -323,8 +312,7 @@ def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
     mark = part.cache
     if mark is None:
         return {}
-    if mark.extra:
-        losses.extras(mark)
+    drop_unheld(mark, losses)
     ttl = _TTLS.get(mark.ttl, mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING,
     decode_message_token,
@@ -29,10 +30,10 @@ from formatbridge.formats.chat_completions.tool_calls import (
     flush_media,
 )
 from formatbridge.formats.shared.media import read_data_url
-from formatbridge.formats.shared.parts import drop_id, is_plain, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import bound_to, is_at_home
+from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
+from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -61,7 +62,7 @@ def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Me
     if role == "assistant":
         parts, leftover = decode_said(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _HISTORY if says_something(raw.get("audio") or {}) else _SILENT)
+        extra = rest(raw, _HISTORY if has_values(raw.get("audio") or {}) else _SILENT)
         return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
@@ -75,7 +76,7 @@ def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Me
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
     parts = decode_content(content, f"{src}/content")
-    return ir.Message(role, parts if type(content) is str else weigh_unknown(parts), src, rest(raw, _WORDS))
+    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, rest(raw, _WORDS))
 
 
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
@@ -96,11 +97,9 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, which wait
     until no more results follow.
     """
-    if message.extra:
-        losses.extras(message)
     role, parts = message.role, message.parts
     first = parts[0] if len(parts) == 1 else None
-    if type(first) is ir.Text and is_plain(first):  # one text and nothing else
+    if type(first) is ir.Text and is_only_text(first):  # one text and nothing else
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role in ("assistant", "system", "developer"):
         made = encode_said(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
@@ -158,7 +157,7 @@ def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tupl
     legacy = None if is_usual else raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
-    elif legacy and says_something(legacy):
+    elif legacy and has_values(legacy):
         leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
@@ -221,7 +220,11 @@ def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
     """Note that a thought, or a token that stands for one, comes before what it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
-    elif part.signature and not (goes_beside(part) or bound_to(part)) and (carry or is_at_home(part.signature, "chat_completions")):
+    elif (
+        part.signature
+        and not (goes_beside(part) or bound_to(part))
+        and (carry or is_native_token(part.signature, "chat_completions"))
+    ):
         losses.changed(part, "", None, "position_lost")
 
 
@@ -235,9 +238,7 @@ def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[Json
 
 def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     if isinstance(part, ir.Refusal):
-        drop_id(part, losses)
-        if part.extra:
-            losses.extras(part)
+        drop_unheld(part, losses)
         return {"type": "refusal", "refusal": part.text}
     if isinstance(part, ir.Media):
         losses.dropped(part, code="unsupported_media", severity="impossible")

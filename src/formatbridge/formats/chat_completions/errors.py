@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import decode_error_body, encode_error_object
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -15,7 +16,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     """Write an error: the HTTP status and the body."""
-    return encode_error_object(error, losses)
+    return encode_error_object(error, drop_unheld_in_answer, losses)
 
 
 def told_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
-from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
 from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
-from formatbridge.report.ledger import ITSELF, Own, Spelling
+from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
-SPELLING = Spelling(
+SPELLING = FieldPaths(
     content=frozenset({"choices"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -82,64 +82,64 @@ SPELLING = Spelling(
         "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
-    own={
-        **{f"{kind}.cache_control": Own("info") for kind in ("Media", "Refusal", "Text")},
-        "CacheMark.mode": Own("info", neutral=("explicit",)),
-        **ERROR_OWN,
+    rules={
+        **{f"{kind}.cache_control": LossRule("info") for kind in ("Media", "Refusal", "Text")},
+        "CacheMark.mode": LossRule("info", neutral=("explicit",)),
+        **ERROR_RULES,
         **{
-            f"Choice.{name}": Own("info", "diagnostic")
+            f"Choice.{name}": LossRule("info", "diagnostic")
             for name in (
                 "content_filter_offsets", "content_filter_results", "finish_details", "matched_stop", "message/index", "message/token_id",
                 "native_finish_reason", "seed", "stop_reason",
             )
         },
-        **{f"Choice.{name}": Own("info", "repeated") for name in ("delta", "message", "text")},
-        "Choice.message/name": Own("info"),
-        "Choice.message/parsed": Own("info", "unknown_field", restates="content"),
-        **{f"{place}expires_at": Own("info", "diagnostic", neutral=(0,)) for place in ("Media.", "Choice.message/audio/")},
-        **{f"Request.{pointer}": Own("info") for pointer in ("provider", "usage")},
-        **{f"{kind}.prompt_cache_breakpoint": Own("info") for kind in ("Media", "Text")},
-        "FunctionTool.eager_input_streaming": Own("info"),
-        "Message.annotations": Own("info"),
-        "Message.audio": Own("impossible", "foreign_id"),
-        "Message.cache_control": Own("info"),
-        "Message.name": Own("info"),
-        "Message.parsed": Own("info", "unknown_field", restates="content"),
-        "Message.function_call": Own(code="unknown_field", neutral=({"name": "", "arguments": ""},)),
-        **{f"Message.{name}": Own(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
-        "Message.tool_call_id": Own("info", neutral=("",)),
-        "Reasoning.closed": Own("info", "diagnostic", neutral=(True,)),
+        **{f"Choice.{name}": LossRule("info", "repeated") for name in ("delta", "message", "text")},
+        "Choice.message/name": LossRule("info"),
+        "Choice.message/parsed": LossRule("info", "unknown_field", restates="content"),
+        **{f"{place}expires_at": LossRule("info", "diagnostic", neutral=(0,)) for place in ("Media.", "Choice.message/audio/")},
+        **{f"Request.{pointer}": LossRule("info") for pointer in ("provider", "usage")},
+        **{f"{kind}.prompt_cache_breakpoint": LossRule("info") for kind in ("Media", "Text")},
+        "FunctionTool.eager_input_streaming": LossRule("info"),
+        "Message.annotations": LossRule("info"),
+        "Message.audio": LossRule("impossible", "foreign_id"),
+        "Message.cache_control": LossRule("info"),
+        "Message.name": LossRule("info"),
+        "Message.parsed": LossRule("info", "unknown_field", restates="content"),
+        "Message.function_call": LossRule(code="unknown_field", neutral=({"name": "", "arguments": ""},)),
+        **{f"Message.{name}": LossRule(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
+        "Message.tool_call_id": LossRule("info", neutral=("",)),
+        "Reasoning.closed": LossRule("info", "diagnostic", neutral=(True,)),
         **{
-            f"{place}{name}": Own("info", "diagnostic")
+            f"{place}{name}": LossRule("info", "diagnostic")
             for name in ("format", "provider")
             for place in (
                 "Reasoning.", "Reasoning./messages/*/reasoning_details/*/", "Reasoning./choices/*/message/reasoning_details/*/",
                 "Choice.message/reasoning_details/*/",
             )
         },
-        "Request.function_call": Own(code="excluded"),
-        "Request.max_tokens": Own(code="excluded"),
-        "Request.random_seed": Own(code="excluded"),
-        "Request.reasoning_effort": Own(code="out_of_range"),
+        "Request.function_call": LossRule(code="excluded"),
+        "Request.max_tokens": LossRule(code="excluded"),
+        "Request.random_seed": LossRule(code="excluded"),
+        "Request.reasoning_effort": LossRule(code="out_of_range"),
         **{
-            f"Request.{pointer}": Own(code="excluded")
+            f"Request.{pointer}": LossRule(code="excluded")
             for pointer in (
                 "reasoning/effort", "reasoning/max_tokens", "reasoning/enabled", "thinking/type", "thinking/budget_tokens",
                 "thinking_budget", "enable_thinking", "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
             )
         },
         **{
-            f"Request.{pointer}": Own("info", "weaker_carrier", kind="changed", after="what the target shows by itself")
+            f"Request.{pointer}": LossRule("info", "weaker_carrier", kind="changed", after="what the target shows by itself")
             for pointer in ("reasoning/exclude", "include_reasoning", "reasoning_format")
         },
-        "Request.logit_bias": Own(code="no_counterpart", neutral=()),
-        "Request.prediction": Own(),
-        **{f"Response.{name}": Own() for name in ("citations", "search_results")},
-        **{f"Response.{name}": Own("info", "diagnostic") for name in ("moderation", "service_tier", "system_fingerprint")},
-        **{f"Usage.{pointer}": Own("info", "accounting") for pointer in ALIASES},
-        **{f"Text.{name}": Own("info") for name in ("annotations", "logprobs")},
-        "ToolCall.custom": Own(code="unknown_field", neutral=({"name": "", "input": ""},)),
-        "ToolCall.function/parsed_arguments": Own("info", "unknown_field", restates="arguments"),
-        f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
+        "Request.logit_bias": LossRule(code="no_counterpart", neutral=()),
+        "Request.prediction": LossRule(),
+        **{f"Response.{name}": LossRule() for name in ("citations", "search_results")},
+        **{f"Response.{name}": LossRule("info", "diagnostic") for name in ("moderation", "service_tier", "system_fingerprint")},
+        **{f"Usage.{pointer}": LossRule("info", "accounting") for pointer in ALIASES},
+        **{f"Text.{name}": LossRule("info") for name in ("annotations", "logprobs")},
+        "ToolCall.custom": LossRule(code="unknown_field", neutral=({"name": "", "input": ""},)),
+        "ToolCall.function/parsed_arguments": LossRule("info", "unknown_field", restates="arguments"),
+        f"ToolResult.{WHOLE_NODE}": LossRule("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
     },
 )  # fmt: skip

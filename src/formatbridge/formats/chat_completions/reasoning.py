@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from formatbridge import ir
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import (
     decode_token,
     drop_empty,
     encode_token,
     id_of,
-    is_at_home,
+    is_native_token,
     is_placeholder,
     native_token,
 )
@@ -30,7 +31,7 @@ _HOMES: tuple[tuple[str, ir.Format], ...] = (
     ("xai-responses-", "responses"),
     ("google-", "generate_content"),
 )
-_ORIGINS: dict[ir.Format, str] = {
+_ORIGINS: dict[ir.FormatName, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
     "generate_content": "google-gemini-v1",
@@ -161,11 +162,10 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
     texts: list[str] = []
     details: list[JsonObject] = []
     for part in parts:
-        if part.extra:
-            losses.extras(part)
-        is_native = part.signature is not None and is_at_home(part.signature, "chat_completions")
+        drop_unheld(part, losses)
+        is_native = part.signature is not None and is_native_token(part.signature, "chat_completions")
         if not is_native:
-            drop_id(part, losses)
+            drop_field(part, "id", losses)
         if part.text:
             texts.append(part.text)
         elif part.signature and not is_native:
@@ -173,7 +173,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = _ORIGINS[part.signature.home] if part.signature.found else None
+            vendor = _ORIGINS.get(part.signature.home, part.signature.home) if part.signature.found else None
             details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
@@ -192,8 +192,7 @@ def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Optio
         if part is beside:
             continue
         if isinstance(part, ir.Reasoning):
-            if part.extra:
-                losses.extras(part)
+            drop_unheld_in_answer(part, losses)
             if part.text:
                 texts.append(part.text)
             token, format = _carry(part.signature, losses, options)
@@ -201,7 +200,7 @@ def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Optio
                 details += _encode_thought(part, token, format, len(details))
                 has_details = has_details or token is not None or part.id is not None
             else:
-                drop_id(part, losses)
+                drop_field(part, "id", losses)
         elif (isinstance(part, ir.Text) or is_sound(part)) and part.signature:
             token, format = _carry(part.signature, losses, options, kind="call")
             if token is not None:
@@ -221,7 +220,7 @@ def _carry(
     if signature.home != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS[signature.home]
+    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS.get(signature.home, signature.home)
 
 
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
@@ -299,10 +298,7 @@ def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Write how much to think; what to show of it cannot be said here."""
-    if config.extra:
-        losses.extras(config)
-    if config.show not in (None, "hide"):
-        losses.dropped(config, "show")
+    drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     return {"reasoning_effort": effort} if effort else {}
 
@@ -425,7 +421,7 @@ def split_token(
         return visible, thoughts, {}
     first, *others = found
     if isinstance(first, ir.Reasoning):
-        drop_id(first, losses)
+        drop_field(first, "id", losses)
     kept = [part for part in thoughts if part is not first]
     kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
     shown: list[ir.Part] = []

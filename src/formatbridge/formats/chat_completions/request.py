@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.conversation import decode_message, encode_message
+from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import SWITCHES, decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
@@ -91,8 +92,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    if request.extra:
-        losses.extras(request)
+    drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
     messages = _encode_conversation(request, losses, options)
     body: JsonObject = {"model": model, "messages": messages}
@@ -103,7 +103,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         body |= encode_format(request.output_format, losses)
-    if request.audio or request.image or "modalities" in request.settings:
+    if request.audio or "modalities" in request.settings:
         body |= encode_modalities(request, losses)
     if request.settings:
         encode_settings(request, body, losses)
@@ -130,11 +130,8 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
     media: list[JsonObject] = []
     made_ids: set[str] = set()
     for message in with_results_in_place(messages, losses, joins=False):
-        if message.effort:
-            losses.dropped(message, "effort", severity="impossible")
+        drop_unheld(message, losses)
         if not message.parts and message.role in ("system", "developer"):  # it only changed the configuration
-            if message.extra:
-                losses.extras(message)
             continue
         encoded = encode_message(message, losses, made_ids, media)
         if media and encoded and encoded[0]["role"] != "tool":

@@ -9,16 +9,18 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import Joints, decode_citations, encode_citations, is_dropped
 from formatbridge.formats.chat_completions.conversation import BESIDE, MESSAGE, decode_images, decode_said, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
+from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
 from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
-from formatbridge.formats.shared.media import Sound, is_samples, write_data_url
-from formatbridge.formats.shared.parts import drop_id, encode_opaque, is_plain, note_finish, refusal_of
-from formatbridge.formats.shared.unique_names import encode_id, made_call_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest, says_something
+from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, note_finish, refusal_of
+from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
+from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import KNOWN, known_places
 from formatbridge.jsontext.types import JsonObject
@@ -64,8 +66,7 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
-    if response.extra:
-        losses.extras(response)
+    drop_unheld_in_answer(response, losses)
     body = encode_head(response, losses, options)
     choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
@@ -110,8 +111,7 @@ def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) 
 
 
 def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld_in_answer(choice, losses)
     refusal = refusal_of(choice.finish, choice.parts, losses)
     message = encode_answer(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
@@ -164,7 +164,7 @@ def decode_answer(
     uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
-    if audio and says_something(audio):
+    if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
     return parts, joined(rest(raw, _KNOWN), leftover, uncited)
 
@@ -173,7 +173,7 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
         if call.id_made:
-            call.id = made_call_id(position, number, call.name, call.arguments)
+            call.id = derive_call_id(position, number, call.name, call.arguments)
 
 
 def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
@@ -213,7 +213,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     sounds: list[ir.Media] = []
     for part in parts:
         kind = type(part)
-        if kind is ir.Text and is_plain(part):  # type: ignore[arg-type]  # the test before it says so
+        if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # the test before it says so
             texts += (joints.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
             if part.id_made:  # type: ignore[union-attr]
@@ -265,11 +265,7 @@ def _with_rest(
 def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
     """Return what a part puts into the text of the message."""
     if isinstance(part, ir.Text):
-        drop_id(part, losses)
-        if part.extra:
-            losses.extras(part)
-        if part.cache:
-            losses.dropped(part.cache, severity="info")
+        drop_unheld_in_answer(part, losses)
         return part.text
     if isinstance(part, ir.Opaque | ir.Hosted):
         text = encode_opaque(part, losses)
@@ -277,9 +273,7 @@ def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
     if isinstance(part, ir.ToolResult):
         losses.dropped(part, code="orphan")
     if isinstance(part, ir.Refusal):
-        drop_id(part, losses)
-        if part.extra:
-            losses.extras(part)
+        drop_unheld_in_answer(part, losses)
     return None
 
 
@@ -311,19 +305,14 @@ def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
 
 def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], losses: Ledger, options: Options) -> None:
     """Put an image where the message has room for it, and a sound beside the others."""
-    if part.extra:
-        losses.extras(part)
-    if part.cache:
-        losses.dropped(part.cache, severity="info")
+    drop_unheld_in_answer(part, losses)
     if not (is_image(part) or is_sound(part)):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return
-    if part.filename is not None:
-        losses.dropped(part, "filename", severity="info")
     if part.detail not in (None, "auto"):
         losses.dropped(part, "detail", severity="info")
     if is_image(part):
-        drop_id(part, losses)
+        drop_field(part, "id", losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
         image: JsonObject = {"type": "image_url", "image_url": {"url": url}}
         message.setdefault("images", []).append(image | encode_call_token(part.signature, losses, options))
@@ -333,7 +322,7 @@ def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], l
 
 def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
     """Write the one sound that a message has room for; samples that go on are of it."""
-    sound, words = Sound(), ""
+    sound, words = AudioJoiner(), ""
     pieces: list[str] = []
     for part in sounds:
         piece = sound.take(part.mime, part.data or "")
@@ -346,7 +335,7 @@ def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledg
         elif part.mime is not None:
             losses.dropped(part, "mime", severity=severity)
         if pieces:
-            drop_id(part, losses)
+            drop_field(part, "id", losses)
         pieces.append(piece)
         words += part.transcript or ""
     return {
@@ -421,6 +410,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     elif finish.reason == "tool_calls" and not has_calls:  # they were of a kind that cannot be said here
         word, is_exact = "stop", False
     note_finish(finish, word, is_exact, losses)
+    drop_unheld_in_answer(finish, losses)
     return word if finish.raw is not None else str(losses.added(f"{at}/finish_reason", word))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
@@ -18,7 +19,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Read the form that the answer must have; one that is not known is left over."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/response_format", extra={ITSELF: raw})
+        return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
     schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
     if schema is raw:
         outer, inner = rest(raw, _INLINE), None
@@ -38,8 +39,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the form that the answer must have."""
-    if format.extra:
-        losses.extras(format)
+    drop_unheld(format, losses)
     if format.type == "text":
         return {}
     if format.type == "json_object":
@@ -66,8 +66,6 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
             losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
     if "audio" in kept:
         body["modalities"] = kept if "text" in kept else ["text", *kept]
-    if request.image:
-        losses.dropped(request.image, severity="lossy")
     audio = request.audio or (ir.AudioOutput() if "audio" in kept else None)
     return body | encode_audio_output(audio, request.format, losses) if audio else body
 
@@ -78,12 +76,9 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 
-def encode_audio_output(audio: ir.AudioOutput, source: ir.Format, losses: Ledger) -> JsonObject:
+def encode_audio_output(audio: ir.AudioOutput, source: ir.FormatName, losses: Ledger) -> JsonObject:
     """Write the voice of a spoken answer and the format of its sound. ``source``: of which format the name of the voice is."""
-    if audio.extra:
-        losses.extras(audio)
-    if audio.language is not None:
-        losses.dropped(audio, "language")
+    drop_unheld(audio, losses)
     voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")
     if source == "generate_content" and audio.voice:
         voice = losses.changed(audio, "voice", _VOICE)

@@ -1,6 +1,6 @@
-"""Streams of chat_completions, read: chunks with deltas, several choices side by side, usage after the end, ``[DONE]`` last.
+"""Decoder for Chat Completions stream chunks: several choices interleaved, usage at the end, ``[DONE]`` last.
 
-A delta names no part: text follows text until another kind comes, calls are told apart by their index. Servers break every rule of this:
+A delta names no part: text follows text until another kind comes, and calls differ by their index. Servers break every rule of this:
 usage comes anywhere, the role in every delta or never, indexes are missing or used again, the end comes twice or not at all.
 """
 
@@ -12,20 +12,22 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_part
 from formatbridge.formats.chat_completions.conversation import BESIDE
 from formatbridge.formats.chat_completions.errors import decode_error, told_failure
-from formatbridge.formats.chat_completions.reasoning import REASONING, decode_outer_token, decode_reasoning, index_of
-from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
-from formatbridge.formats.chat_completions.stream_block_parts import feed_block
-from formatbridge.formats.chat_completions.stream_calls import Calls, Held, opened, text_of
-from formatbridge.formats.chat_completions.stream_choice import Choice
-from formatbridge.formats.chat_completions.stream_extras import beside_token, feed_rest, feed_token
-from formatbridge.formats.chat_completions.stream_thinking_blocks import Blocks, Item
-from formatbridge.formats.chat_completions.stream_thoughts import Thoughts
-from formatbridge.formats.chat_completions.stream_untold import untold
+from formatbridge.formats.chat_completions.reasoning import (
+    REASONING,
+    decode_message_token,
+    decode_outer_token,
+    decode_reasoning,
+    index_of,
+)
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_answer, decode_finish
+from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
+from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
-from formatbridge.formats.shared.choices import Numbers, head_of, name_late
+from formatbridge.formats.format import EndReason
+from formatbridge.formats.shared.choices import Numbers, fill_missing_head, head_of
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, says_something
+from formatbridge.formats.shared.unmodelled_fields import gathered, has_values, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -34,355 +36,389 @@ _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfu
 _CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
 _DELTA = REASONING | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
-_WORDS = frozenset({"role", "content"})
-_BEFORE_REFUSAL = REASONING | BESIDE | _WORDS
+_TEXT_ONLY = frozenset({"role", "content"})
+_BEFORE_REFUSAL = REASONING | BESIDE | _TEXT_ONLY
+_AUDIO = frozenset({"id", "data", "transcript"})
 
 
 class StreamDecoder:
-    """Reads the chunks of one stream. ``is_complete``: the stream said that it is over."""
+    """Decodes the chunks of one stream. ``is_complete``: the stream brought its end, or an error."""
 
     END = "finish_reason, or [DONE] behind a whole answer"
+    NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})
 
     def __init__(self) -> None:
         self.is_complete = False
-        self.start: events.Start | None = events.Start(None, None)
-        self._told = events.Start(None, None)
+        self.has_unknown_fields = False
+        self._pending_start: events.Start | None = events.Start(None, None)
+        self._start = events.Start(None, None)  # as emitted
         self._choices: dict[int, Choice] = {}
         self._numbers = Numbers()
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
-        self._growing: Thoughts | Blocks | Held | None = None
-        self._more: list[Pieces] = []  # where the fields go that nobody knows, of the last chunk
-        self._tail: list[events.Event] = []
+        self._usage: list[events.Event] = []
 
-    @property
-    def tells_more(self) -> bool:
-        """Whether the last chunk had fields that nobody knows."""
-        return bool(self._more)
-
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one chunk and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one chunk, or ``count`` of them joined, and return what it adds."""
         if self._is_over:
             return []
-        made: list[events.Event] = []
-        self._growing, self._more = None, []
+        out: list[events.Event] = []
+        self.has_unknown_fields = False
         error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
-        if self.start is not None:
-            self._begin(raw, made, is_last=bool(error))
+        if self._pending_start is not None:
+            self._begin(raw, out, is_last=bool(error))
         else:
-            self._told = name_late(self._told, *head_of(raw, "created"), made)
+            self._start = fill_missing_head(self._start, *head_of(raw, "created"), out)
         for choice in raw.get("choices") or ():
-            self._feed_choice(choice, made)
+            self._feed_choice(choice, out, count)
         if raw.get("usage"):
-            self._tail = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
+            self._usage = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
         if is_chunk and not _CHUNK.issuperset(raw):
-            self._keep(rest(raw, _CHUNK) or {})
+            extra = rest(raw, _CHUNK) or {}
+            self._extra |= {key: value for key, value in extra.items() if value or key not in self._extra}
         if error:
             self._is_over = self.is_complete = True
             bare = {"error": error} if is_chunk else raw
-            made += [*self.beside(), events.Failed(decode_error(bare, status=None))]
-        return made
-
-    def _keep(self, told: JsonObject) -> None:
-        """Keep the fields of a chunk with those of others; what says nothing replaces nothing."""
-        self._extra |= {key: value for key, value in told.items() if value or key not in self._extra}
+            out += [*self._metadata(), events.Failed(decode_error(bare, status=None))]
+        return out
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
-        """Return what went wrong; in one of several choices it ends that one, and a chunk mostly brings one of them."""
+        """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
         failure, at = told_failure(raw)
         if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure
 
-    def grow(self, text: str) -> None:
-        """Take the last event once more, with another piece of its text.
+    def _begin(self, raw: JsonObject, out: list[events.Event], *, is_last: bool) -> None:
+        """Emit the start. Some servers first send a chunk without choices and perhaps without an id."""
+        assert self._pending_start is not None
+        answer_id, model, created = head_of(raw, "created")
+        self._answer_id = answer_id or ""
+        known = self._pending_start
+        self._pending_start = events.Start(answer_id, known.model or model, known.created or created)
+        if raw.get("choices") or answer_id or is_last:
+            out.append(self._pending_start)
+            self._start, self._pending_start = self._pending_start, None
 
-        Kept are thoughts, which may be told again, and arguments, which may break off.
-        """
-        if self._growing is not None:
-            self._growing.add(text)
-        for pieces in self._more:
-            pieces.again()
+    # The end.
 
-    def _begin(self, raw: JsonObject, made: list[events.Event], *, is_last: bool) -> None:
-        """Tell who answers. Some servers send something ahead that has no choices yet and may name nobody."""
-        assert self.start is not None
-        given_id, model, created = head_of(raw, "created")
-        self._answer_id = given_id or ""
-        known = self.start
-        self.start = events.Start(given_id, known.model or model, known.created or created)
-        if raw.get("choices") or given_id or is_last:
-            made.append(self.start)
-            self._told, self.start = self.start, None
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. ``[DONE]`` also ends an answer without a finish reason, if no call in it is incomplete."""
+        out: list[events.Event] = []
+        if reason == "truncated":
+            out += [] if self._pending_start is None else [self._pending_start]
+            out += self._metadata()
+            return out + [event for choice in self._choices.values() for event in choice.pending(self._answer_id)]
+        if reason == "done":  # a server that runs out of time sends it, too
+            are_complete = all(choice.finish or choice.is_complete for choice in self._choices.values())
+            self.is_complete = self.is_complete or (bool(self._choices) and are_complete)
+        reasons = [choice.finish for choice in self._choices.values()]
+        if not self._is_over and (self.is_complete or (any(reasons) and None not in reasons)):
+            self._end_answer(out)
+        self._is_over = self._is_over or reason == "done"  # nothing after [DONE] is read
+        if reason == "end_of_bytes" and self._pending_start is not None:
+            out.append(self._pending_start)
+            self._pending_start = None
+        return out
 
-    def recount(self, raw: JsonObject) -> None:
-        """Take nothing: no event with text counts here."""
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, behind which nothing counts. It ends what is open, if that says something, and nothing by half."""
-        self.is_complete = self.is_complete or self._is_whole()
-        happened = self.finish()
-        self._is_over = True
-        return happened
-
-    def _is_whole(self) -> bool:
-        """Say whether an answer without a reason to end can be all. One whose server ran out of time ends in ``[DONE]``, too."""
-        return bool(self._choices) and all(choice.finish or choice.is_whole for choice in self._choices.values())
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes; complete where each choice gave its reason or ``[DONE]`` found none by half."""
-        if self._is_over:
-            return []
-        if not self.is_complete and not any(choice.finish for choice in self._choices.values()):
-            return []
-        if any(choice.finish is None for choice in self._choices.values()) and not self.is_complete:
-            return []
+    def _end_answer(self, out: list[events.Event]) -> None:
         self.is_complete = self._is_over = True
-        made: list[events.Event] = []
-        if self.start is not None:
-            self._begin({}, made, is_last=True)
+        if self._pending_start is not None:
+            self._begin({}, out, is_last=True)
         for choice in self._choices.values():
-            self._close(choice, made)
-            self._end(choice, made)
+            self._close_text(choice, out)
+            self._end_choice(choice, out)
             finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
             if finish.stop_sequence is not None:
-                choice.stop = None  # that has it
-            made.append(events.Finished(choice.index, finish))
-        return [*made, *self.beside(), events.End()]
+                choice.stop = None  # the finish has it
+            out.append(events.Finished(choice.index, finish))
+        out += [*self._metadata(), events.End()]
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: of open parts, and of those that wait for one."""
-        return [event for choice in self._choices.values() for event in untold(choice, self._answer_id)]
+    def _metadata(self) -> list[events.Event]:
+        """Return the fields and the usage of the answer that are known."""
+        fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
+        out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
+        return out + self._usage
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change."""
-        told = [(choice.left_over(), choice.index) for choice in self._choices.values()]
-        made: list[events.Event] = [events.Meta(extra, index) for extra, index in [*told, (self._extra, None)] if extra]
-        return made + self._tail
+    def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
+        """Close the open part. Citations that came without any text get an empty one."""
+        if choice.citations:
+            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), out)
+        choice.close_part(out)
+
+    def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
+        """End what may continue after the finish reason: audio and calls. Calls get the name or the id that never came."""
+        if calls := choice.calls:
+            for slot in list(calls.pending):
+                self._open_call(choice, calls, slot, out)
+            out += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
+        if choice.pending_token is not None:
+            choice.add(ir.Text("", choice.pending_token.src, signature=choice.pending_token), out)
+        if choice.audio is not None:
+            out.append(events.PartEnd(choice.index, choice.audio))
 
     # One choice of one chunk.
 
-    def _feed_choice(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_choice(self, raw: JsonObject, out: list[events.Event], count: int = 1) -> None:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(self._numbers.next(index))
         place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
         delta = raw.get(place) or {}
-        told = raw.get("logprobs")
-        if (
-            told and told.get("content") and delta.get("content") and delta.get("refusal")
-        ):  # the tokens go with the text, before it closes
+        logprobs = raw.get("logprobs")
+        if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
+            # The tokens of the text must precede the refusal, which closes the text.
             first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
-            self._feed_choice({"index": index, place: first, "logprobs": {"content": told["content"]}}, made)
-            delta, told = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, told))
-        if delta and self._feed_words(choice, delta, made):
-            if told and (delta.get("content") or delta.get("refusal")):
-                self._feed_logprobs(choice, told, made)  # before what closes the text that they are of
-                told = None
-            self._feed_others(choice, delta, made)
-        if told:
-            self._feed_logprobs(choice, told, made)
+            self._feed_choice({"index": index, place: first, "logprobs": {"content": logprobs["content"]}}, out)
+            delta, logprobs = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, logprobs))
+        if delta and self._feed_text(choice, delta, out):
+            if logprobs and (delta.get("content") or delta.get("refusal")):
+                self._feed_logprobs(choice, logprobs, out)  # before what closes their text
+                logprobs = None
+            self._feed_others(choice, delta, out)
+        if logprobs:
+            self._feed_logprobs(choice, logprobs, out)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
-            unread = None if BESIDE.isdisjoint(delta) else beside_token(delta)
-            choice.unknown.take(joined(rest(delta, _DELTA | BESIDE, "message/"), unread, rest(raw, _CHOICE | {place})))
-            self._more += [choice.unknown] if choice.unknown.latest else []
+            self._keep_unknown(choice, raw, delta, place, count)
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
-            self._close(choice, made)
+            self._close_text(choice, out)
 
-    def _feed_words(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> bool:
-        """Take thoughts, text and a refusal; return whether there may be more."""
+    def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
+        """Keep the unmodelled fields of a choice and its delta, and what a signature's place has that is none."""
+        outer = None if BESIDE.isdisjoint(delta) else decode_message_token(delta, [], "")
+        outer = outer and {f"message/{name}": value for name, value in outer.items()}
+        fields = joined(rest(delta, _DELTA | BESIDE, "message/"), outer, rest(raw, _CHOICE | {place}))
+        choice.unknown.take(fields, count)
+        self.has_unknown_fields = self.has_unknown_fields or bool(fields)
+
+    def _feed_text(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> bool:
+        """Take reasoning, text and a refusal; return whether the delta may have more."""
         content = delta.get("content")
-        if _WORDS.issuperset(delta):  # the usual case: nothing but text
+        if _TEXT_ONLY.issuperset(delta):  # nearly always
             if content:
-                self._feed_content(choice, content, made)
+                self._feed_content(choice, content, out)
             return False
         if "extra_content" in delta:
-            feed_token(choice, delta, made)
+            self._feed_token(choice, delta, out)
         if not REASONING.isdisjoint(delta):
-            self._feed_thoughts(choice, delta, made)
+            self._feed_reasoning(choice, delta, out)
         if content:
-            self._feed_content(choice, content, made)
+            self._feed_content(choice, content, out)
         if delta.get("refusal"):
             refusal = ir.Refusal(text="", src=f"/choices/{choice.index}/message/refusal")
-            choice.grow("refusal", refusal, delta["refusal"], made)
+            choice.add_text("refusal", refusal, delta["refusal"], out)
         return True
 
-    def _feed_others(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        """Take calls, and what stands beside the text."""
-        for position, call in enumerate(delta.get("tool_calls") or ()):
-            self._feed_call(choice, call, position, made)
-        if says_something(delta.get("function_call") or {}):
-            self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, made)
-        if delta.keys() & {"annotations", "audio", "images"}:
-            feed_rest(choice, delta, made)
+    def _feed_token(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
+        """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
+        signature, _ = decode_outer_token(delta, f"/choices/{choice.index}/message")
+        if signature is None or signature.token == choice.token:
+            return
+        choice.token = signature.token
+        if choice.pending_token is not None:
+            choice.add(ir.Text("", signature.src, signature=choice.pending_token), out)
+        choice.pending_token = signature
 
-    def _feed_thoughts(self, choice: Choice, delta: JsonObject, made: list[events.Event]) -> None:
-        src = f"/choices/{choice.index}/message"
-        parts, unread = decode_reasoning(delta, src, is_piece=True)
-        blocks = choice.blocks
-        items: list[Item] = []
-        if blocks is not None or delta.get("thinking_blocks"):
-            blocks = choice.blocks = blocks or Blocks()
-            items, parts, leftover = blocks.take(delta, parts, src, choice.thoughts, choice.open_thought)
-            unread = joined(unread, leftover)
-        indexes = {
-            f"{src}/reasoning_details/{index_of(detail)}": index_of(detail) for detail in delta.get("reasoning_details") or ()
-        }
-        if unread:
-            choice.extra = gathered(choice.extra, {f"message/{name}": text for name, text in unread.items()})
-        for part in parts:
-            self._feed_thought(choice, part, made, indexes.get(part.src))
-        for item in items:
-            feed_block(choice, item, made)
-            self._growing = blocks if item.shows else self._growing
-        if blocks is not None:
-            blocks.follow(choice.open_thought)
-
-    def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, made: list[events.Event]) -> None:
+    def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, out: list[events.Event]) -> None:
         content = dumps(content).decode() if isinstance(content, dict) else content
         if isinstance(content, str):
-            choice.grow("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, made)
+            choice.add_text("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, out)
             return
         for raw in content:
             before, at = len(choice.parts), choice.items.get("content", 0)
             part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
             if isinstance(part, ir.Reasoning):
-                self._feed_thought(choice, part, made)
+                self._feed_reasoning_part(choice, part, out)
             elif isinstance(part, ir.Text) and not (part.extra or part.cache):
-                choice.grow("text", ir.Text("", part.src), part.text, made)
+                choice.add_text("text", ir.Text("", part.src), part.text, out)
             else:
-                choice.add(part, made)
-            choice.items["content"] = at + len(choice.parts) - before  # what goes on with the part before is no item of its own
+                choice.add(part, out)
+            choice.items["content"] = at + len(choice.parts) - before  # an item that continues the part before has no number
 
-    def _feed_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event], index: int | None = None) -> None:
-        """Add to the open thought; its token ends it, and may come with all of its text once more, which is no text then.
-
-        Another index is that of another thought, and a token alone signs what has its index.
-        """
-        late = choice.thoughts.signed(index, part, choice.open[1] if choice.open is not None else None)
-        if late is not None and part.signature:
-            made.append(events.Signed(choice.index, late, part.signature))
-            choice.keep_beside(part.src, part.extra or {})
+    def _feed_others(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
+        """Take calls, citations, images and audio."""
+        for position, call in enumerate(delta.get("tool_calls") or ()):
+            self._feed_call(choice, call, position, out)
+        if has_values(delta.get("function_call") or {}):
+            self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, out)
+        if not delta.keys() & {"annotations", "audio", "images"}:
             return
-        self._go_on(choice, part, index, made)
+        src = f"/choices/{choice.index}/message"
+        lists = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
+        # "x": a text for the citations, which is not used.
+        parts, extra = decode_answer({"role": "assistant", "content": "x", **lists}, src, "", choice.index, choice.items)
+        if isinstance(parts[0], ir.Text):
+            choice.cite(parts[0].citations or [], out)
+        choice.extra = gathered(choice.extra, {f"message/{key}": value for key, value in (extra or {}).items()})
+        for part in parts[1:]:
+            choice.add(part, out)
+        choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in lists.items()}
+        if has_values(delta.get("audio") or {}):
+            self._feed_audio(choice, delta["audio"], f"{src}/audio", out)
 
-    def _go_on(self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event]) -> None:
-        opened = choice.parts[choice.open[1]] if choice.open is not None else None
-        is_its_own = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
-        if part.signature and part.signature.kind != "thinking" and not part.text and is_its_own:
-            choice.add(part, made)  # a block of its own, which signs no text
-            return
-        is_open, thoughts = isinstance(opened, ir.Reasoning), choice.thoughts
-        if is_open and is_its_own and thoughts.is_other(index):
-            choice.leave(made)
-            is_open = False
-        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # as the line between two thoughts
-        if thoughts.is_past(part) or (is_blank and not is_open and not thoughts.is_first):
-            return
-        if part.extra and is_open:
-            choice.keep(part.src, part.extra)
-        self._grow_thought(choice, part, index, made, is_again=is_open and thoughts.is_again(part))
-
-    def _grow_thought(
-        self, choice: Choice, part: ir.Reasoning, index: int | None, made: list[events.Event], *, is_again: bool
-    ) -> None:
-        thoughts = choice.thoughts
-        number = choice.enter("reasoning", part, made)
-        text = "" if is_again else thoughts.grow(part, index)
-        thoughts.note(index, number, part)
-        if text:
-            self._growing = thoughts
-            made.append(events.Delta(choice.index, number, text))
-        if part.signature is not None:
-            made.append(events.PartMeta(choice.index, number, signature=part.signature))
-        if part.signature is not None or is_again:
-            self._close_thought(choice, part, made)
-
-    def _close_thought(self, choice: Choice, part: ir.Reasoning, made: list[events.Event]) -> None:
-        """End the open thought by what tells it whole, and may name it."""
-        assert choice.open is not None
-        number = choice.open[1]
-        opened = choice.parts[number]
-        whole = replace(part, text=choice.thoughts.text(), src=opened.src)
-        is_known = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-        made.append(events.PartEnd(choice.index, number, None if is_known else whole, choice.take_more()))
-        choice.open = None
-
-    # Tool calls.
-
-    def _feed_call(self, choice: Choice, raw: JsonObject, position: int, made: list[events.Event]) -> None:
-        """Add to the call that an index names, or to the next one at that index."""
-        calls = choice.calls = choice.calls or Calls()
-        slot = calls.slot_of(raw, position)
-        calls.note_unread(raw, slot)
-        number = calls.open.get(slot)
+    def _feed_audio(self, choice: Choice, raw: JsonObject, src: str, out: list[events.Event]) -> None:
+        """Add to the audio, of which a message has one: it continues whatever comes between its pieces."""
+        number, audio_id = choice.audio, raw.get("id") or None
+        known = choice.parts[number] if number is not None else None
+        is_renamed = isinstance(known, ir.Media) and audio_id is not None and audio_id != known.id
+        choice.extra = gathered(choice.extra, rest(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
         if number is None:
-            held = calls.waiting.setdefault(slot, Held())
-            calls.note_again(raw, slot, held)
-            held.take(raw)
-            if held.id and held.name:
-                self._open_call(choice, calls, slot, made)
-            return
-        calls.note_again(raw, slot, calls.begun[slot])
-        if text := text_of(raw):
-            self._growing = calls.begun[slot]
-            self._growing.add(text)
-            made.append(events.Delta(choice.index, number, text))
-        signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
-        if signature is not None:
-            made.append(events.PartMeta(choice.index, number, signature=signature))
+            number = choice.audio = choice.start(ir.Media(kind="audio", data="", id=audio_id, src=src), out)
+        if raw.get("data"):
+            out.append(events.Delta(choice.index, number, raw["data"]))
+        if raw.get("transcript"):
+            out.append(events.PartMeta(choice.index, number, transcript=raw["transcript"]))
 
-    def _open_call(self, choice: Choice, calls: Calls, slot: int, made: list[events.Event]) -> None:
-        held = calls.waiting.pop(slot)
-        choice.leave(made)
-        call = opened(held, slot, calls.count, choice.index, self._answer_id)
-        calls.count += 1
-        number = calls.open[slot] = choice.start(call, made)
-        calls.begun[slot] = held
-        if text := "".join(held.pieces):
-            made.append(events.Delta(choice.index, number, text))
-
-    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Hand on the tokens of a text or a refusal, with the delta that brought them where there is one."""
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Emit the log probabilities of a text or a refusal, in the delta of their text if there is one."""
         place = f"/choices/{choice.index}"
         for name, kind, part in (
             ("content", "text", ir.Text("", f"{place}/message/content")),
             ("refusal", "refusal", ir.Refusal(text="", src=f"{place}/message/refusal")),
         ):
-            given = raw.get(name)
-            if not given:
+            if not raw.get(name):
                 continue
-            number = choice.weighed(kind)
-            number = choice.enter(kind, part, made) if number is None else number
-            tokens = decode_tokens(given, f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
+            number = choice.part_of_tokens(kind)
+            number = choice.enter(kind, part, out) if number is None else number
+            tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
-            last = made[-1] if made else None
+            last = out[-1] if out else None
             if isinstance(last, events.Delta) and last.index == number:
                 last.logprobs = tokens
             else:
-                made.append(events.Delta(choice.index, number, "", tokens))
+                out.append(events.Delta(choice.index, number, "", tokens))
         if not LOGPROBS.issuperset(raw):
             choice.extra = gathered(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
 
-    def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """Close the text that is open; citations that waited for one get one."""
-        if choice.notes:
-            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), made)
-        choice.leave(made)
+    # Reasoning.
 
-    def _end(self, choice: Choice, made: list[events.Event]) -> None:
-        """End what may go on behind the reason of the end: the sound and the calls, which get the name or the id that never came."""
-        if calls := choice.calls:
-            for slot in list(calls.waiting):
-                self._open_call(choice, calls, slot, made)
-            made += [events.PartEnd(choice.index, number, extra=calls.unread.get(slot)) for slot, number in calls.open.items()]
-        if choice.beside is not None:
-            choice.add(ir.Text("", choice.beside.src, signature=choice.beside), made)
-        if choice.sound is not None:
-            made.append(events.PartEnd(choice.index, choice.sound))
+    def _feed_reasoning(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
+        src = f"/choices/{choice.index}/message"
+        parts, extra = decode_reasoning(delta, src, is_piece=True)
+        decoder, blocks = choice.blocks, list[DecodedBlock]()
+        if decoder is not None or delta.get("thinking_blocks"):
+            decoder = choice.blocks = decoder or BlockDecoder()
+            blocks, parts, more = decoder.take(delta, parts, src, choice.reasoning, choice.open_reasoning)
+            extra = joined(extra, more)
+        details = delta.get("reasoning_details") or ()
+        indexes = {f"{src}/reasoning_details/{index}": index for index in map(index_of, details)}
+        if extra:
+            choice.extra = gathered(choice.extra, {f"message/{name}": value for name, value in extra.items()})
+        for part in parts:
+            self._feed_reasoning_part(choice, part, out, indexes.get(part.src))
+        if decoder is not None:
+            for block in blocks:
+                self._feed_block(choice, decoder, block, out)
+            decoder.follow(choice.open_reasoning)
+
+    def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, out: list[events.Event], index: int | None = None) -> None:
+        """Add to the open reasoning. Its signature ends it, and may come with the whole text again, which is not added then.
+
+        Another ``index`` is that of other reasoning; a signature alone signs the reasoning with its index.
+        """
+        texts, opened = choice.reasoning, choice.parts[choice.open[1]] if choice.open is not None else None
+        signed = texts.signed_part(index, part, choice.open[1] if choice.open is not None else None)
+        if signed is not None and part.signature:
+            out.append(events.Signed(choice.index, signed, part.signature))
+            choice.keep_item_extra(part.src, part.extra or {})
+            return
+        is_new = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
+        if part.signature and part.signature.kind != "thinking" and not part.text and is_new:
+            choice.add(part, out)  # encrypted reasoning, which signs no text
+            return
+        is_open = isinstance(opened, ir.Reasoning)
+        if is_open and is_new and texts.is_other(index):
+            choice.close_part(out)
+            is_open = False
+        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # a separator
+        if texts.repeats_closed(part) or (is_blank and not is_open and texts.all):
+            return
+        if part.extra and is_open:
+            choice.keep_extra(part.src, part.extra)
+        is_repeated = is_open and texts.repeats_open(part)
+        number = choice.enter("reasoning", part, out)
+        text = "" if is_repeated else texts.add_part(part, index)
+        texts.note(index, number, part)
+        if text:
+            out.append(events.Delta(choice.index, number, text))
+        if part.signature is not None:
+            out.append(events.PartMeta(choice.index, number, signature=part.signature))
+        if part.signature is not None or is_repeated:
+            opened = choice.parts[number]  # a detail with the whole text may bring its id
+            is_same = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+            choice.end_part(None if is_same else replace(part, text=texts.text(), src=opened.src), out)
+
+    def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
+        """Take an entry of ``thinking_blocks``."""
+        part, step = block.part, block.step
+        if block.raw["type"] != "thinking" and step.kind == "new":
+            choice.add(part, out)  # hidden, and whole
+            return
+        if part.extra and step.kind != "unclear" and not (block.is_new and step.kind == "new"):
+            choice.keep_item_extra(part.src, part.extra)
+        if block.is_new:
+            if step.kind == "new" and choice.open_reasoning == decoder.part:
+                choice.close_part(out)
+            decoder.part = choice.enter("reasoning", part, out)
+            choice.reasoning.add(part.text)
+            out.append(events.Delta(choice.index, decoder.part, part.text))
+        if step.kind == "unclear" or (step.ends and part.signature is not None and not step.signs):
+            decoder.keep_unclear(block)
+        if step.ends:
+            self._end_block(choice, decoder, block, out)
+
+    def _end_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
+        """End a block: it closes the part that it makes, and its signature is for the part with its text."""
+        texts, text = choice.reasoning, decoder.text(block.step.number)
+        number = texts.part_with(text, choice.open_reasoning) if text else None
+        if not text and choice.open_reasoning is None and not texts.unsigned:
+            number = choice.enter("reasoning", block.part, out)
+        token = block.part.signature if block.step.signs else None
+        if number is None and token is not None:
+            decoder.keep_unclear(block)
+        elif number is not None and token is not None:
+            event = events.PartMeta if number == choice.open_reasoning else events.Signed
+            out.append(event(choice.index, number, signature=token))
+        if block.is_new or (number is not None and number == choice.open_reasoning):
+            choice.close_part(out)
+        if number is not None and token is not None:
+            texts.sign(number)
+
+    # Tool calls.
+
+    def _feed_call(self, choice: Choice, raw: JsonObject, position: int, out: list[events.Event]) -> None:
+        """Add to the call that an index names, or to the next one at that index."""
+        calls = choice.calls = choice.calls or Calls()
+        slot = calls.slot_of(raw, position)
+        calls.note_unknown(raw, slot)
+        number = calls.open.get(slot)
+        if number is None:
+            call = calls.pending.setdefault(slot, CallState())
+            calls.note_changes(raw, slot, call)
+            call.take(raw)
+            if call.id and call.name:
+                self._open_call(choice, calls, slot, out)
+            return
+        calls.note_changes(raw, slot, calls.begun[slot])
+        if text := arguments_of(raw):
+            calls.begun[slot].pieces.append(text)
+            out.append(events.Delta(choice.index, number, text))
+        signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
+        if signature is not None:
+            out.append(events.PartMeta(choice.index, number, signature=signature))
+
+    def _open_call(self, choice: Choice, calls: Calls, slot: int, out: list[events.Event]) -> None:
+        state = calls.pending.pop(slot)
+        choice.close_part(out)
+        call = state.opened(slot, calls.count, choice.index, self._answer_id)
+        calls.count += 1
+        number = calls.open[slot] = choice.start(call, out)
+        calls.begun[slot] = state
+        if text := "".join(state.pieces):
+            out.append(events.Delta(choice.index, number, text))

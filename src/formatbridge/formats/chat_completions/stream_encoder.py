@@ -1,8 +1,8 @@
-"""Streams of chat_completions, written: one kind a chunk, the role once per choice, usage last, then ``[DONE]``.
+"""Encoder for Chat Completions streams: one kind of content a chunk, the role once per choice, usage last, then ``[DONE]``.
 
-Text, reasoning and arguments leave as they come, in envelopes written once. Citations wait for the end of their choice, because the
-official client cannot take a second list of them. A thought that has a token is told again whole, with its token, when it ends: the token
-is of use only beside the very text that it signs, and what a client puts together is what it sends back.
+Text, reasoning and arguments are sent as they come. Citations wait for the end of their choice, because the official client accepts only
+one list of them. Reasoning with a token is repeated whole in ``reasoning_details`` when it ends. The token is only valid with the text that
+it signs, and clients send back what they accumulate.
 """
 
 from __future__ import annotations
@@ -19,34 +19,35 @@ from formatbridge.formats.chat_completions.response import encode_answer, encode
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice
-from formatbridge.formats.shared.media import Sound
+from formatbridge.formats.shared.media import AudioJoiner
 from formatbridge.formats.shared.parts import refusal_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.sse import DONE, encode_event
 
 _FIELDS = {ir.Text: b"content", ir.Reasoning: b"reasoning_content", ir.Refusal: b"refusal"}
-_BEHIND_CHOICE = b"]}\n\n"
-_BEHIND_TEXT = b'},"finish_reason":null}' + _BEHIND_CHOICE
-_BEHIND_ARGUMENTS = b"}}]" + _BEHIND_TEXT
-_ROLE = b'%b{"index":%d,"delta":{"role":"assistant","content":""' + _BEHIND_TEXT
-_CALL = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"id":%b,"type":"%b","%b":{"name":%b,"%b":""}%b' + _BEHIND_ARGUMENTS[1:]
+_AFTER_CHOICE = b"]}\n\n"
+_AFTER_TEXT = b'},"finish_reason":null}' + _AFTER_CHOICE
+_AFTER_ARGUMENTS = b"}}]" + _AFTER_TEXT
+_ROLE = b'%b{"index":%d,"delta":{"role":"assistant","content":""' + _AFTER_TEXT
+_CALL = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"id":%b,"type":"%b","%b":{"name":%b,"%b":""}%b' + _AFTER_ARGUMENTS[1:]
 _ARGUMENTS = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"%b":{"%b":'
-_FINISH = b'%b{"index":%d,"delta":{},"finish_reason":"%b"}' + _BEHIND_CHOICE
+_FINISH = b'%b{"index":%d,"delta":{},"finish_reason":"%b"}' + _AFTER_CHOICE
 _END = encode_event(DONE)
 
 
 class _Choice:
-    """What a choice needs to know until it ends.
+    """The state of a choice until its end.
 
-    ``envelopes``: what stands before and behind the text in each part's deltas; ``media``: the pieces of data and of transcript of each
-    open medium; ``thoughts``: the text of each open thought; ``untold``: one that no detail has told; ``ended``: one that a token may
-    still sign, with its number; ``unsigned``: tokens that came too late for theirs; ``details``, ``images``: how many were told;
-    ``is_signed``: a token stands beside the message; ``texts``: the parts that are text; ``joints``: where these are told apart.
+    ``envelopes``: the bytes before and after the text in the deltas of each part. ``media``: the pieces of data and of transcript of each
+    open medium. ``reasoning``: the text of each open reasoning part. ``not_in_details``: reasoning that was sent as text alone.
+    ``ended``: reasoning that a token may still sign, with its number. ``unsigned``: tokens that arrived after other details. ``details``,
+    ``images``: how many were sent. ``is_signed``: the message has a token. ``texts``: the parts that are text. ``joints``: the separators
+    between them.
     """
 
     def __init__(self) -> None:
@@ -55,15 +56,15 @@ class _Choice:
         self.parts: dict[int, ir.Part] = {}
         self.citations: list[ir.Citation] = []
         self.media: dict[int, tuple[list[str], list[str]]] = {}
-        self.thought: int | None = None
-        self.thoughts: dict[int, list[str]] = {}
+        self.latest_reasoning: int | None = None
+        self.reasoning: dict[int, list[str]] = {}
         self.tokens: dict[int, ir.Signature] = {}
-        self.untold: ir.Reasoning | None = None
+        self.not_in_details: ir.Reasoning | None = None
         self.ended: tuple[int, ir.Reasoning] | None = None
         self.unsigned: list[ir.Signature] = []
         self.details = 0
         self.images = 0
-        self.sound: Sound | None = None
+        self.audio: AudioJoiner | None = None
         self.has_refusal = False
         self.is_signed = False
         self.texts: set[int] = set()
@@ -71,24 +72,24 @@ class _Choice:
 
 
 class StreamEncoder:
-    """Writes one stream. Losses are worked out on the collected answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
         is_asked = context is not None and bool((context.body.get("stream_options") or {}).get("include_usage"))
-        self._tells_usage = context is None or is_asked
-        self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # what all chunks say but the one that tells it
+        self._sends_usage = context is None or is_asked
+        self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # in every chunk but the one with the usage
         self._head: JsonObject = {}
-        self._before = b'data: {"choices":['  # and all else that stands before the choice of a chunk
+        self._before = b'data: {"choices":['  # the bytes before the choice in a chunk
         self._order = ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the chunks that it becomes."""
+        """Take one event and return the chunks for it."""
         if type(event) is events.Delta and event.choice in self._choices:
             return self._delta(event)  # nearly always
-        if is_of_a_choice(event) and event.choice in self._choices:  # its turn has come
+        if is_of_a_choice(event) and event.choice in self._choices:  # all choices before it have begun
             handle = _HANDLERS.get(type(event))
             return handle(self, event) if handle else b""
         return b"".join([self._feed(each) for each in self._order.feed(event)])
@@ -98,26 +99,26 @@ class StreamEncoder:
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error in the stream; nothing follows, not even ``[DONE]``."""
+        """Encode an error; nothing follows, not even ``[DONE]``."""
         del behind  # events have no numbers here
-        _, body = encode_error(error, nowhere())
+        _, body = encode_error(error, null_ledger())
         return encode_event(dumps(body))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of thoughts behind which others were told; those of texts stand beside no text."""
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
         return [token for choice in self._choices.values() for token in choice.unsigned]
 
     # The answer as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
-        head = encode_head(event, nowhere(), self._options)
+        head = encode_head(event, null_ledger(), self._options)
         head["object"] = "chat.completion.chunk"
         self._head = head | self._no_usage if self._no_usage else head
         self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]
         self._usage = event.usage
         return b""
 
-    def _tell_usage(self, event: events.UsageTold) -> bytes:
+    def _note_usage(self, event: events.UsageTold) -> bytes:
         self._usage = event.usage
         return b""
 
@@ -125,91 +126,91 @@ class StreamEncoder:
         return self.fail(event.error)
 
     def _close(self, event: events.End) -> bytes:
-        del event  # it says nothing
-        made = b""
+        del event  # it has no fields
+        out = b""
         if not self._choices:
-            made = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
-        if self._usage is not None and self._tells_usage:
-            made += self._usage_chunk(encode_usage(self._usage, nowhere()))
-        return made + _END
+            out = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
+        if self._usage is not None and self._sends_usage:
+            out += self._usage_chunk(encode_usage(self._usage, null_ledger()))
+        return out + _END
 
     def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
         choice: JsonObject = {"index": index, "delta": delta, "finish_reason": None}
         if logprobs:
             choice["logprobs"] = logprobs
-        return self._before + dumps(choice) + _BEHIND_CHOICE
+        return self._before + dumps(choice) + _AFTER_CHOICE
 
     def _usage_chunk(self, usage: JsonObject) -> bytes:
-        if self._no_usage:  # which stands ahead of the choices
+        if self._no_usage:  # which precedes the choices
             return b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
         return self._before + b'],"usage":%b}\n\n' % dumps(usage)
 
     def _choice(self, index: int) -> tuple[_Choice, bytes]:
-        """Return a choice and, at its first sight, the chunk that gives its role."""
-        made = b""
+        """Return a choice and, if it is new, the chunk with its role."""
+        out = b""
         if index not in self._choices:
-            made = _ROLE % (self._before, index)
+            out = _ROLE % (self._before, index)
             self._choices[index] = _Choice()
-        return self._choices[index], made
+        return self._choices[index], out
 
     # Parts.
 
     def _start(self, event: events.PartStart) -> bytes:
-        choice, made = self._choice(event.choice)
+        choice, out = self._choice(event.choice)
         part = event.part
         choice.parts[event.index] = part
         if isinstance(part, ir.ToolCall):
-            return made + self._open_call(choice, event.choice, event.index, part)
+            return out + self._open_call(choice, event.choice, event.index, part)
         field = _FIELDS.get(type(part))
         if field is not None:
             head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
-            choice.envelopes[event.index] = head, _BEHIND_TEXT
+            choice.envelopes[event.index] = head, _AFTER_TEXT
             choice.has_refusal = choice.has_refusal or isinstance(part, ir.Refusal)
             if isinstance(part, ir.Text):
                 choice.texts.add(event.index)
                 if part.signature:
-                    made += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
+                    out += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
-                choice.thoughts[event.index] = [part.text]
-                made += self._tell_before(choice, event.choice)
-        return made
+                choice.reasoning[event.index] = [part.text]
+                out += self._repeat_pending(choice, event.choice)
+        return out
 
     def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
         place = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
-        choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _BEHIND_ARGUMENTS
-        token = encode_call_token(call.signature, nowhere(), self._options) if call.signature else None
-        beside = b"," + dumps(token)[1:-1] if token else b""
-        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, beside)
+        choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _AFTER_ARGUMENTS
+        token = encode_call_token(call.signature, null_ledger(), self._options) if call.signature else None
+        more = b"," + dumps(token)[1:-1] if token else b""
+        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
         envelope = choice.envelopes.get(event.index)
         if envelope is None:
-            return self._grow(choice, event)
-        made = b""
+            return self._keep_piece(choice, event)
+        out = b""
         if event.text:
-            made = envelope[0] + dumps(event.text) + envelope[1]
+            out = envelope[0] + dumps(event.text) + envelope[1]
             if event.index in choice.texts:
                 if before := choice.joints.take(event.text):
-                    made = envelope[0] + dumps(before) + envelope[1] + made
-            elif event.index in choice.thoughts:
-                made = self._part_thoughts(choice, event) + made
+                    out = envelope[0] + dumps(before) + envelope[1] + out
+            elif event.index in choice.reasoning:
+                out = self._separate_reasoning(choice, event) + out
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
             content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
-            made += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, nowhere()))
-        return made
+            out += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, null_ledger()))
+        return out
 
-    def _part_thoughts(self, choice: _Choice, event: events.Delta) -> bytes:
-        """Keep the text of a thought, and tell it from the one before it by a blank line."""
-        before, choice.thought = choice.thought, event.index
-        is_next = before is not None and before < event.index and not any(choice.thoughts[event.index])
-        choice.thoughts[event.index].append(event.text)
+    def _separate_reasoning(self, choice: _Choice, event: events.Delta) -> bytes:
+        """Keep the text of reasoning, and separate it from the reasoning before it by a blank line."""
+        before, choice.latest_reasoning = choice.latest_reasoning, event.index
+        is_next = before is not None and before < event.index and not any(choice.reasoning[event.index])
+        choice.reasoning[event.index].append(event.text)
         return self._chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
-    def _grow(self, choice: _Choice, event: events.Delta) -> bytes:
-        """Keep what a medium brings; it leaves whole, for no delta of this format can hold it otherwise."""
+    def _keep_piece(self, choice: _Choice, event: events.Delta) -> bytes:
+        """Keep a piece of a medium, which is sent whole: no delta of this format can hold a piece."""
         if isinstance(choice.parts[event.index], ir.Media):
             choice.media.setdefault(event.index, ([], []))[0].append(event.text)
         return b""
@@ -224,7 +225,7 @@ class StreamEncoder:
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
-            token = encode_call_token(event.signature, nowhere(), self._options)
+            token = encode_call_token(event.signature, null_ledger(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
@@ -238,74 +239,74 @@ class StreamEncoder:
     def _end(self, event: events.PartEnd) -> bytes:
         choice = self._choices[event.choice]
         part = event.part or choice.parts[event.index]
-        if type(part) is ir.ToolCall:  # all of it has left
+        if type(part) is ir.ToolCall:  # all of it has been sent
             return b""
         if isinstance(part, ir.Media) and event.index in choice.media:
             data, transcript = ("".join(pieces) for pieces in choice.media.pop(event.index))
             part = replace(part, data=data or part.data, transcript=transcript or part.transcript)
         if isinstance(part, ir.Reasoning):
-            return self._end_thought(choice, event, part)
+            return self._end_reasoning(choice, event, part)
         if event.index in choice.envelopes or isinstance(part, ir.ToolResult):
             return b""
         return self._whole(choice, event.choice, part)
 
-    def _end_thought(self, choice: _Choice, event: events.PartEnd, part: ir.Reasoning) -> bytes:
-        """Tell a thought that has a token or a name once more, with it; its text alone has left already."""
-        text = "".join(choice.thoughts.pop(event.index, ()))
-        made = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
+    def _end_reasoning(self, choice: _Choice, event: events.PartEnd, part: ir.Reasoning) -> bytes:
+        """End reasoning. If it has a token or an id, repeat it whole with them; only its text has been sent."""
+        text = "".join(choice.reasoning.pop(event.index, ()))
+        out = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details")
-        choice.untold = whole if whole.text and not details else None
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details")
+        choice.not_in_details = whole if whole.text and not details else None
         if details:
-            made += self._tell_details(choice, event.choice, details)
+            out += self._add_details(choice, event.choice, details)
         elif choice.details:
-            made += self._tell_before(choice, event.choice)
+            out += self._repeat_pending(choice, event.choice)
         choice.ended = None if token or not whole.text else (event.index, whole)
-        return made
+        return out
 
     def _sign(self, event: events.Signed) -> bytes:
-        """Tell the token of a thought that has ended, if no other detail was told since: by the id of both they come home as one."""
+        """Encode the token of reasoning that has ended, if no other detail was sent since. Its id joins both when they are decoded."""
         choice = self._choices[event.choice]
         if not is_carried(event.signature, "chat_completions", self._options):
             return b""
-        number, thought = choice.ended or (-1, None)
-        is_told = choice.untold is None
-        if thought is None or number != event.index or (is_told and (thought.id is None or event.signature.kind == "thinking")):
+        number, part = choice.ended or (-1, None)
+        is_in_details = choice.not_in_details is None
+        if part is None or number != event.index or (is_in_details and (part.id is None or event.signature.kind == "thinking")):
             choice.unsigned.append(event.signature)
             return b""
-        whole = replace(thought, signature=event.signature)
-        details = encode_answer_reasoning([whole], nowhere(), self._options).get("reasoning_details", [])
-        choice.untold = None
-        return self._tell_details(choice, event.choice, [details[-1] | {"id": thought.id}] if is_told else details)
+        whole = replace(part, signature=event.signature)
+        details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details", [])
+        choice.not_in_details = None
+        return self._add_details(choice, event.choice, [details[-1] | {"id": part.id}] if is_in_details else details)
 
-    def _tell_before(self, choice: _Choice, index: int) -> bytes:
-        """Tell a thought without a token once more where it is not the only one: else nobody knows where it ended."""
-        thought, choice.untold = choice.untold, None
-        if thought is None:
+    def _repeat_pending(self, choice: _Choice, index: int) -> bytes:
+        """Repeat reasoning without a token as a detail, if other reasoning follows: only details show where it ends."""
+        part, choice.not_in_details = choice.not_in_details, None
+        if part is None:
             return b""
-        slot = "summary" if thought.summary else "text"
-        return self._tell_details(choice, index, [{"type": f"reasoning.{slot}", slot: thought.text}])
+        slot = "summary" if part.summary else "text"
+        return self._add_details(choice, index, [{"type": f"reasoning.{slot}", slot: part.text}])
 
-    def _tell_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
-        """Write details of reasoning, numbered on: of two with one number a client makes one."""
-        made_up, choice.ended = f"rs_{choice.details}", None
+    def _add_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
+        """Encode details of reasoning with consecutive indexes: clients join two details of one index."""
+        first_id, choice.ended = f"rs_{choice.details}", None
         for number, detail in enumerate(details, choice.details):
             detail["index"] = number
             if detail.get("id") == "rs_0":
-                detail["id"] = made_up
+                detail["id"] = first_id
         choice.details += len(details)
         return self._chunk(index, {"reasoning_details": details})
 
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
-        """Write a part that comes in one piece, as the whole answer would; of sounds it has room for one."""
-        if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # there is room for one token beside the message
+        """Encode a part that comes in one piece, as in a whole answer. A message has one audio."""
+        if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, found=None))
-        message = encode_answer([part], "", str(self._head.get("id")), nowhere(), self._options)
+        message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
         details = message.pop("reasoning_details", None)
-        made = self._tell_details(choice, index, details) if details else b""
+        out = self._add_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
-            image["index"] = number  # the official client takes no second list without one
+            image["index"] = number  # the official client accepts no second list without one
             choice.images += 1
         choice.is_signed = choice.is_signed or "extra_content" in message
         if message.get("content"):
@@ -314,36 +315,36 @@ class StreamEncoder:
             choice.joints.part()
         for key in ("content", "images", "extra_content"):
             if message.get(key):
-                made += self._chunk(index, {key: message[key]})
+                out += self._chunk(index, {key: message[key]})
         if "audio" in message and isinstance(part, ir.Media):
-            made += self._sound(choice, index, part, message["audio"])
-        return made
+            out += self._audio(choice, index, part, message["audio"])
+        return out
 
-    def _sound(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
-        """Write a sound, or samples that go on with the one before."""
-        is_first = choice.sound is None
-        sound = choice.sound = choice.sound or Sound()
-        data = sound.take(part.mime, part.data or "")
+    def _audio(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
+        """Encode audio, or samples that continue the audio before."""
+        is_first = choice.audio is None
+        audio = choice.audio = choice.audio or AudioJoiner()
+        data = audio.take(part.mime, part.data or "")
         if data is None:
             return b""
         words = {"transcript": part.transcript} if part.transcript else {}
         return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | words})
 
     def _finish(self, event: events.Finished) -> bytes:
-        choice, made = self._choice(event.choice)
+        choice, out = self._choice(event.choice)
         if event.finish.message is not None:
-            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], nowhere())
+            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
-                made += self._chunk(event.choice, {"refusal": refusal})
-        if choice.sound is not None and (samples := choice.sound.rest()):
-            made += self._chunk(event.choice, {"audio": {"data": samples}})
+                out += self._chunk(event.choice, {"refusal": refusal})
+        if choice.audio is not None and (samples := choice.audio.rest()):
+            out += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
-            cited = encode_answer([ir.Text("", citations=citations)], "", "", nowhere(), self._options)
-            made += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
-        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", nowhere())
-        return made + _FINISH % (self._before, event.choice, word.encode())
+            cited = encode_answer([ir.Text("", citations=citations)], "", "", null_ledger(), self._options)
+            out += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
+        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
+        return out + _FINISH % (self._before, event.choice, word.encode())
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
@@ -355,7 +356,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
-    events.UsageTold: StreamEncoder._tell_usage,
+    events.UsageTold: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._close,
 }

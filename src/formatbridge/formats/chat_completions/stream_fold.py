@@ -1,215 +1,282 @@
-"""Streams of chat_completions, folded: chunks to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of chat_completions, folded: chunks to the ``chat.completion`` that they add up to, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.chat_completions.fold_thoughts import Detail, FoldedThoughts, news
-from formatbridge.formats.chat_completions.stream_calls import kind_of_call
-from formatbridge.formats.shared.choices import in_order, told_apart
+from formatbridge.formats.chat_completions.reasoning import KINDS
+from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
+from formatbridge.formats.chat_completions.stream_state import kind_of_call
+from formatbridge.formats.shared.choices import in_order, unique_numbers
+from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, says_something
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
-_GROWING = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
-_LISTS = frozenset({"annotations", "images"})
-"""Fields of a message whose items come one after the other."""
-_THOUGHTS = frozenset({"reasoning_details", "thinking_blocks"})
-"""Fields of a message whose items come in pieces."""
-_ENDS = ("content", "refusal", "tool_calls", "function_call")
-"""Fields of a message that end a thought."""
-_KNOWN = _GROWING | _LISTS | {"role", "audio", "tool_calls", "function_call"}
-"""Fields of a message that have rules of their own; of others nobody knows how they grow."""
-_SOUND = frozenset({"data", "transcript"})
-"""Fields of a sound that grow."""
-_ARGUMENTS = {"function": "arguments", "custom": "input"}
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
-_PADDING = frozenset({"choices", "obfuscation", "object"})
+_ARGUMENTS = {"function": "arguments", "custom": "input"}
+_LISTS = ("tool_calls", "reasoning_details", "thinking_blocks")
+_REASONING = ("reasoning_content", "reasoning")
+"""Fields of a delta that have reasoning as text."""
+_AFTER_REASONING = ("content", "refusal", "tool_calls", "function_call")
+"""Fields of a delta that end the reasoning."""
+_DETAIL_TEXTS = frozenset({"text", "summary", "thinking"})
+"""Fields of a reasoning detail or thinking block that come in pieces."""
 
 
-def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold chunks as the vendor's client does; None where they bend the rules, so that nobody knows what they add up to."""
-    body: JsonObject = {}
-    choices: dict[int, _Choice] = {}
-    for raw in told:
-        if raw.get("error"):
-            return None
-        body |= news({key: value for key, value in raw.items() if key not in _PADDING}, body)
-        for piece in raw.get("choices") or ():
-            index = piece.get("index") or 0
-            if not choices.setdefault(index, _Choice(index)).grow(piece):
-                return None
-    if not choices or not all(choice.is_clear for choice in choices.values()):
+def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
+    """Fold chunks as the vendor's client does; None where they break its rules, so that the whole answer is unknown."""
+    body = Fold(_BODY, {"object": _WHOLE})
+    choices: dict[int, tuple[Fold, _Message]] = {}
+    try:
+        for chunk in events:
+            body.add(chunk)
+            for piece in chunk.get("choices") or ():
+                index = piece.get("index") or 0
+                if index not in choices:
+                    choices[index] = Fold(_CHOICE, {"index": index}), _Message(_MESSAGE)
+                choice, message = choices[index]
+                message.add(piece.get("delta") or {})
+                choice.add(piece)
+        whole = [{"message": message.whole()} | choice.whole() for choice, message in in_order(choices)] if choices else None
+    except ConflictError:
         return None
-    return {"object": _WHOLE} | body | {"choices": [choice.body() for choice in in_order(choices)]}
+    return body.whole() | {"choices": whole} if whole else None
 
 
-class _Choice:
-    """One choice as far as it has come."""
+class _Message(Fold):
+    """The message of a choice.
 
-    def __init__(self, index: int) -> None:
-        self._outer: JsonObject = {"index": index}
-        self._message: JsonObject = {}
-        self._pieces: dict[str, list[str]] = {}
-        self._calls: list[tuple[JsonObject, list[str]]] = []
-        self._named_again: set[int] = set()
-        self._logprobs: JsonObject = {}
-        self._details: list[Detail] = []
-        self._latest: dict[str, Detail] = {}
-        self._thoughts: FoldedThoughts | None = None
-        self._sounds: dict[str, list[str]] = {}
-        self._fields, self._lists = Pieces(), Pieces()
+    ``latest_details``: by index and type. ``uncertain_calls``: by index, those without an id whose name came again: they may be two calls.
+    """
 
-    def grow(self, piece: JsonObject) -> bool:
-        """Add a piece; false where it bends the rules."""
-        delta = piece.get("delta") or {}
-        if delta.get("reasoning_content") or delta.get("thinking_blocks"):
-            self._thoughts = self._thoughts or FoldedThoughts()
-            told = self._thoughts.take(delta)
-            if told is None:
-                return False
-            delta = told
-        elif self._thoughts is not None and any(delta.get(key) for key in _ENDS):
-            self._thoughts.close()
-        for key, value in delta.items():
-            if value is None:
-                self._message.setdefault(key)
-            elif not self._add(key, value):
-                return False
-        for key, tokens in (piece.get("logprobs") or {}).items():
-            if not isinstance(tokens, list | None):
-                return False
-            if tokens is None:
-                self._logprobs.setdefault(key)
-            else:
-                _extend(self._logprobs, key, tokens)
-        told = {key: value for key, value in piece.items() if key != "delta" and (key != "logprobs" or value is None)}
-        self._lists.take({key: value for key, value in told.items() if isinstance(value, list)})
-        self._outer |= news(told, self._outer)
-        return True
+    __slots__ = ("_reasoning", "latest_details", "uncertain_calls")
 
-    def _add(self, key: str, value: Any) -> bool:
-        if key in _GROWING and isinstance(value, str):
-            self._pieces.setdefault(key, []).append(value)
-            return not self._message.get(key)
-        if key == "tool_calls" and value:
-            return all(self._call(raw) for raw in value)
-        if key in _LISTS and isinstance(value, list):
-            _extend(self._message, key, value)
-            return True
-        if key in _THOUGHTS and isinstance(value, list):
-            for detail in value:  # blocks are taken apart before
-                self._detail(detail)
-            return True
-        if key not in _KNOWN:
-            self._message.setdefault(key)
-            self._fields.take({key: value})
-            return True
-        if key == "audio" and isinstance(value, dict):
-            return self._sound(value)
-        known = self._message.get(key)
-        is_same = known == value and (key == "role" or not value or (isinstance(value, dict) and not says_something(value)))
-        is_new = known is None or is_same  # what says something twice is two pieces
-        is_new = is_new and key not in self._pieces
-        self._message[key] = value
-        return is_new and (key != "function_call" or value.get("name") is not None)
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._reasoning: _Reasoning | None = None
+        self.items = {key: [] for key in _LISTS}  # in the order of the whole message
+        self.latest_details: dict[str, Fold] = {}
+        self.uncertain_calls: dict[int, Fold] = {}
 
-    def _sound(self, raw: JsonObject) -> bool:
-        """Add to the sound; false where it gets another id."""
-        known: JsonObject = self._message.get("audio") or {}
-        is_same = raw.get("id") in (None, known.get("id", raw.get("id")))
-        for key in _SOUND & raw.keys():
-            self._sounds.setdefault(key, []).append(raw[key] or "")
-        known |= news(raw, known)
-        self._message["audio"] = known
-        return is_same
+    def add(self, piece: JsonObject) -> None:
+        """Add a delta; of reasoning as text and as blocks only what is new."""
+        if piece.get("reasoning_content") or piece.get("thinking_blocks"):
+            self._reasoning = self._reasoning or _Reasoning(self.items["thinking_blocks"])
+            piece = self._reasoning.take(piece)
+        elif self._reasoning is not None and any(piece.get(key) for key in _AFTER_REASONING):
+            self._reasoning.close()
+        super().add(piece)
 
-    def _detail(self, raw: JsonObject) -> None:
-        """Add to the detail that an index names; one without goes on with the last, and one that is something else is new."""
-        at, kind = raw.get("index"), raw.get("type")
-        place = repr((at, kind))
-        last = self._details[-1] if self._details else None
-        detail = self._latest.get(place) if at is not None else last if last and last.is_of(at, kind) else None
-        if detail is None or not detail.grow(raw):
-            self._latest[place] = detail = Detail(raw)
-            self._details.append(detail)
+    def whole(self) -> JsonObject:
+        """Return the message; raise ``ConflictError`` where one call may be two, or has no name."""
+        for call in map(Fold.whole, self.uncertain_calls.values()):
+            kind = kind_of_call(call)
+            if read_object(call[kind].get(_ARGUMENTS[kind]) or "") is None:
+                raise ConflictError(kind)
+        message = super().whole()
+        if message.get("function_call") and message["function_call"].get("name") is None:
+            raise ConflictError("function_call")
+        return message
 
-    def _call(self, raw: JsonObject) -> bool:
-        """Add to a call; false where it is not the one that its index names, or says again what it is."""
-        at, kind = raw.get("index"), kind_of_call(raw)
+
+def _add_calls(message: Fold, key: str, value: Any) -> None:
+    """Add pieces of tool calls, each to the call that its index names. The first piece has the name; later ones may only repeat it."""
+    assert isinstance(message, _Message)
+    calls = message.items[key]
+    for raw in value:
+        index, kind = raw.get("index"), kind_of_call(raw)
         body = raw.get(kind) or {}
-        text = body.get(_ARGUMENTS[kind])
-        if not isinstance(at, int) or not 0 <= at <= len(self._calls) or not isinstance(text, str | None):
-            return False
-        if at == len(self._calls):
-            call = {key: value for key, value in raw.items() if key != "index"}
-            self._calls.append((call | {kind: dict(body)}, [] if text is None else [text]))
-            return bool(body.get("name"))
-        call, pieces = self._calls[at]
-        pieces += [] if text is None else [text]
-        again = {key: value for key, value in raw.items() if key not in ("index", kind) and value is not None}
-        named = {key: value for key, value in body.items() if key != _ARGUMENTS[kind] and value is not None}
-        if named.get("name") and not call.get("id"):
-            self._named_again.add(at)
-        return kind in call and again.items() <= call.items() and named.items() <= call[kind].items()
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether no call may be two: one that has no id, whose name came again, and whose arguments are no object."""
-        return all(read_object("".join(self._calls[at][1])) is not None for at in self._named_again)
-
-    def body(self) -> JsonObject:
-        """Return the choice as a whole answer has it."""
-        message = self._message | {key: "".join(pieces) for key, pieces in self._pieces.items()} | self._fields.whole()
-        if self._sounds:
-            message["audio"] = message["audio"] | {key: "".join(pieces) for key, pieces in self._sounds.items()}
-        lists = {"tool_calls": [_joined(call, pieces) for call, pieces in self._calls]}
-        blocks = self._thoughts.blocks if self._thoughts is not None else []
-        lists |= {
-            "reasoning_details": [detail.body() for detail in self._details],
-            "thinking_blocks": [block.body() for block in blocks],
-        }
-        made: JsonObject = {"message": message | {key: items for key, items in lists.items() if items}}
-        return made | self._outer | self._lists.whole() | ({"logprobs": self._logprobs} if self._logprobs else {})
+        has_name = bool(body.get("name"))
+        is_text = isinstance(body.get(_ARGUMENTS[kind]), str | None)
+        if index == len(calls) and has_name and is_text:
+            calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
+        elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
+            if has_name and not calls[index].values.get("id"):
+                message.uncertain_calls[index] = calls[index]
+            calls[index].add(raw)
+        else:
+            raise ConflictError(key)
+    if not value:
+        message.values[key] = value
 
 
-def _extend(held: JsonObject, key: str, more: list[JsonObject]) -> None:
-    """Add to a list that is held under a key, which is nobody else's."""
-    known = held[key] = held.get(key) or []
-    known += more
+def _add_details(message: Fold, key: str, value: Any) -> None:
+    """Add pieces of reasoning details, each to the latest with its index and type. Without an index only the last detail continues."""
+    assert isinstance(message, _Message)
+    details = message.items[key]
+    for raw in value:
+        place = repr((raw.get("index"), raw.get("type")))
+        known = message.latest_details.get(place)
+        if known is None or (raw.get("index") is None and known is not details[-1]) or _is_other(known, raw):
+            message.latest_details[place] = Fold(_DETAIL, raw)
+            details.append(message.latest_details[place])
+        else:
+            known.add(raw)
 
 
-def _joined(call: JsonObject, pieces: list[str]) -> JsonObject:
-    kind = kind_of_call(call)
-    return call | {kind: call[kind] | ({_ARGUMENTS[kind]: "".join(pieces)} if pieces else {})}
+def _is_other(detail: Fold, piece: JsonObject) -> bool:
+    """Return whether a piece begins another detail. A signature, or encrypted data, ends a detail."""
+    return bool(detail.values.get("signature") or detail.values.get("data")) or _conflicts(detail, piece)
+
+
+def _conflicts(detail: Fold, piece: JsonObject) -> bool:
+    """Return whether a piece has a field that differs from that of a detail or thinking block. Its texts continue."""
+    return any(
+        not isinstance(value, str) if key in _DETAIL_TEXTS else detail.values.get(key) not in (None, "", value)
+        for key, value in piece.items()
+        if value is not None
+    )
+
+
+class _Reasoning:
+    """The reasoning of one choice, which comes as text, as thinking blocks, or as both.
+
+    ``_text``: the text of the open reasoning; ``_past``: texts of earlier reasoning; ``_has_text_alone``: whether a delta had text only.
+    """
+
+    def __init__(self, blocks: list[Fold]) -> None:
+        self._blocks = blocks
+        self._known = ThinkingBlocks()
+        self._numbered: list[Fold] = []  # the blocks of known types, as ``_known`` numbers them
+        self._text: list[str] = []
+        self._length = 0
+        self._past: set[str] = set()
+        self._has_text_alone = False
+
+    def take(self, delta: JsonObject) -> JsonObject:
+        """Add the blocks of a delta and return its other fields, without text that an earlier block or text had."""
+        entries = delta.get("thinking_blocks") or []
+        blocks = [entry for entry in entries if entry.get("type") in KINDS]
+        text = "" if delta.get("reasoning_details") else next((delta[name] for name in _REASONING if delta.get(name)), "")
+        if not blocks and not self._text and self._has_text_alone:
+            self._known.close()
+        steps = self._known.take(blocks, text)
+        is_signed = any(block.get("signature") for block in blocks)
+        is_repeated = self._is_text(text) or (text in self._past and is_signed)  # text alone brought all of it
+        is_repeated = is_repeated and self._known.repeats_text and steps[0].kind == "new"
+        steps = self._known.end(steps) if is_repeated else steps
+        self._add(entries, steps)
+        thinking = [block.get("thinking") or "" for block in blocks]
+        new = "".join(each for each, step in zip(thinking, steps, strict=True) if step.kind in ("new", "more"))
+        if self._known.repeats_text and (is_repeated or len(new) < len("".join(thinking))):
+            new = "" if is_repeated else new
+            delta = {key: new if key in _REASONING and value == text else value for key, value in delta.items()}
+            text = new
+        self._follow(steps, text)
+        return {key: value for key, value in delta.items() if key != "thinking_blocks" or not value}
+
+    def close(self) -> None:
+        """End the open reasoning: other content follows."""
+        self._known.close()
+        if self._text:
+            self._past.add("".join(self._text))
+            self._text, self._length = [], 0
+
+    def _is_text(self, text: str) -> bool:
+        return len(text) == self._length and text == "".join(self._text)
+
+    def _add(self, entries: list[JsonObject], steps: list[BlockStep]) -> None:
+        """Add entries to their blocks; raise ``ConflictError`` where it is not certain which block that is."""
+        remaining = iter(steps)
+        for entry in entries:
+            if entry.get("type") not in KINDS:
+                self._blocks.append(Fold(_DETAIL, entry))
+                continue
+            step = next(remaining)
+            is_signed = bool(entry.get("signature") or entry.get("data"))
+            if step.kind == "unclear" or (step.ends and is_signed and not step.signs):
+                raise ConflictError("thinking_blocks")
+            if step.kind == "new":
+                self._numbered.append(Fold(_DETAIL, entry))
+                self._blocks.append(self._numbered[-1])
+                continue
+            block = self._numbered[step.number]
+            if _conflicts(block, entry):
+                raise ConflictError("thinking_blocks")
+            block.add({key: value for key, value in entry.items() if step.kind == "more" or key not in _DETAIL_TEXTS})
+
+    def _follow(self, steps: list[BlockStep], text: str) -> None:
+        """Note the text of the open reasoning; a block that has all of it ends it."""
+        self._has_text_alone = self._has_text_alone or bool(text and not steps)
+        self._text += [text] if text else []
+        self._length += len(text)
+        ends = [step.number for step in steps if step.ends]
+        if ends and (self._known.repeats_text or self._is_text(self._known.blocks[ends[-1]].text())):
+            self._text, self._length = [], 0
+
+
+def _repeated(call: Fold, key: str, value: Any) -> None:
+    """Check that the first piece of a call had the same value."""
+    if key not in call.values or call.values[key] != value:
+        raise ConflictError(key)
+
+
+def _add_logprobs(choice: Fold, key: str, value: Any) -> None:
+    """Extend the lists of log probabilities."""
+    if value:
+        choice.object_of(key, _LOGPROBS).add(value)
+
+
+def _filled_or_list(choice: Fold, key: str, value: Any) -> None:
+    """Keep the last filled value; lists continue."""
+    choice.values |= {key: value} if value or value is False or not choice.values.get(key) else {}
+    if isinstance(value, list):
+        choice.unknown.take({key: value})
+
+
+_BODY = Table({"choices": "ignore", "obfuscation": "ignore", "object": "ignore", "error": "empty"}, other="filled", null="filled")
+_LOGPROBS = Table({}, other="list", null="first")
+_CHOICE = Table({"delta": "ignore", "logprobs": _add_logprobs}, other=_filled_or_list, null="filled")
+_AUDIO = Table({"id": "equal", "data": "text", "transcript": "text"}, other="filled", null="first")
+_FUNCTION_CALL = Table({"arguments": "text"}, other="equal", null="first")
+_FUNCTION = Table({"arguments": "text"}, other=_repeated, null="ignore")
+_CUSTOM = Table({"input": "text"}, other=_repeated, null="ignore")
+_CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other=_repeated, null="ignore")
+_DETAIL = Table(dict.fromkeys(_DETAIL_TEXTS, "text"), other="filled", null="first")
+_MESSAGE = Table(
+    {
+        "role": "equal",
+        "content": "text",
+        "refusal": "text",
+        "reasoning_content": "text",
+        "reasoning": "text",
+        "annotations": "list",
+        "images": "list",
+        "audio": _AUDIO,
+        "tool_calls": _add_calls,
+        "function_call": _FUNCTION_CALL,
+        "reasoning_details": _add_details,
+        "thinking_blocks": "ignore",  # added before, together with reasoning as text
+    },
+    other="unknown",
+    null="first",
+)
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return where the whole answer has what stands at a path in an event; of a list that goes on, behind what is known of it."""
+    """Return the place in the whole answer of a path in a chunk; ``lengths``: of the lists that earlier chunks began."""
     match path:
-        case ("choices", int(at), *rest) if isinstance(event["choices"][at], dict):
-            rest = ["message", *rest[1:]] if rest[:1] == ["delta"] else rest
-            return continued(("choices", index_in(event["choices"][at], "index"), *rest), lengths)
+        case ("choices", int(at), *below) if isinstance(event["choices"][at], dict):
+            below = ["message", *below[1:]] if below[:1] == ["delta"] else below
+            return continued(("choices", index_in(event["choices"][at], "index"), *below), lengths)
     return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the chunks that fold to a body: each choice in one piece, its end, and usage last."""
+    """Return the chunks that fold to a body: each message in one piece, then its end; usage last."""
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")} | {"object": _CHUNK}
-    pieces: list[JsonObject] = []
     choices = body.get("choices") or []
-    given = [index if choice.get("index") is None else choice["index"] for index, choice in enumerate(choices)]
-    for number, choice in zip(told_apart(given), choices, strict=True):
-        message = choice.get("message") or {}
-        delta = dict(message)
-        if message.get("tool_calls"):
-            delta["tool_calls"] = [{"index": at, **call} for at, call in enumerate(message["tool_calls"])]
-        told = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
+    indexes = [place if choice.get("index") is None else choice["index"] for place, choice in enumerate(choices)]
+    pieces: list[JsonObject] = []
+    for index, choice in zip(unique_numbers(indexes), choices, strict=True):
+        delta = dict(choice.get("message") or {})
+        if delta.get("tool_calls"):
+            delta["tool_calls"] = [{"index": place, **call} for place, call in enumerate(delta["tool_calls"])]
         open_end = {"finish_reason": None} if "finish_reason" in choice else {}
-        pieces.append({"index": number, "delta": delta} | open_end | told)
+        logprobs = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
         end = {key: value for key, value in choice.items() if key not in ("message", "logprobs")}
-        pieces.append(end | {"index": number, "delta": {}})
-    made = [head | {"choices": [piece]} for piece in pieces]
-    return made + ([head | {"choices": [], "usage": body["usage"]}] if "usage" in body else [])
+        pieces += [{"index": index, "delta": delta} | open_end | logprobs, end | {"index": index, "delta": {}}]
+    usage = [head | {"choices": [], "usage": body["usage"]}] if "usage" in body else []
+    return [head | {"choices": [piece]} for piece in pieces] + usage

@@ -6,14 +6,15 @@ from hashlib import sha256
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import decode_outer_token, encode_call_token, encode_outer_token
-from formatbridge.formats.shared.parts import note_beside, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import drop_token, native_token
+from formatbridge.formats.shared.parts import set_unknown_severity
+from formatbridge.formats.shared.reasoning_tokens import native_token
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FUNCTION = frozenset({"name", "arguments"})
 _CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_control"})
@@ -73,7 +74,7 @@ def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.T
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Write one tool call; a token on it is only its own vendor's to read, which this format names."""
-    note_call(call, losses)
+    drop_unheld(call, losses)
     token = native_token(call.signature, "chat_completions", losses)
     made = _encode_bare_call(call)
     return made if token is None else made | encode_outer_token(token)
@@ -81,18 +82,9 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:
     """Write a tool call of an answer, with any token."""
-    note_call(call, losses)
+    drop_unheld_in_answer(call, losses)
     made = _encode_bare_call(call)
     return made | encode_call_token(call.signature, losses, options) if call.signature else made
-
-
-def note_call(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has besides its name and arguments."""
-    if not (call.item_id is not None or call.namespace is not None or call.extra or call.cache):
-        return
-    note_beside(call, losses)
-    if call.namespace is not None:
-        losses.dropped(call, "namespace")
 
 
 def _encode_bare_call(call: ir.ToolCall) -> JsonObject:
@@ -111,12 +103,12 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """
     given, name = raw.get("tool_call_id"), raw.get("name")
     given = given if isinstance(given, str) else None
-    content = weigh_unknown(decode_content(raw.get("content"), f"{src}/content"))
+    content = set_unknown_severity(decode_content(raw.get("content"), f"{src}/content"))
     result = ir.ToolResult(given or name or f"call_{position_of(src)}", content, src)
     if not given:
         result.id_made = True
         result.name = name or None
-        result.extra = None if name else {ITSELF: ""}
+        result.extra = None if name else {WHOLE_NODE: ""}
     elif raw["role"] == "function":
         result.name = name
     return result
@@ -124,13 +116,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Write a result as a message of its own; it takes text only."""
-    if result.extra:
-        losses.extras(result)
-    if result.is_error:
-        losses.dropped(result, "is_error")
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    drop_token(result.signature, "chat_completions", losses)
+    drop_unheld(result, losses)
     words = [part for part in result.content if not isinstance(part, ir.Media)]
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(words, losses)}
 

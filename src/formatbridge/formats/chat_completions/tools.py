@@ -6,11 +6,12 @@ from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control
+from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
@@ -111,8 +112,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Write a function."""
-    if tool.extra or tool.cache or tool.callers or tool.defer_loading or tool.output_schema is not None:
-        _note_common(tool, losses)
+    drop_unheld(tool, losses)
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
@@ -124,7 +124,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 
 def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
-    _note_common(tool, losses)
+    drop_unheld(tool, losses)
     custom: JsonObject = {"name": tool.name}
     if tool.description is not None:
         custom["description"] = tool.description
@@ -134,27 +134,8 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
     return {"type": "custom", "custom": custom}
 
 
-def _note_common(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> None:
-    if isinstance(tool, ir.FunctionTool) and tool.output_schema is not None:
-        losses.dropped(tool, "output_schema")
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
-    if tool.defer_loading:
-        losses.dropped(tool, "defer_loading")
-    if tool.callers and tool.callers != ["direct"]:
-        losses.dropped(tool, "callers")
-
-
 def _encode_web_search(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
-    for name in ("allowed_domains", "blocked_domains", "max_uses"):
-        if getattr(tool, name) is not None:
-            losses.dropped(tool, name)
+    drop_unheld(tool, losses)
     body: JsonObject = {}
     if tool.context_size is not None:
         body["search_context_size"] = tool.context_size
@@ -171,7 +152,7 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
         if mode in ("none", "auto", "required"):
             free = _free_beside(tools) if mode != "auto" else []
             return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     if raw.get("type") == "allowed_tools":
         return _decode_allowed(raw, tools, src)
     name, extra = _decode_chosen(raw, "")
@@ -218,8 +199,7 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
     """Write which tools may or must be called; None where the target cannot say it."""
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld(choice, losses)
     match choice.mode:
         case "auto" | "none" | "required":
             return choice.mode

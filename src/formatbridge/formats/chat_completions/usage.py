@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.formats.shared.usage import count_reasoning_in, details, drop_counts, either
+from formatbridge.formats.shared.usage import count_reasoning_in, details, either
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -32,7 +33,6 @@ ALIASES = (
 )  # fmt: skip
 """Where counts stand, by pointer, that other names may contradict."""
 _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
-_UNCOUNTED = ("tool_prompt", "cached_modality", "server_tools", "cache_write_ttl")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
@@ -102,10 +102,7 @@ def _decode_modality(details: JsonObject) -> dict[str, int] | None:
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
-    if usage.extra:
-        losses.extras(usage)
-    if usage.tool_prompt or usage.cached_modality or usage.server_tools or usage.cache_write_ttl:
-        drop_counts(usage, _UNCOUNTED, losses)
+    drop_unheld_in_answer(usage, losses)
     sent, made = _encode_sent(usage, losses), _encode_made(usage, losses)
     body: JsonObject = {
         "prompt_tokens": usage.input,

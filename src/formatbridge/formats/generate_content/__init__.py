@@ -7,32 +7,23 @@ The JSON is proto3 JSON: keys in camelCase or snake_case, enumerations as words 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.format import ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.field_paths import SPELLING
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
-from formatbridge.formats.generate_content.models import decode_models, encode_models
+from formatbridge.formats.generate_content.models import MODEL_LIST_KEYS, decode_models, encode_models
+from formatbridge.formats.generate_content.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.generate_content.request import decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, unfinished
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
 from formatbridge.formats.generate_content.stream_fold import fold_stream, place_of, unfold_stream
-from formatbridge.formats.shared.foreign_tokens import as_it_is as settle_history
 from formatbridge.streaming.sse import encode_crlf_event
 
-NAME: ir.Format = "generate_content"
-ID_FIELD = "responseId"
-IN_URL = frozenset({"model", "stream"})
-HOLDS_FAILURES = False
-STREAMED: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal)
-CITES_LAST = True
-END_OF_STREAM = b""
-NAMES_EVENTS = False
-TOOL_RULES = ToolRules(
+_TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
     longest_name=128,
     distinct=True,
@@ -43,60 +34,56 @@ TOOL_RULES = ToolRules(
 
 
 def frame_event(data: bytes, name: str | None) -> bytes:
-    """Write one event."""
-    del name  # no event has one here
+    """Write one event. Events have no names."""
+    del name
     return encode_crlf_event(data)
 
 
-def is_own_event(event: dict[str, Any]) -> bool:
-    """Say whether an event of a stream has what those of no other format have."""
-    return not event.keys().isdisjoint(("candidates", "promptFeedback", "usageMetadata"))
-
-
-def is_own_error(event: dict[str, Any], name: str) -> bool:
-    """Say whether an event that tells an error does so as the format does, so that its official client sees one.
-
-    The Python client looks for ``error`` as the first member, the JavaScript client for a numeric code from 400 to 599 (js-genai
-    ``_api_client.ts``, ``processStreamResponse``).
-    """
-    del name  # no event has one here
-    detail = event.get("error")
-    if next(iter(event), None) != "error" or not isinstance(detail, dict):
-        return False
-    code = detail.get("code")
-    return type(code) is int and 400 <= code < 600
-
-
-__all__ = [
-    "CITES_LAST",
-    "END_OF_STREAM",
-    "FINISH",
-    "HOLDS_FAILURES",
-    "ID_FIELD",
-    "IN_URL",
-    "NAME",
-    "NAMES_EVENTS",
-    "SETTINGS",
-    "SPELLING",
-    "STREAMED",
-    "TOOL_RULES",
-    "StreamDecoder",
-    "StreamEncoder",
-    "decode_error",
-    "decode_models",
-    "decode_request",
-    "decode_response",
-    "encode_error",
-    "encode_models",
-    "encode_request",
-    "encode_response",
-    "failure_of",
-    "fold_stream",
-    "frame_event",
-    "is_own_error",
-    "is_own_event",
-    "place_of",
-    "settle_history",
-    "unfinished",
-    "unfold_stream",
-]
+GENERATE_CONTENT = FormatSpec(
+    name="generate_content",
+    wire_module="formatbridge.formats.generate_content.wire",
+    field_paths=SPELLING,
+    endpoint=Endpoint(
+        path="/v1beta/models/{model}:generateContent",
+        stream_path="/v1beta/models/{model}:streamGenerateContent?alt=sse",
+        base_url="https://generativelanguage.googleapis.com",
+        key_header="x-goog-api-key",
+        models=ModelListing(path="/v1beta/models", keys=MODEL_LIST_KEYS),
+        sdk=SdkFacts(
+            # Not every SDK escapes a slash or a colon, so a model is all between the first collection and the last colon:
+            # "accounts/x/models/y:8b".
+            path=re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?:generateContent|(?P<stream>streamGenerateContent))"),
+            description=":generateContent, :streamGenerateContent",
+            header="x-goog-api-key",
+            path_part="/v1beta/",
+        ),
+    ),
+    detection=DETECTION,
+    decode_request=decode_request,
+    encode_request=encode_request,
+    settings=SETTINGS,
+    tool_rules=_TOOL_RULES,
+    url_fields=frozenset({"model", "stream"}),
+    decode_response=decode_response,
+    encode_response=encode_response,
+    finish_reasons=FINISH,
+    id_field="responseId",
+    choice_path="/candidates/{}",
+    failure_of=failure_of,
+    mark_unfinished=unfinished,
+    stream_decoder=StreamDecoder,
+    stream_encoder=StreamEncoder,
+    fold_stream=fold_stream,
+    unfold_stream=unfold_stream,
+    response_path=place_of,
+    recognizes_event=recognizes_event,
+    recognizes_error=recognizes_error,
+    frame_event=frame_event,
+    streamed_parts=(ir.Text, ir.Reasoning, ir.Refusal),
+    citations_at_end=True,
+    event_text=event_text,
+    decode_error=decode_error,
+    encode_error=encode_error,
+    decode_models=decode_models,
+    encode_models=encode_models,
+)

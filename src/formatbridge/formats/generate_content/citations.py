@@ -12,6 +12,8 @@ from operator import itemgetter
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import may_repeat
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
@@ -234,14 +236,11 @@ def _member(citation: ir.Citation) -> str:
 
 
 def _encode_chunk(citation: ir.Citation, losses: Ledger) -> JsonObject:
-    if citation.extra:
-        losses.extras(citation)
-    if citation.file_id is not None:
-        losses.dropped(citation, "file_id", severity="info")
+    drop_unheld_in_answer(citation, losses)
     source = {"uri": citation.url, "title": citation.title}
     member = _member(citation)
     if member == _READ:
         source["text"] = citation.cited_text
-    elif citation.cited_text is not None:
-        losses.dropped(citation, "cited_text", severity="info")
+    else:
+        drop_field(citation, "cited_text", losses)
     return {member: {key: value for key, value in source.items() if value is not None}}

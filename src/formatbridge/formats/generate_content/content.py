@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence, Set
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import decode_server_tool, encode_code
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_reasoning, encode_signature, is_late, word_of
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects
 from formatbridge.formats.shared.tool_results import Unanswered
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -56,11 +58,6 @@ def decode_text(raw: JsonObject, src: str) -> ir.Part:
 
 def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write text; empty text is left out unless it holds a token."""
-    if part.extra:
-        losses.extras(part)
-    if part.cache:
-        losses.dropped(part.cache, severity="info")
-    drop_id(part, losses)
     if part.signature is None:
         return {"text": part.text} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
@@ -193,11 +190,7 @@ def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> Js
     if part.file_id is not None and part.home != "generate_content":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    if part.extra:
-        losses.extras(part)
-    if part.cache:
-        losses.dropped(part.cache, severity="info")
-    drop_id(part, losses)
+    drop_unheld(part, losses)
     body = _encode_source(part, at, losses)
     level = _encode_detail(part, losses)
     if level is not None:
@@ -226,7 +219,7 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
         return None
     level = _LEVELS.get(part.detail)
     if part.kind == "document" or level is None:
-        losses.dropped(part, "detail")
+        drop_field(part, "detail", losses)
         return None
     return level
 
@@ -241,8 +234,8 @@ def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) ->
         case ir.Reasoning():
             made = encode_reasoning(part, losses, carry=around.carries)
         case ir.Text():
-            if not around.is_answer:
-                drop_citations(part, losses)
+            drop = drop_unheld_in_answer if around.is_answer else drop_unheld
+            drop(part, losses)
             made = encode_text(part, losses, carry=around.carries)
         case ir.Media():
             return _encode_media(part, at, around, losses)
@@ -259,9 +252,7 @@ def encode_part(part: ir.Part, at: str, around: Surroundings, losses: Ledger) ->
 
 def _encode_refusal(part: ir.Refusal, around: Surroundings, losses: Ledger) -> JsonObject | None:
     """Write a refusal as text."""
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
+    drop_unheld(part, losses)
     losses.changed(part, "text", part.text, "flattened", severity=around.refusal_cost)
     return {"text": part.text} if part.text else None
 

@@ -11,10 +11,12 @@ from itertools import takewhile
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.content import DECODE_PART, Surroundings, decode_bare, decode_text, encode_part
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_code, decode_code_result
 from formatbridge.formats.generate_content.reasoning import decode_carried, encode_signature, is_late, set_apart, sign_thoughts
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result, encode_call, encode_result
-from formatbridge.formats.shared.parts import drop_id, is_plain, join_texts, weigh_unknown
+from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import gathered, rest
@@ -39,7 +41,7 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
     extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         return ir.Message("tool", parts, src, extra)
-    return ir.Message(role, weigh_unknown(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
+    return ir.Message(role, set_unknown_severity(parts, _ASKS_NOTHING) if role == "user" else parts, src, extra)
 
 
 def _go_on(turn: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
@@ -59,13 +61,11 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
     The server takes a call only directly behind a turn of the user's, and results only with results: what is behind them in their turn
     becomes one of its own.
     """
-    if message.extra:
-        losses.extras(message)
     role, given = "model" if message.role == "assistant" else "user", message.parts
     if len(given) > 1 and type(given[0]) is ir.ToolResult and not _is_results(given):
         results = list(takewhile(lambda part: type(part) is ir.ToolResult, given))
         for run in (results, given[len(results) :]):
-            encode_message(replace(message, parts=run, extra=None), contents, around, losses)
+            encode_message(replace(message, parts=run), contents, around, losses)
         return
     first, last = given[0] if given else None, contents[-1] if contents else None
     if last is None:
@@ -74,7 +74,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
         joins = _holds_results(last["parts"])
     else:
         joins = role == "model" == last["role"]
-    if type(first) is ir.Text and len(given) == 1 and first.text and is_plain(first) and not joins:  # one text and nothing else
+    if type(first) is ir.Text and len(given) == 1 and first.text and is_only_text(first) and not joins:  # one text and nothing else
         contents.append({"role": role, "parts": [{"text": first.text}]})
         return
     parts: list[JsonObject] = last["parts"] if joins and last else []
@@ -88,10 +88,8 @@ def encode_message(message: ir.Message, contents: list[JsonObject], around: Surr
 
 def encode_instruction(message: ir.Message, instructions: list[JsonObject], around: Surroundings, losses: Ledger) -> None:
     """Add the texts of an instruction; it takes nothing else."""
-    if message.extra:
-        losses.extras(message)
     for part in message.parts:
-        if type(part) is ir.Text and is_plain(part):
+        if type(part) is ir.Text and is_only_text(part):
             instructions += [{"text": part.text}] if part.text else []
             continue
         if isinstance(part, ir.Media):
@@ -163,7 +161,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
     bound: dict[str, JsonObject] = {}
     start = len(made)
     for part in parts:
-        if type(part) is ir.Text and not waiting and is_plain(part):  # it becomes its text
+        if type(part) is ir.Text and not waiting and is_only_text(part):  # it becomes its text
             if part.text:
                 made.append({"text": part.text})
             continue
@@ -214,8 +212,7 @@ def _bind(part: ir.Reasoning, parts: list[ir.Part], bound: dict[str, JsonObject]
         bound |= {"": {"": None}, **{call.id: {} for call in parts if type(call) is ir.ToolCall and call.signature is None}}
     if bound.get(call_id) != {}:
         return False
-    if part.extra:
-        losses.extras(part)
+    drop_unheld(part, losses)
     bound[call_id] = encode_signature(part.signature, losses, carry=around.carries)
     return True
 
@@ -235,9 +232,8 @@ def belongs_to_next(part: ir.Reasoning) -> bool:
 
 def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
     """Write the token of a block that holds nothing else."""
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
+    drop_unheld(part, losses)
+    drop_field(part, "id", losses)
     token = encode_signature(part.signature, losses, carry=around.carries)
     return [token] if token else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import decode_error_body, kept_status, note_type, note_unread
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -41,9 +42,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_type(error, word, losses, status=status)
     if error.code not in (None, ""):
         losses.changed(error, "code", word, "diagnostic", severity="info")
-    for name in ("param", "request_id"):
-        if getattr(error, name) not in (None, ""):
-            losses.dropped(error, name, "diagnostic", severity="info")
+    drop_unheld_in_answer(error, losses)
     detail: JsonObject = {"code": status, "message": error.message, "status": word}
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from formatbridge.formats.generate_content.settings import SETTINGS
-from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
-from formatbridge.report.ledger import ITSELF, Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
+from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
 _CONFIG = "generationConfig"
-_DIAGNOSTIC = Own("info", "diagnostic")
-_ACCOUNTING = Own("info", "accounting")
-_OUTCOME = Own(code="nearest_value", kind="changed", after="whether it failed")
-_OFF = Own(neutral=(False,))
-_STATE = Own("impossible", "not_portable")
+_DIAGNOSTIC = LossRule("info", "diagnostic")
+_ACCOUNTING = LossRule("info", "accounting")
+_OUTCOME = LossRule(code="nearest_value", kind="changed", after="whether it failed")
+_OFF = LossRule(neutral=(False,))
+_STATE = LossRule("impossible", "not_portable")
 
 _PARTS = ("Text", "Reasoning", "Media", "ToolCall", "ToolResult", "Hosted", "Opaque")
 
-SPELLING = Spelling(
+SPELLING = FieldPaths(
     content=frozenset({"candidates", "promptFeedback"}),
     places={
         **{f"Request.{name}": (f"{_CONFIG}/{wire}",) for name, wire in SETTINGS.wire.items()},
@@ -97,77 +97,77 @@ SPELLING = Spelling(
         "ModelList.next_page": ("nextPageToken",),
         "ModelList.more": ("nextPageToken",),
     },
-    own={
-        **{f"{part}.partMetadata": Own("info") for part in _PARTS},
-        **{f"{part}.thought": Own("info", neutral=(False,)) for part in _PARTS},
+    rules={
+        **{f"{part}.partMetadata": LossRule("info") for part in _PARTS},
+        **{f"{part}.thought": LossRule("info", neutral=(False,)) for part in _PARTS},
         **{
-            f"Media.{pointer}": Own()
+            f"Media.{pointer}": LossRule()
             for pointer in ("audioMetadata", "documentMetadata", "spreadsheetMetadata")
         },
-        "Media.mediaProcessing": Own(neutral=("MEDIA_PROCESSING_UNSPECIFIED", 0)),
-        "Media.videoMetadata": Own(neutral=({"fps": 1.0},)),
-        "Media.fileData/mimeType": Own("info", "weaker_carrier", kind="changed", after="what the address tells"),
-        "Text.speechMetadata": Own(),
-        "Media.mediaResolution/numTokens": Own(),
-        "ToolCall.functionCall/willContinue": Own(neutral=(False,)),
-        f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed"),
-        "ToolResult.functionResponse/name": Own("info"),
-        "ToolResult.functionResponse/scheduling": Own(neutral=("WHEN_IDLE", "when_idle", 2, "SCHEDULING_UNSPECIFIED", 0)),
+        "Media.mediaProcessing": LossRule(neutral=("MEDIA_PROCESSING_UNSPECIFIED", 0)),
+        "Media.videoMetadata": LossRule(neutral=({"fps": 1.0},)),
+        "Media.fileData/mimeType": LossRule("info", "weaker_carrier", kind="changed", after="what the address tells"),
+        "Text.speechMetadata": LossRule(),
+        "Media.mediaResolution/numTokens": LossRule(),
+        "ToolCall.functionCall/willContinue": LossRule(neutral=(False,)),
+        f"ToolResult.{WHOLE_NODE}": LossRule("impossible", "orphan", kind="changed"),
+        "ToolResult.functionResponse/name": LossRule("info"),
+        "ToolResult.functionResponse/scheduling": LossRule(neutral=("WHEN_IDLE", "when_idle", 2, "SCHEDULING_UNSPECIFIED", 0)),
         "ToolResult.functionResponse/willContinue": _OFF,
-        "Hosted.executableCode/language": Own("info", neutral=("PYTHON", "python", 1)),
-        "FunctionTool.parameters/nullable": Own("info"),
-        "FunctionTool.parameters/type": Own("info", kind="changed", after="object"),
-        "FunctionTool.behavior": Own(neutral=("BLOCKING", "blocking", 1, "UNSPECIFIED", 0)),
-        "FunctionTool.parameters": Own("lossy", "too_many", kind="changed"),
-        "FunctionTool.response": Own("lossy", "too_many", kind="changed"),
-        "FunctionTool.parametersJsonSchema": Own(neutral=(True,)),
-        "FunctionTool.responseJsonSchema": Own(neutral=(True,)),
-        f"HostedTool.{ITSELF}": Own("lossy", "nearest_value", kind="changed"),
-        "HostedTool.blockingConfidence": Own(neutral=("PHISH_BLOCK_THRESHOLD_UNSPECIFIED", 0)),
-        "HostedTool.dynamicRetrievalConfig": Own(),
-        "HostedTool.timeRangeFilter": Own(),
-        "HostedTool.searchTypes": Own(neutral=({"webSearch": {}},)),
-        "McpServer.streamableHttpTransport/terminateOnClose": Own("info"),
-        "McpServer.streamableHttpTransport/timeout": Own("info"),
-        "McpServer.streamableHttpTransport/sseReadTimeout": Own("info"),
-        "ToolChoice.allowedFunctionNames": Own(),
-        "ToolChoice.streamFunctionCallArguments": Own("info", neutral=(False,)),
-        "ImageOutput.imageOutputOptions": Own(),
+        "Hosted.executableCode/language": LossRule("info", neutral=("PYTHON", "python", 1)),
+        "FunctionTool.parameters/nullable": LossRule("info"),
+        "FunctionTool.parameters/type": LossRule("info", kind="changed", after="object"),
+        "FunctionTool.behavior": LossRule(neutral=("BLOCKING", "blocking", 1, "UNSPECIFIED", 0)),
+        "FunctionTool.parameters": LossRule("lossy", "too_many", kind="changed"),
+        "FunctionTool.response": LossRule("lossy", "too_many", kind="changed"),
+        "FunctionTool.parametersJsonSchema": LossRule(neutral=(True,)),
+        "FunctionTool.responseJsonSchema": LossRule(neutral=(True,)),
+        f"HostedTool.{WHOLE_NODE}": LossRule("lossy", "nearest_value", kind="changed"),
+        "HostedTool.blockingConfidence": LossRule(neutral=("PHISH_BLOCK_THRESHOLD_UNSPECIFIED", 0)),
+        "HostedTool.dynamicRetrievalConfig": LossRule(),
+        "HostedTool.timeRangeFilter": LossRule(),
+        "HostedTool.searchTypes": LossRule(neutral=({"webSearch": {}},)),
+        "McpServer.streamableHttpTransport/terminateOnClose": LossRule("info"),
+        "McpServer.streamableHttpTransport/timeout": LossRule("info"),
+        "McpServer.streamableHttpTransport/sseReadTimeout": LossRule("info"),
+        "ToolChoice.allowedFunctionNames": LossRule(),
+        "ToolChoice.streamFunctionCallArguments": LossRule("info", neutral=(False,)),
+        "ImageOutput.imageOutputOptions": LossRule(),
         "Request.toolConfig/includeServerSideToolInvocations": _OFF,
-        "Request.toolConfig/retrievalConfig": Own(),
-        "Request.safetySettings": Own(),
+        "Request.toolConfig/retrievalConfig": LossRule(),
+        "Request.safetySettings": LossRule(),
         "Request.cachedContent": _STATE,
         "Request.continuationToken": _STATE,
-        "Request.modelArmorConfig": Own(),
-        "Request.outputConfig": Own(),
-        "Request.store": Own("info", neutral=(False,)),
-        "Request.serviceTier": Own(),
-        f"Request.{_CONFIG}/responseMimeType": Own(),
-        f"Request.{_CONFIG}/responseSchema": Own(),
-        f"Request.{_CONFIG}/responseJsonSchema": Own(neutral=(True,)),
-        f"Request.{_CONFIG}/mediaResolution": Own(neutral=("MEDIA_RESOLUTION_UNSPECIFIED", 0)),
-        f"Request.{_CONFIG}/modelConfig": Own(),
-        f"Request.{_CONFIG}/routingConfig": Own(),
-        f"Request.{_CONFIG}/translationConfig": Own(),
-        f"Request.{_CONFIG}/audioTranscriptionConfig": Own(),
+        "Request.modelArmorConfig": LossRule(),
+        "Request.outputConfig": LossRule(),
+        "Request.store": LossRule("info", neutral=(False,)),
+        "Request.serviceTier": LossRule(),
+        f"Request.{_CONFIG}/responseMimeType": LossRule(),
+        f"Request.{_CONFIG}/responseSchema": LossRule(),
+        f"Request.{_CONFIG}/responseJsonSchema": LossRule(neutral=(True,)),
+        f"Request.{_CONFIG}/mediaResolution": LossRule(neutral=("MEDIA_RESOLUTION_UNSPECIFIED", 0)),
+        f"Request.{_CONFIG}/modelConfig": LossRule(),
+        f"Request.{_CONFIG}/routingConfig": LossRule(),
+        f"Request.{_CONFIG}/translationConfig": LossRule(),
+        f"Request.{_CONFIG}/audioTranscriptionConfig": LossRule(),
         f"Request.{_CONFIG}/audioTimestamp": _OFF,
         f"Request.{_CONFIG}/enableAffectiveDialog": _OFF,
         f"Request.{_CONFIG}/enableEnhancedCivicAnswers": _OFF,
         "Response.modelStatus": _DIAGNOSTIC,
         "Response.createTime": _DIAGNOSTIC,
         "Response.promptFeedback/safetyRatings": _DIAGNOSTIC,
-        "Choice.content/parts/*": Own(code="unfinished"),
+        "Choice.content/parts/*": LossRule(code="unfinished"),
         "Choice.safetyRatings": _DIAGNOSTIC,
         "Choice.tokenCount": _ACCOUNTING,
         "Choice.avgLogprobs": _DIAGNOSTIC,
         "Choice.urlContextMetadata": _DIAGNOSTIC,
-        "Choice.continuationToken": Own("lossy", "not_portable"),
+        "Choice.continuationToken": LossRule("lossy", "not_portable"),
         "Choice.logprobsResult/logProbabilitySum": _DIAGNOSTIC,
         "TokenLogprob.tokenId": _DIAGNOSTIC,
-        "TokenLogprob.logProbability": Own("info", "nearest_value", kind="changed"),
-        "Choice.groundingMetadata": Own("info"),
-        "Choice.citationMetadata": Own("info"),
-        "Choice.groundingMetadata/groundingSupports/*": Own("info"),
+        "TokenLogprob.logProbability": LossRule("info", "nearest_value", kind="changed"),
+        "Choice.groundingMetadata": LossRule("info"),
+        "Choice.citationMetadata": LossRule("info"),
+        "Choice.groundingMetadata/groundingSupports/*": LossRule("info"),
         "Choice.groundingMetadata/groundingSupports/*/confidenceScores": _DIAGNOSTIC,
         "Hosted.codeExecutionResult/outcome": _OUTCOME,
         "Choice.groundingMetadata/groundingSupports/*/renderedParts": _DIAGNOSTIC,
@@ -182,7 +182,7 @@ SPELLING = Spelling(
             )
         },
         **{
-            f"Citation.{pointer}": Own("info")
+            f"Citation.{pointer}": LossRule("info")
             for pointer in (
                 "license", "publicationDate", "web/domain", "image/domain", "image/imageUri", "maps/placeId", "maps/text", "maps/route",
                 "maps/placeAnswerSources", "retrievedContext/documentName", "retrievedContext/ragChunk", "retrievedContext/customMetadata",
@@ -197,7 +197,7 @@ SPELLING = Spelling(
         "Usage.candidatesTokensDetails/*": _ACCOUNTING,
         "Usage.candidatesTokensDetails/*/modality": _ACCOUNTING,
         "Usage.cacheTokensDetails/*": _ACCOUNTING,
-        **ERROR_OWN,
+        **ERROR_RULES,
         **{
             f"Model.{pointer}": _DIAGNOSTIC
             for pointer in (

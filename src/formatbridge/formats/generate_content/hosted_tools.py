@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, word_of
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",
@@ -35,7 +37,7 @@ def decode_hosted_tool(member: str, raw: Any, src: str) -> ir.HostedTool:
     options = raw if isinstance(raw, dict) else {}
     extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
     if member == "enterpriseWebSearch":
-        extra = joined(extra, {ITSELF: member})
+        extra = joined(extra, {WHOLE_NODE: member})
     return ir.HostedTool(
         family=family,
         kind=member,
@@ -51,18 +53,12 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if member is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
-    for name in ("allowed_domains", "user_location", "context_size", "max_uses"):
-        if getattr(tool, name) not in _DEFAULTS:
-            losses.dropped(tool, name)
+    drop_unheld(tool, losses)
     if not tool.blocked_domains:
         return {member: {}}
     if tool.family == "web_search":
         return {member: {"excludeDomains": tool.blocked_domains}}
-    losses.dropped(tool, "blocked_domains")
+    drop_field(tool, "blocked_domains", losses)
     return {member: {}}
 
 
@@ -90,20 +86,12 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     if server.url is None:
         losses.dropped(server, code="server_tool", severity="impossible")
         return None
-    if server.extra:
-        losses.extras(server)
-    if server.cache:
-        losses.dropped(server.cache, severity="info")
-    if server.approval not in (None, "never"):
-        losses.dropped(server, "approval", severity="impossible")
+    drop_unheld(server, losses)
     if server.allowed:
         losses.dropped(server, "allowed")
         losses.dropped(server, "allowed.default")
     for name in server.denied or ():
         losses.dropped(server, f"denied/{escape(name)}/enabled")
-    for name in ("description", "defer_loading"):
-        if getattr(server, name):
-            losses.dropped(server, name)
     headers = _encode_headers(server, losses)
     transport: JsonObject = {"url": server.url} | ({"headers": headers} if headers else {})
     return {"name": server.label, "streamableHttpTransport": transport}
@@ -173,8 +161,7 @@ def python_runs(parts: list[ir.Part]) -> frozenset[str]:
 
 def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
     """Write a run of code in an answer: the code, its result, or both."""
-    if part.extra:
-        losses.extras(part)
+    drop_unheld_in_answer(part, losses)
     made: list[JsonObject] = []
     if part.role != "result":
         made.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.model_lists import time_of
 from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -12,6 +15,8 @@ _LISTS = ("models", "tunedModels", "publisherModels")
 _MODEL = frozenset({
     "name", "displayName", "description", "version", "inputTokenLimit", "outputTokenLimit", "supportedGenerationMethods",
 })  # fmt: skip
+MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in dict.fromkeys((name, to_snake(name))))
+"""The keys of a page, which the server accepts in camelCase and in snake_case."""
 _METHODS = ["generateContent", "streamGenerateContent"]
 
 
@@ -49,21 +54,15 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Write a page of models."""
-    if models.extra:
-        losses.extras(models)
-    for name in ("first_id", "last_id", *(() if models.next_page else ("more",))):
-        if getattr(models, name):
-            losses.dropped(models, name, severity="info")
+    drop_unheld_in_answer(models, losses)
+    if not models.next_page:
+        drop_field(models, "more", losses)
     body: JsonObject = {"models": [_encode_model(model, f"/models/{index}", losses) for index, model in enumerate(models.models)]}
     return body | ({"nextPageToken": models.next_page} if models.next_page else {})
 
 
 def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
-    if model.extra:
-        losses.extras(model)
-    for name in ("owner", "created", "lifecycle", "retires"):
-        if getattr(model, name) not in (None, ""):
-            losses.dropped(model, name, severity="info")
+    drop_unheld_in_answer(model, losses)
     methods = model.methods
     if methods is None:
         methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 
 from formatbridge import ir
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.generate_content.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -67,13 +68,12 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write a thought; one that held only a token for somebody else is gone."""
-    if part.extra:
-        losses.extras(part)
+    drop_unheld(part, losses)
     if not part.text and not carry and part.signature and part.signature.home != "generate_content":
         drop_empty(part, losses)
         return None
     if not (carry and keeps_id(part.signature, part.id, "generate_content")):
-        drop_id(part, losses)
+        drop_field(part, "id", losses)
     if part.signature is None:
         return {"text": part.text, "thought": True} if part.text else None
     token = encode_signature(part.signature, losses, carry=carry)
@@ -173,8 +173,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Write ``thinkingConfig``; budget and level exclude each other, and the budget wins."""
-    if config.extra:
-        losses.extras(config)
+    drop_unheld(config, losses)
     made: JsonObject = _encode_amount(config, losses)
     if config.show is None and made and made.get("thinkingBudget") != 0:  # the server shows no reasoning unless it is asked to
         made["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)

@@ -11,6 +11,7 @@ from formatbridge.formats.generate_content.conversation import (
     encode_instruction,
     encode_message,
 )
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.generate_content.schema import (
     decode_audio_output,
@@ -112,8 +113,7 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    if request.extra:
-        losses.extras(request)
+    drop_unheld(request, losses)
     body = _encode_messages(request, losses)
     if options.unsigned_calls == "placeholder":
         add_placeholders(body["contents"], losses)
@@ -181,13 +181,10 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     messages = with_results_in_place(request.messages, losses, joins=True)
     around = Surroundings(messages, objects=read_all_objects(messages))
     for message in messages:
+        drop_unheld(message, losses)
         if message.effort or message.tools:
             leading = False  # the system prompt ends before a change of configuration
-            if message.effort:
-                losses.dropped(message, "effort", severity="impossible")
             if not message.parts:
-                if message.extra:
-                    losses.extras(message)
                 continue
         if message.role in ("system", "developer"):
             before = len(instructions)

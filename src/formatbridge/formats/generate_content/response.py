@@ -11,6 +11,7 @@ from formatbridge.formats.generate_content.citations import decode_citations, en
 from formatbridge.formats.generate_content.content import Surroundings
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_parts, encode_parts
 from formatbridge.formats.generate_content.errors import decode_error
+from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late, word_of
 from formatbridge.formats.generate_content.tool_calls import Calls
@@ -70,8 +71,7 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
-    if response.extra:
-        losses.extras(response)
+    drop_unheld_in_answer(response, losses)
     choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     body: JsonObject = {"candidates": [_encode_choice(choice, place, losses, options) for place, choice in enumerate(choices)]}
     if response.usage:
@@ -112,8 +112,7 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
 
 
 def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Options) -> JsonObject:
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld_in_answer(choice, losses)
     kinds = set(map(type, choice.parts))
     parts = encode_answer(choice, kinds, f"/candidates/{place}/content/parts", losses, options)
     made: JsonObject = {"content": {"role": "model", "parts": parts}}
@@ -124,8 +123,6 @@ def _encode_choice(choice: ir.Choice, place: int, losses: Ledger, options: Optio
         made["groundingMetadata"] = grounding
     if choice.logprobs:
         made |= Average(choice.logprobs).told() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
-    if choice.refusal_logprobs:
-        losses.dropped(choice, "refusal_logprobs")
     return made
 
 
@@ -284,6 +281,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     if has_calls and finish.reason in OVERRULED:
         word = "STOP"
     note_finish(finish, word, is_exact, losses)
+    drop_unheld_in_answer(finish, losses)
     if finish.raw is None:
         losses.added(f"{at}/finishReason", word)
     return {"finishReason": word} if finish.message is None else {"finishReason": word, "finishMessage": finish.message}
@@ -352,7 +350,7 @@ class Average:
     def add(self, tokens: Iterable[ir.TokenLogprob]) -> None:
         """Take the next tokens."""
         for token in tokens:
-            self._total += token.logprob
+            self._total += token.logprob or 0.0
             self._count += 1
 
     def told(self) -> JsonObject:
@@ -361,8 +359,10 @@ class Average:
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
-    if token.extra:
-        losses.extras(token)
+    drop_unheld_in_answer(token, losses)
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
-    return {"token": token.token, "logProbability": token.logprob}
+    made: JsonObject = {"token": token.token, "logProbability": token.logprob}
+    if token.logprob is None:
+        losses.added_in(made, "logProbability", 0.0)
+    return made

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import word_of
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -234,18 +236,13 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the shape of the answer; a schema here is always kept to."""
-    if format.extra:
-        losses.extras(format)
+    drop_unheld(format, losses)
     if format.type == "text":
         return {}
     made: JsonObject = {"responseMimeType": _JSON}
     if format.type == "json_schema":
         if format.schema is not None:
             made["responseJsonSchema"] = format.schema
-        if format.name is not None:
-            losses.dropped(format, "name", severity="info")
-        if format.description is not None:
-            losses.dropped(format, "description")
         if format.strict is False:
             losses.changed(format, "strict", True)
     return made
@@ -264,8 +261,7 @@ def encode_modalities(request: ir.Request, drawing: list[ir.HostedTool], losses:
     for tool in drawing:
         if tool.extra:
             losses.extras(tool)
-        if tool.cache:
-            losses.dropped(tool.cache, severity="info")
+        drop_field(tool, "cache", losses)
         words = losses.changed(tool, "", list(dict.fromkeys([*(words or ["text"]), "image"])), "weaker_carrier")
     if words and words != ["text"]:
         made["responseModalities"] = [word.upper() for word in words]
@@ -292,10 +288,7 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
 
 def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
     """Write the voice of a spoken answer: another vendor's becomes one that this vendor has."""
-    if audio.extra:
-        losses.extras(audio)
-    if audio.format is not None:
-        losses.dropped(audio, "format")
+    drop_unheld(audio, losses)
     made: JsonObject = {}
     if audio.voice is not None:
         made["voiceConfig"] = {"prebuiltVoiceConfig": {"voiceName": losses.changed(audio, "voice", _VOICE)}}
@@ -312,8 +305,7 @@ def decode_image_output(raw: JsonObject) -> ir.ImageOutput:
 
 def encode_image_output(image: ir.ImageOutput, losses: Ledger) -> JsonObject:
     """Write the shape of a drawn answer."""
-    if image.extra:
-        losses.extras(image)
+    drop_unheld(image, losses)
     made = {"aspectRatio": image.aspect_ratio, "imageSize": image.size}
     known = {key: value for key, value in made.items() if value is not None}
     return {"imageConfig": known} if known else {}

@@ -1,23 +1,23 @@
-"""Streams of generate_content, read: each event is a small answer, whose parts go on where those of the last one stopped.
+"""Decoder for generateContent streams: each event is a small answer, whose parts continue those of the event before.
 
-No event marks the end: an answer is over when each of its candidates has said why, and even then more may follow. Sources and usage
-count for the whole answer, so the last word on them comes at the end of the bytes.
+No event marks the end: an answer is complete when each of its candidates has a finish reason, and even then more may follow. Sources and
+usage are those of the whole answer, so they are complete at the end of the bytes.
 """
 
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_rarer_part
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.reasoning import is_carried, is_late
 from formatbridge.formats.generate_content.response import UNSAID, decode_blocked, decode_finish, decode_logprobs
-from formatbridge.formats.generate_content.stream_choice import Choice
 from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
-from formatbridge.formats.generate_content.stream_untold import untold
+from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
-from formatbridge.formats.shared.choices import name_late
+from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.model_lists import time_of
 from formatbridge.formats.shared.unmodelled_fields import rest
@@ -25,128 +25,127 @@ from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
 
-_USUAL = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})
-_EVENT = _USUAL | {"createTime", "promptFeedback"}
+_COMMON = frozenset({"candidates", "modelVersion", "responseId", "usageMetadata"})
+_EVENT = _COMMON | {"createTime", "promptFeedback"}
 _FEEDBACK = frozenset({"blockReason", "blockReasonMessage"})
-_PLAIN = frozenset({"content", "index"})
+_CONTENT = frozenset({"content", "index"})
 _SOURCES = frozenset({"groundingMetadata", "citationMetadata"})
-_CANDIDATE = _PLAIN | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
+_CANDIDATE = _CONTENT | _SOURCES | {"finishReason", "finishMessage", "logprobsResult"}
 _PAGES = "urlContextMetadata"
 _TEXT = frozenset({"text", "thought"})
 
 
 class StreamDecoder:
-    """Reads the events of one stream. ``is_complete``: every candidate has said why it ended, or the prompt was blocked."""
+    """Decodes the events of one stream. ``is_complete``: every candidate has a finish reason, or the prompt was blocked."""
 
     END = "finishReason"
-    tells_more = False  # of fields that nobody knows the last counts
+    NEVER_REPEATED: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.is_complete = False
-        self._told = events.Start(None, None)
-        self.start: events.Start | None = self._told
+        self.has_unknown_fields = False  # that accumulate: here the last value of each is valid
+        self._start = events.Start(None, None)  # as emitted
+        self._pending_start: events.Start | None = self._start
         self._choices: dict[int, Choice] = {}
-        self._running: set[int] = set()  # the candidates that have not said why they ended
+        self._running: set[int] = set()  # the candidates without a finish reason
         self._id: str | None = None
         self._usage: JsonObject | None = None
         self._feedback: JsonObject = {}
         self._extra: JsonObject = {}
-        self._growing: list[str] | None = None  # the pieces of the visible text that grew last
         self._is_over = False
 
-    def feed(self, raw: JsonObject) -> list[events.Event]:
-        """Take one event and return what happened."""
+    def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
+        """Take one event, or ``count`` of them joined, and return what it adds."""
+        del count  # nothing accumulates but text
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
-        made: list[events.Event] = []
-        is_usual = _USUAL.issuperset(raw)
-        is_error = not is_usual and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
-        if self.start is not None:
-            if is_usual or is_error or not _EVENT.isdisjoint(raw):  # what nobody knows begins no answer
-                self._begin({} if is_error else raw, made)
-        elif not (is_usual and self._told.id and self._told.model):
-            self._told = name_late(self._told, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), made)
+        out: list[events.Event] = []
+        is_common = _COMMON.issuperset(raw)
+        is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
+        if self._pending_start is not None:
+            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events begin no answer
+                self._begin({} if is_error else raw, out)
+        elif not (is_common and self._start.id and self._start.model):
+            self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
         if is_error:
             self._is_over = self.is_complete = True
-            return [*made, *self.beside(), events.Failed(decode_error(raw, status=None))]
+            return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
-            self._feed_candidate(candidate, made)
+            self._feed_candidate(candidate, out)
         self._usage = raw.get("usageMetadata") or self._usage
-        if not is_usual:
-            self._feed_rarer(raw)
+        if not is_common:
+            self._feed_others(raw)
         self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
-        return made
+        return out
 
     def _is_blocked(self) -> bool:
-        """Return whether the prompt was blocked; the message alone states it where no candidate came."""
+        """Return whether the prompt was blocked; without candidates the message alone shows it."""
         return bool(self._feedback.get("blockReason") or (not self._choices and self._feedback.get("blockReasonMessage")))
 
-    def _feed_rarer(self, raw: JsonObject) -> None:
-        """Take what few events have: feedback on the prompt, and what nobody knows."""
+    def _feed_others(self, raw: JsonObject) -> None:
+        """Take what few events have: feedback on the prompt, and unmodelled fields."""
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
         self._extra |= rest(raw, _EVENT) or {}
 
-    def grow(self, text: str) -> None:
-        """Take another piece of the last event's text."""
-        if self._growing is not None:
-            self._growing.append(text)
+    def finish(self, reason: EndReason) -> list[events.Event]:
+        """Return the pending events. ``[DONE]`` has no meaning in this format."""
+        if reason == "truncated":
+            return self._pending()
+        out: list[events.Event] = []
+        if reason == "done":
+            return out
+        if self.is_complete and not self._is_over:
+            self._end_answer(out)
+        elif self._pending_start is not None:
+            out.append(self._pending_start)
+            self._pending_start = None
+        return out
 
-    def recount(self, raw: JsonObject) -> None:
-        """Take what the answer costs so far."""
-        self._usage = raw.get("usageMetadata") or self._usage
-
-    def done(self) -> list[events.Event]:
-        """Take ``[DONE]``, which this format does not have: it says nothing."""
-        return []
-
-    def finish(self) -> list[events.Event]:
-        """Take the end of the bytes."""
-        if self._is_over or not self.is_complete:
-            return []
+    def _end_answer(self, out: list[events.Event]) -> None:
         self._is_over = True
-        made: list[events.Event] = []
         for _, choice in sorted(self._choices.items()):
-            self._close(choice, made)
+            self._close(choice, out)
         if not self._choices:
-            made.append(events.Finished(0, decode_blocked(self._feedback)))
+            out.append(events.Finished(0, decode_blocked(self._feedback)))
         if self._feedback:
-            self._extra |= self._unread_feedback() or {}
-        return [*made, *self.beside(), events.End()]
+            self._extra |= self._feedback_fields() or {}
+        out += [*self._metadata(), events.End()]
 
-    def untold(self) -> list[events.Event]:
-        """Return what the end would tell, or would tell otherwise: sources, chances of tokens, calls by half, the prompt's feedback."""
-        made = [event for _, choice in sorted(self._choices.items()) for event in untold(choice)]
-        feedback = self._unread_feedback()
-        return [*made, events.Meta(feedback)] if feedback else made
+    def _pending(self) -> list[events.Event]:
+        """Return what is pending where the answer stops here."""
+        out = [] if self._pending_start is None else [self._pending_start]
+        held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
+        feedback = self._feedback_fields()
+        return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
-    def beside(self) -> list[events.Event]:
-        """Return what is known of the answer beside its parts and will not change."""
-        made: list[events.Event] = [
+    def _metadata(self) -> list[events.Event]:
+        """Return the fields and the usage of the answer that are known."""
+        out: list[events.Event] = [
             events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
         if self._extra:
-            made.append(events.Meta(self._extra))
+            out.append(events.Meta(self._extra))
         if self._usage:
-            made.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
-        return made
+            out.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+        return out
 
-    def _unread_feedback(self) -> JsonObject | None:
-        """Return what the prompt's feedback says beside the reason of an end that it brought."""
+    def _feedback_fields(self) -> JsonObject | None:
+        """Return the fields of the feedback on the prompt, without the block reason if that is a finish reason."""
         is_blocked = self.is_complete and (not self._choices or bool(self._running))
         return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
-    def _begin(self, event: JsonObject, made: list[events.Event]) -> None:
-        self.start = None
+    def _begin(self, event: JsonObject, out: list[events.Event]) -> None:
+        self._pending_start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        self._told = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
-        made.append(self._told)
+        self._start = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
+        out.append(self._start)
 
     def _time(self, event: JsonObject) -> float | None:
-        """Read when the answer was made, unless that is known; what is no time stays as it is."""
+        """Decode the time of the answer, unless it is known; a value that is no time stays an unmodelled field."""
         time = event.get("createTime")
-        if not time or self._told.created is not None:
+        if not time or self._start.created is not None:
             return None
         created = time_of(time)
         if created is None:
@@ -155,7 +154,7 @@ class StreamDecoder:
 
     # One candidate of one event.
 
-    def _feed_candidate(self, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_candidate(self, raw: JsonObject, out: list[events.Event]) -> None:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -164,14 +163,14 @@ class StreamDecoder:
         content = raw.get("content")
         if content:
             for part in content.get("parts") or ():
-                self._feed_part(choice, part, made)
+                self._feed_part(choice, part, out)
             if not CONTENT.issuperset(content):
                 choice.extra |= rest(content, CONTENT, "content/") or {}
-        if not _PLAIN.issuperset(raw):
-            self._feed_rest(choice, raw, made)
+        if not _CONTENT.issuperset(raw):
+            self._feed_other_fields(choice, raw, out)
 
-    def _feed_rest(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Take what an event says about its candidate beside the content."""
+    def _feed_other_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Take the other fields of a candidate."""
         if raw.get("finishReason") not in UNSAID:
             choice.finish["finishReason"] = raw["finishReason"]
             self._running.discard(choice.index)
@@ -181,177 +180,177 @@ class StreamDecoder:
             choice.sources = choice.sources or Sources()
             choice.sources.feed(raw)
         if raw.get("logprobsResult"):
-            self._feed_logprobs(choice, raw["logprobsResult"], made)
+            self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
-            told = rest(raw, _CANDIDATE) or {}
-            if _PAGES in told:
+            fields = rest(raw, _CANDIDATE) or {}
+            if _PAGES in fields:
                 choice.pages = choice.pages or Gathered()
-                choice.pages.feed(told[_PAGES])
-                told[_PAGES] = choice.pages.told
-            choice.extra |= told
+                choice.pages.feed(fields[_PAGES])
+                fields[_PAGES] = choice.pages.told
+            choice.extra |= fields
 
-    def _feed_logprobs(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Tell the chances of tokens with the text of their event; where it has none, with the next or the last."""
-        src, before = f"{choice.src}/logprobsResult", choice.weighed
-        tokens, unread = decode_logprobs(raw, src, before)
-        choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()}
+    def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Emit log probabilities with the text of their event; if it has none, with the next or the last."""
+        src, before = f"{choice.src}/logprobsResult", choice.token_count
+        tokens, extra = decode_logprobs(raw, src, before)
+        choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (extra or {}).items()}
         choice.tokens += tokens or ()
-        choice.weighed = before + len(tokens or ())
-        deltas = (event for event in reversed(made) if isinstance(event, events.Delta) and event.choice == choice.index)
+        choice.token_count = before + len(tokens or ())
+        deltas = (event for event in reversed(out) if isinstance(event, events.Delta) and event.choice == choice.index)
         text = next((delta for delta in deltas if delta.index in choice.texts), None)
         if text is not None:
             text.logprobs, choice.tokens = choice.tokens, []
 
-    def _feed_part(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_part(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         if raw.get("functionCall") is not None and raw.get("text") is None:
-            self._feed_call(choice, raw, made)
+            self._feed_call(choice, raw, out)
             return
         if choice.partial:
-            self._end_calls(choice, made)
+            self._end_calls(choice, out)
         text = raw.get("text")
         if text is None:
             at = choice.at
             part = (decode_result if raw.get("functionResponse") is not None else decode_rarer_part)(raw, at, choice.calls)
             if part is not None:
-                self._whole(choice, part, made)
+                self._whole(choice, part, out)
         elif _TEXT.issuperset(raw):
-            self._grow(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, made)
+            self._add_text(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, out)
         else:
-            self._feed_marked_text(choice, raw, made)
+            self._feed_text_with_fields(choice, raw, out)
 
-    def _feed_marked_text(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
-        """Take text with a token or with something unknown: a part of its own.
+    def _feed_text_with_fields(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+        """Take text with a token or with unmodelled fields: a separate part.
 
-        But a token that another format put on a part came apart from its text only because that had left already.
+        But the encoder puts a token of another format on a separate part if its text had been sent before.
         """
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and is_carried(part.signature):
-            self._take_carried(choice, part, made)
-            self._close_text(choice, made)
+            self._take_carried(choice, part, out)
+            self._close_text(choice, out)
         signature, is_bare = part.signature, not part.text and not part.extra
         kind = ir.Reasoning if raw.get("thought") else ir.Text
         if signature is None and not part.extra:
-            self._grow(choice, type(part), part.text, made)
+            self._add_text(choice, type(part), part.text, out)
         elif is_bare and is_late(signature) and choice.open is not None and choice.open[0] is kind:
-            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
-            self._close_text(choice, made)
-            choice.loose = None
-        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.loose is not None:
-            made.append(events.Signed(choice.index, choice.loose, signature))
-            choice.loose = None
+            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, out)
+            choice.unsigned = None
+        elif is_bare and signature is not None and is_late(signature) and kind is ir.Reasoning and choice.unsigned is not None:
+            out.append(events.Signed(choice.index, choice.unsigned, signature))
+            choice.unsigned = None
         else:
-            self._whole(choice, part, made)
+            self._whole(choice, part, out)
 
-    def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, made: list[events.Event]) -> None:
-        """Take the token of another format's reasoning off the part that follows, as if it had come on an empty thought before."""
+    def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, out: list[events.Event]) -> None:
+        """Take the token of another format off a part, as if it had come on an empty reasoning part before it."""
         signature, part.signature = part.signature, None
         assert signature is not None
         if is_late(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
-            made.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
-            self._close_text(choice, made)
-            choice.loose = None
-        elif is_late(signature) and choice.loose is not None:
-            made.append(events.Signed(choice.index, choice.loose, signature))
-            choice.loose = None
+            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            self._close_text(choice, out)
+            choice.unsigned = None
+        elif is_late(signature) and choice.unsigned is not None:
+            out.append(events.Signed(choice.index, choice.unsigned, signature))
+            choice.unsigned = None
         else:
-            self._whole(choice, ir.Reasoning("", signature.src, signature), made)
-            choice.tokens_apart += 1
+            self._whole(choice, ir.Reasoning("", signature.src, signature), out)
+            choice.token_parts += 1
 
-    def _grow(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, made: list[events.Event]) -> None:
-        """Add text to the open part of a kind; another kind closes it and opens the next. An empty text parts two thoughts."""
+    def _add_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, out: list[events.Event]) -> None:
+        """Add text to the open part of a kind; another kind closes it and opens the next. An empty text separates reasoning."""
         if not text:
             if kind is ir.Text and choice.open is not None and choice.open[0] is ir.Reasoning:
-                self._close_text(choice, made)
+                self._close_text(choice, out)
             return
-        number = self._text(choice, kind, made)
-        made.append(events.Delta(choice.index, number, text))
-        self._growing = choice.texts[number] if kind is ir.Text else None
-        self.grow(text)
+        number = self._text(choice, kind, out)
+        out.append(events.Delta(choice.index, number, text))
+        if kind is ir.Text:
+            choice.texts[number].append(text)
 
-    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], made: list[events.Event]) -> int:
+    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], out: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""
         if choice.open is not None and choice.open[0] is kind:
             return choice.open[1]
-        self._close_text(choice, made)
+        self._close_text(choice, out)
         number = choice.parts
-        made.append(events.PartStart(choice.index, number, kind("", choice.at)))
+        out.append(events.PartStart(choice.index, number, kind("", choice.at)))
         choice.parts += 1
         choice.open = (kind, number)
         if kind is ir.Text:
             choice.texts[number] = []
         else:
-            choice.loose = number
+            choice.unsigned = number
         return number
 
-    def _close_text(self, choice: Choice, made: list[events.Event]) -> None:
-        if choice.behind is not None:
-            made.append(events.PartEnd(choice.index, choice.behind))
-            choice.behind = None
+    def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
+        if choice.before is not None:
+            out.append(events.PartEnd(choice.index, choice.before))
+            choice.before = None
         if choice.open is not None:
-            made.append(events.PartEnd(choice.index, choice.open[1]))
+            out.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
-    def _whole(self, choice: Choice, part: ir.Part, made: list[events.Event]) -> None:
-        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may be told behind it.
+    def _whole(self, choice: Choice, part: ir.Part, out: list[events.Event]) -> None:
+        """Take a part that comes in one piece. A text stays open until the next part comes: its sources may follow it.
 
-        A text that is but a token is no next part.
+        A text that only has a token is no next part.
         """
-        is_bare = isinstance(part, ir.Text) and not part.text and choice.behind is None
+        is_bare = isinstance(part, ir.Text) and not part.text and choice.before is None
         if is_bare and choice.open is not None and choice.open[1] in choice.texts:
-            choice.behind, choice.open = choice.open[1], None
+            choice.before, choice.open = choice.open[1], None
         else:
-            self._close_text(choice, made)
+            self._close_text(choice, out)
         if isinstance(part, ir.Reasoning) or getattr(part, "signature", None) is not None:
-            choice.loose = None
+            choice.unsigned = None
         if isinstance(part, ir.Text):
             choice.texts[choice.parts] = [part.text]
-        told = unfold(choice.index, choice.parts, part, is_ours=True)
+        unfolded = unfold(choice.index, choice.parts, part, is_ours=True)
         if isinstance(part, ir.Text):
             choice.open = (None, choice.parts)
-            told.pop()
-        made += told
+            unfolded.pop()
+        out += unfolded
         choice.parts += 1
 
     # Calls.
 
-    def _feed_call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             if choice.partial is None:
                 choice.partial = PartialCalls()
             for part in choice.partial.take(raw):
-                self._call(choice, part, made)
+                self._call(choice, part, out)
         elif any(call.values()):
-            self._call(choice, raw, made)
-        elif len(raw) > 1:  # behind the end of a call in pieces an empty one is none, but what stands beside it counts
+            self._call(choice, raw, out)
+        elif len(raw) > 1:  # an empty call after the end of a call in pieces is none, but its other fields are valid
             others = {key: value for key, value in raw.items() if key != "functionCall"}
-            self._feed_marked_text(choice, {"text": ""} | others, made)
+            self._feed_text_with_fields(choice, {"text": ""} | others, out)
 
-    def _end_calls(self, choice: Choice, made: list[events.Event]) -> None:
+    def _end_calls(self, choice: Choice, out: list[events.Event]) -> None:
         for part in choice.partial.end() if choice.partial else ():
-            self._call(choice, part, made)
+            self._call(choice, part, out)
 
-    def _call(self, choice: Choice, raw: JsonObject, made: list[events.Event]) -> None:
+    def _call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         call = decode_call(raw, choice.at, choice.calls)
         choice.called = [call]
         if is_carried(call.signature):
-            self._take_carried(choice, call, made)
-        self._close_text(choice, made)
-        made += unfold(choice.index, choice.parts, call, is_ours=True)
+            self._take_carried(choice, call, out)
+        self._close_text(choice, out)
+        out += unfold(choice.index, choice.parts, call, is_ours=True)
         choice.parts += 1
 
-    def _close(self, choice: Choice, made: list[events.Event]) -> None:
-        """End a candidate: what it rests on, whatever is open, and why."""
+    def _close(self, choice: Choice, out: list[events.Event]) -> None:
+        """End a candidate: emit its citations, close its open parts, and emit its finish reason."""
         if choice.partial:
-            self._end_calls(choice, made)
-        unread = choice.cite(made)
+            self._end_calls(choice, out)
+        extra = choice.cite(out)
         if choice.tokens:
-            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, made)
-            made.append(events.Delta(choice.index, number, "", choice.tokens))
-        self._close_text(choice, made)
+            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, out)
+            out.append(events.Delta(choice.index, number, "", choice.tokens))
+        self._close_text(choice, out)
         is_ended = "finishReason" in choice.finish
         finish = decode_finish(choice.finish, choice.called, choice.src) if is_ended else decode_blocked(self._feedback)
-        if unread:
-            choice.extra |= unread
-        made.append(events.Finished(choice.index, finish))
+        if extra:
+            choice.extra |= extra
+        out.append(events.Finished(choice.index, finish))

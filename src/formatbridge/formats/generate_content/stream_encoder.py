@@ -1,7 +1,10 @@
-"""Streams of generate_content, written: each event is a small answer; the last one has the reasons, the sources and the usage.
+"""Encoder for generateContent streams: each event is a small answer; the last one has the finish reasons, sources and usage.
 
-Text and thoughts leave as they come, in envelopes written once. A call waits until its arguments are whole, for they are an object here.
-Visible text is kept beside, because a source cites it by words and by bytes, and names both at the end.
+Text and reasoning are sent as they come. A call waits until its arguments are complete, because they are an object here. Visible text
+is kept, because the end cites it by words and by byte offsets.
+
+A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
+them, but no other token. Reasoning parts that follow one another are one, unless an empty text separates them.
 """
 
 from __future__ import annotations
@@ -18,50 +21,136 @@ from formatbridge.formats.generate_content.content import Surroundings
 from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import has_room, holds_carried
+from formatbridge.formats.generate_content.reasoning import ends_unsigned, has_room, holds_carried, is_late
 from formatbridge.formats.generate_content.response import Average, encode_finish, encode_logprobs, encode_response
 from formatbridge.formats.generate_content.stream_fold import NOTHING
-from formatbridge.formats.generate_content.stream_tokens import Left, Order
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import GROWS, altered
 from formatbridge.streaming.sse import encode_crlf_event
+
+
+@dataclass(slots=True)
+class SentText:
+    """What was sent of a text. ``has_text``: some, after the last interruption; ``began``: some before it.
+
+    ``step``: the number of interruptions when it opened; -1: other texts were open, which may interrupt it.
+    """
+
+    number: int
+    has_text: bool = False
+    began: bool = False
+    step: int = 0
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether any text was sent."""
+        return self.has_text or self.began
+
+
+class SendOrder:
+    """The order in which the parts of a candidate were sent. ``unsigned``: tokens that arrived after their parts were sent."""
+
+    def __init__(self) -> None:
+        self.unsigned: list[ir.Signature] = []
+        self._last: SentText | None = None  # the last reasoning, if no token was sent after it
+        self._has_unsigned = False  # reasoning that has ended, if no token was sent after it
+        self._ends_in_reasoning = False  # reasoning was sent last
+        self._step = 0
+        self._open = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a text is open, which may continue at any time."""
+        return self._open > 0
+
+    def begin(self, text: SentText, part: ir.Part) -> bool:
+        """Take a text that opens; return whether an empty one must separate it from the reasoning before."""
+        is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
+        self._interrupt()
+        if self._open and self._last is not None and not self._last.was_sent:
+            self._last.step = -1
+        text.step = -1 if self._open else self._step
+        self._open += 1
+        if not isinstance(part, ir.Reasoning):
+            return False
+        self._has_unsigned = self._has_unsigned or (self._last is not None and self._last.was_sent)
+        self._last = text
+        return is_next
+
+    def accepts(self, text: SentText, signature: ir.Signature) -> bool:
+        """Return whether a token that is sent now is decoded as that of a text that was sent."""
+        if text.step == self._step:  # no interruption
+            return True
+        is_whole = text.step >= 0 and not (text.began and text.has_text)
+        return text is self._last and is_whole and is_late(signature)
+
+    def reasoning(self, number: int) -> SentText | None:
+        """Return the reasoning of a number, if a token may still sign it."""
+        return self._last if self._last is not None and self._last.number == number and self._last.was_sent else None
+
+    def may_be_misread(self, part: ir.Part) -> bool:
+        """Return whether a token without text may be decoded as that of reasoning before it, which may be open."""
+        is_lone = isinstance(part, ir.Reasoning) and not part.text and is_late(part.signature)
+        return is_lone and (self._has_unsigned or self._open > 0 or (self._last is not None and self._last.was_sent))
+
+    def end(self, part: ir.Part, out: list[JsonObject], *, is_sent: bool) -> None:
+        """Take the parts that a part becomes at its end; ``is_sent``: its text was sent before."""
+        if is_sent and not out:
+            self._ends_in_reasoning = isinstance(part, ir.Reasoning)
+        elif out:
+            self._interrupt()
+            self._ends_in_reasoning = ends_unsigned(out)
+        if any("thoughtSignature" in each for each in out):
+            self._last, self._has_unsigned = None, False
+        self._has_unsigned = self._has_unsigned or self._ends_in_reasoning
+
+    def close(self) -> None:
+        """Take the end of a text."""
+        self._open -= 1
+
+    def _interrupt(self) -> None:
+        """Count an interruption; what was sent of the last reasoning precedes it."""
+        self._step += 1
+        if self._last is not None and self._last.has_text:
+            self._last.began, self._last.has_text = True, False
+
 
 _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 
 @dataclass(slots=True)
 class _Part:
-    """A part that is open. ``head`` and ``tail``: the envelope of its text; None where it leaves whole. ``place``: among the visible.
+    """An open part. ``head`` and ``tail``: the bytes around its text; no head: it is sent whole. ``place``: among the visible parts.
 
-    ``next_head``: that of a text whose first piece leaves with something else; ``is_apart``: which an empty text parts from the thought
-    before.
+    ``next_head``: the head of a text whose first piece is sent with another part. ``is_separate``: an empty text separates it from the
+    reasoning before.
     """
 
     part: ir.Part
-    left: Left
+    sent: SentText
     head: bytes | None = None
     next_head: bytes | None = None
-    is_apart: bool = False
+    is_separate: bool = False
     tail: bytes = b""
     pieces: list[str] | None = None
     place: int = -1
-    told: JsonObject = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Choice:
-    """One candidate as far as it has come.
+    """The state of one candidate.
 
-    ``waiting``: tokens of the part that follows; ``carried``: the thought that holds the token of another format's reasoning, until the
-    next part leaves; ``bound``: those that name a call, which may come; ``visible``: what citations count, in
-    the order in which it left; ``calls``: those that have not left, in their order; ``ended``: those that wait for one before them;
-    ``cited``: what came late; ``weighed``: how likely the tokens were that have left; ``order``: what has left behind what.
+    ``waiting``: tokens of the next part. ``carried``: an empty reasoning part with the token of another format, until the next part is
+    sent. ``bound``: reasoning whose token names a call that may come. ``visible``: the parts that citations count, in the order in which
+    they were sent. ``calls``: those that were not sent, in their order. ``ended``: those that wait for one before them. ``cited``:
+    citations that came after their texts. ``average``: of the log probabilities that were sent. ``order``: the order of the parts.
     """
 
     around: Surroundings
@@ -76,12 +165,12 @@ class _Choice:
     ended: dict[int, events.PartEnd] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
-    weighed: Average | None = None
-    order: Order = field(default_factory=Order)
+    average: Average | None = None
+    order: SendOrder = field(default_factory=SendOrder)
     end: JsonObject | None = None
 
     def keeps(self, part: ir.Part) -> bool:
-        """Keep a token that names a call until that leaves, or the end; return whether it does."""
+        """Keep reasoning whose token names a call until that call or the end is sent; return whether it does."""
         call_id = bound_to(part)
         if call_id is None or call_id in self.bound:
             return False
@@ -89,10 +178,10 @@ class _Choice:
         self.bound[call_id] = part
         return True
 
-    def leaving(self, parts: list[JsonObject]) -> list[JsonObject]:
-        """Return the parts that leave now, the first with the token that waits, if it has room; else that stands before them alone.
+    def to_send(self, parts: list[JsonObject]) -> list[JsonObject]:
+        """Return the parts to send now. A token that waits goes to the first of them that has no token, or precedes them.
 
-        A token at their end waits in its turn, unless a text is open that may go on before the next part.
+        A token at their end waits in turn, unless an open text may continue before the next part.
         """
         carried, self.carried = self.carried, None
         if carried is not None:
@@ -103,14 +192,14 @@ class _Choice:
             *parts, self.carried = parts
         return parts
 
-    def told_with(self, part: ir.Part) -> list[ir.Part]:
-        """Return what leaves with a part: for a call the token that names it as well."""
+    def sent_with(self, part: ir.Part) -> list[ir.Part]:
+        """Return what is sent with a part: with a call also the token that names it."""
         token = self.bound.pop(part.id, None) if self.bound and isinstance(part, ir.ToolCall) and part.signature is None else None
         return [part] if token is None else [token, part]
 
 
 class StreamEncoder:
-    """Writes one stream. Losses are worked out on the collected answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         del context  # nothing in an answer of this format repeats the request
@@ -120,31 +209,31 @@ class StreamEncoder:
         self._usage: ir.Usage | None = None
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return what it becomes."""
+        """Take one event and return the bytes for it."""
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error in the stream, behind the tokens that wait; nothing follows."""
+        """Encode an error, after the tokens that wait; nothing follows."""
         del behind  # events have no numbers here
-        made = b""
+        out = b""
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
-                made, choice.carried = made + self._written(index, [choice.carried]), None
-        return made + encode_crlf_event(dumps(encode_error(error, nowhere())[1]))
+                out, choice.carried = out + self._written(index, [choice.carried]), None
+        return out + encode_crlf_event(dumps(encode_error(error, null_ledger())[1]))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens that came too late for their texts and thoughts; those with probabilities stand beside no text."""
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens that arrived after their texts and reasoning; log probabilities have a separate field."""
         return [token for choice in self._choices.values() for token in choice.order.unsigned]
 
     def _begin(self, event: events.Start) -> bytes:
         self._usage = event.usage
         answer = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(answer, nowhere(), self._options, None)
+        self._head = encode_response(answer, null_ledger(), self._options, None)
         del self._head["candidates"]
         return b""
 
-    def _tell_usage(self, event: events.UsageTold) -> bytes:
+    def _note_usage(self, event: events.UsageTold) -> bytes:
         self._usage = event.usage
         return b""
 
@@ -164,14 +253,14 @@ class StreamEncoder:
 
     def _start(self, event: events.PartStart) -> bytes:
         choice = self._choice(event.choice)
-        held = choice.parts[event.index] = _Part(event.part, Left(event.index))
+        held = choice.parts[event.index] = _Part(event.part, SentText(event.index))
         part = event.part
         if isinstance(part, _TextLike):
             piece = {"text": "", "thought": True} if isinstance(part, ir.Reasoning) else {"text": ""}
             head, _, tail = dumps(self._event(event.choice, [piece])).partition(b'"text":""')
             held.head, held.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
-            held.is_apart = choice.order.begin(held.left, part)
-            if held.is_apart or choice.carried is not None:
+            held.is_separate = choice.order.begin(held.sent, part)
+            if held.is_separate or choice.carried is not None:
                 held.head, held.next_head = None, held.head
         if isinstance(part, ir.Text | ir.Refusal):
             held.pieces = []
@@ -189,28 +278,28 @@ class StreamEncoder:
         held = choice.parts[event.index]
         if held.pieces is not None:
             held.pieces.append(event.text)
-        if event.logprobs and not isinstance(held.part, ir.Refusal):  # those of a refusal have no place here
-            return self._weighed_delta(choice, held, event)
+        if event.logprobs and not isinstance(held.part, ir.Refusal):  # the format has none for a refusal
+            return self._delta_with_logprobs(choice, held, event)
         if held.head is None or not event.text:
-            return self._leave(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
-        held.left.has_text = True
+            return self._send(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
+        held.sent.has_text = True
         return held.head + dumps(event.text) + held.tail
 
-    def _weighed_delta(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
-        choice.weighed = choice.weighed or Average()
-        choice.weighed.add(event.logprobs or ())
-        is_written = isinstance(held.part, _TextLike) and (event.text or held.left.has_text)
-        parts = choice.leaving(_pieces(held, event.text)) if is_written else []
-        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], nowhere())})
+    def _delta_with_logprobs(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
+        choice.average = choice.average or Average()
+        choice.average.add(event.logprobs or ())
+        is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
+        parts = choice.to_send(_pieces(held, event.text)) if is_written else []
+        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
     def _meta(self, event: events.PartMeta) -> bytes:
-        told = self._choices[event.choice].parts[event.index].told
+        fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
-            told["signature"] = event.signature
+            fields["signature"] = event.signature
         if event.citation:
-            told.setdefault("citations", []).append(event.citation)
+            fields.setdefault("citations", []).append(event.citation)
         if event.transcript:
-            told.setdefault("transcript", []).append(event.transcript)
+            fields.setdefault("transcript", []).append(event.transcript)
         return b""
 
     def _cite(self, event: events.Cited) -> bytes:
@@ -218,18 +307,18 @@ class StreamEncoder:
         return b""
 
     def _sign(self, event: events.Signed) -> bytes:
-        """Write the token of a thought that has closed, if it would be read as that one's."""
+        """Encode the token of reasoning that has closed, if it would be decoded as such."""
         choice = self._choices[event.choice]
-        thought = choice.order.thought(event.index)
+        reasoning = choice.order.reasoning(event.index)
         if not is_carried(event.signature, "generate_content", self._options):
             return b""
-        if thought is None or not choice.order.takes(thought, event.signature):
+        if reasoning is None or not choice.order.accepts(reasoning, event.signature):
             choice.order.unsigned.append(event.signature)
             return b""
         token = ir.Reasoning("", signature=event.signature)
-        made = _encoded([token], choice)
-        choice.order.end(token, made, has_left=True)
-        return self._leave(event.choice, made)
+        out = _encoded([token], choice)
+        choice.order.end(token, out, is_sent=True)
+        return self._send(event.choice, out)
 
     def _end(self, event: events.PartEnd) -> bytes:
         """Close a part; a call waits for those that opened before it."""
@@ -237,45 +326,47 @@ class StreamEncoder:
         if not isinstance(choice.parts[event.index].part, ir.ToolCall):
             return self._end_part(choice, event)
         choice.ended[event.index] = event
-        made = b""
+        out = b""
         while choice.calls and choice.calls[0] in choice.ended:
-            made += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
-        return made
+            out += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
+        return out
 
     def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
-        """Write what of a part leaves whole, and what of a text can only be told at its end."""
+        """Encode a part that is sent whole, or what a text has only at its end."""
         held = choice.parts.pop(event.index)
         part = event.part if event.part is not None else _whole(held)
         if isinstance(part, ir.Media) and part.transcript:
-            choice.visible.append(ir.Refusal(text=part.transcript))  # counts as any text in which nothing is cited
+            choice.visible.append(ir.Refusal(text=part.transcript))  # counts as a text without citations
         elif isinstance(part, ir.Hosted):
             choice.runs |= python_runs([part])
         elif isinstance(part, ir.ToolCall):
             choice.has_calls = True
         elif isinstance(part, ir.Text) and isinstance(held.part, ir.Text):
             choice.visible[held.place] = part
-        elif isinstance(part, ir.Text):  # which turned out to be one only now
+        elif isinstance(part, ir.Text):  # which only its end shows
             choice.visible.append(part)
         if isinstance(held.part, _TextLike):
             choice.order.close()
-        is_gone = held.left.says_something and isinstance(part, _TextLike)
+        is_gone = held.sent.was_sent and isinstance(part, _TextLike)
         if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
             choice.waiting.append(part)
             return b""
         if not is_gone and choice.keeps(part):
             return b""
-        made = self._tokens(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.told_with(part)], choice)
+        out = (
+            self._tokens_after_text(part, held, choice) if is_gone else _encoded([*choice.waiting, *choice.sent_with(part)], choice)
+        )
         choice.waiting = []
-        if made and not is_gone and choice.order.stands_apart(part):
-            made[0].pop("thought", None)
-        choice.order.end(part, made, has_left=is_gone)
-        return self._leave(event.choice, made) if made else b""
+        if out and not is_gone and choice.order.may_be_misread(part):
+            out[0].pop("thought", None)
+        choice.order.end(part, out, is_sent=is_gone)
+        return self._send(event.choice, out) if out else b""
 
-    def _tokens(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
-        """Write the tokens of a text that has left: those that the text would have if it came in one piece."""
+    def _tokens_after_text(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
+        """Encode the tokens of a text that was sent: those that the text would have in one piece."""
         token: ir.Signature | None = getattr(part, "signature", None)
         bare: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
-        if token is not None and not choice.order.takes(held.left, token):
+        if token is not None and not choice.order.accepts(held.sent, token):
             if is_carried(token, "generate_content", self._options):
                 choice.order.unsigned.append(token)
             token, bare = None, bare | {"signature": None}
@@ -285,31 +376,31 @@ class StreamEncoder:
         return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
     def _finish(self, event: events.Finished) -> bytes:
-        """End a candidate; its reason leaves with the usage."""
+        """End a candidate; its finish reason is sent with the usage."""
         choice = self._choice(event.choice)
-        left = [] if choice.carried is None else [choice.carried]
-        left += _encoded([*choice.waiting, *choice.bound.values()], choice)
+        sent = [] if choice.carried is None else [choice.carried]
+        sent += _encoded([*choice.waiting, *choice.bound.values()], choice)
         choice.carried = None
-        made = self._event(event.choice, left)["candidates"][0]
-        made |= encode_finish(event.finish, choice.has_calls, "", nowhere())
+        out = self._event(event.choice, sent)["candidates"][0]
+        out |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
         _cite_first(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
-            grounding = encode_citations(visible, nowhere())
-            made |= {"groundingMetadata": grounding} if grounding else {}
-        if choice.weighed is not None:
-            made |= choice.weighed.told()
-        choice.end = made
+            grounding = encode_citations(visible, null_ledger())
+            out |= {"groundingMetadata": grounding} if grounding else {}
+        if choice.average is not None:
+            out |= choice.average.told()
+        choice.end = out
         return b""
 
     # Events.
 
     def _close(self, event: events.End) -> bytes:
-        del event  # it says nothing
+        del event  # it has no fields
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
-            ends = [self._event(0, [], encode_finish(None, False, "", nowhere()))["candidates"][0]]
-        usage = {"usageMetadata": encode_usage(self._usage, nowhere())} if self._usage else {}
+            ends = [self._event(0, [], encode_finish(None, False, "", null_ledger()))["candidates"][0]]
+        usage = {"usageMetadata": encode_usage(self._usage, null_ledger())} if self._usage else {}
         return encode_crlf_event(dumps({"candidates": ends, **usage, **self._head}))
 
     def _event(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> JsonObject:
@@ -317,42 +408,42 @@ class StreamEncoder:
         candidate = {"content": content, "index": choice, **(more or {})}
         return {"candidates": [candidate], **self._head}
 
-    def _leave(self, choice: int, parts: list[JsonObject]) -> bytes:
-        """Write parts, but for a token that waits for the next one."""
-        leaving = self._choices[choice].leaving(parts)
-        return self._written(choice, leaving) if leaving else b""
+    def _send(self, choice: int, parts: list[JsonObject]) -> bytes:
+        """Encode parts, except a token that waits for the next one."""
+        to_send = self._choices[choice].to_send(parts)
+        return self._written(choice, to_send) if to_send else b""
 
     def _written(self, choice: int, parts: list[JsonObject], more: JsonObject | None = None) -> bytes:
         return encode_crlf_event(dumps(self._event(choice, parts, more)))
 
 
 def _whole(held: _Part) -> ir.Part:
-    """Return a part with what it was told; of text that has left, only what else there is."""
-    told = held.told
-    if "transcript" in told:
-        told["transcript"] = "".join(told["transcript"])
+    """Return a part with the fields from later events; text that was sent is left out."""
+    fields = held.fields
+    if "transcript" in fields:
+        fields["transcript"] = "".join(fields["transcript"])
     if held.pieces and held.head is None:
-        told[GROWS[type(held.part)]] = "".join(held.pieces)
-    return altered(held.part, **told) if told else held.part
+        fields[GROWS[type(held.part)]] = "".join(held.pieces)
+    return altered(held.part, **fields) if fields else held.part
 
 
 def _pieces(held: _Part, text: str) -> list[JsonObject]:
-    """Return the parts of an event with a piece of a text; before its first piece an empty one parts a thought from the one before."""
-    before: list[JsonObject] = [NOTHING] if held.next_head and held.is_apart else []
+    """Return the parts of an event with a piece of a text. Before its first piece an empty text may separate it."""
+    before: list[JsonObject] = [NOTHING] if held.next_head and held.is_separate else []
     held.head, held.next_head = held.head or held.next_head, None
-    held.left.has_text = True
+    held.sent.has_text = True
     return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]
 
 
 def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
-    made: list[JsonObject] = []
+    out: list[JsonObject] = []
     if parts:
-        encode_parts(parts, made, "", choice.around, nowhere())
-    return made
+        encode_parts(parts, out, "", choice.around, null_ledger())
+    return out
 
 
 def _cite_first(choice: _Choice) -> None:
-    """Hang the citations that came behind their texts on the first: where each belongs is what its span says."""
+    """Add the citations that came after their texts to the first text; their spans show where they belong."""
     if choice.cited:
         place, text = next((place, part) for place, part in enumerate(choice.visible) if isinstance(part, ir.Text))
         choice.visible[place] = replace(text, citations=[*(text.citations or ()), *choice.cited])
@@ -371,7 +462,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
-    events.UsageTold: StreamEncoder._tell_usage,
+    events.UsageTold: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._close,
 }

@@ -9,8 +9,9 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.content import Surroundings, decode_returned, encode_part
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.shared.parts import is_plain, note_beside, weigh_unknown
+from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
 from formatbridge.formats.shared.tool_arguments import (
     encode_arguments_object,
@@ -18,11 +19,11 @@ from formatbridge.formats.shared.tool_arguments import (
     repeated_keys,
     wrap_text,
 )
-from formatbridge.formats.shared.unique_names import made_call_id
+from formatbridge.formats.shared.unique_names import derive_call_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps, may_hold_infinity
 from formatbridge.jsontext.types import EXACT, JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})
@@ -47,8 +48,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write one tool call; the server reads its numbers as doubles, and free text is the one argument of a function."""
-    if call.extra or call.cache or call.item_id is not None or call.namespace is not None:
-        _note_call(call, losses)
+    drop_unheld(call, losses)
     if call.kind == "custom":
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
@@ -71,13 +71,6 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
                 if "thoughtSignature" not in part:
                     part["thoughtSignature"] = losses.added(f"/contents/{index}/parts/{place}/thoughtSignature", PLACEHOLDER)
                 break
-
-
-def _note_call(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has besides its name and arguments."""
-    note_beside(call, losses)
-    if call.namespace is not None:
-        losses.dropped(call, "namespace")
 
 
 def lost_of_arguments(given: str | JsonObject, arguments: JsonObject) -> str | None:
@@ -117,7 +110,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
         made.extra = joined(made.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        made.extra, made.id_made = joined({ITSELF: name or ""}, made.extra), True
+        made.extra, made.id_made = joined({WHOLE_NODE: name or ""}, made.extra), True
     elif given and name and name != called:
         made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
     return made
@@ -135,7 +128,7 @@ def _decode_content(result: JsonObject, src: str, made: ir.ToolResult) -> None:
             made.extra = {"functionResponse/response": response}
     if result.get("parts"):
         returned = [decode_returned(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
-        made.content += weigh_unknown([part for part in returned if part is not None])
+        made.content += set_unknown_severity([part for part in returned if part is not None])
 
 
 def _decode_response(response: JsonObject, src: str) -> ir.Text:
@@ -151,16 +144,13 @@ def _decode_response(response: JsonObject, src: str) -> ir.Text:
 
 def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: Ledger) -> JsonObject:
     """Write what a tool answered: the object in its text, or the text under ``output`` or ``error``; its media beside it."""
-    if result.extra:
-        losses.extras(result)
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
+    drop_unheld(result, losses)
     name = result.name or around.name_of(result)
     if name is None:
         name = losses.changed(result, "", _name_from(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
     media: list[JsonObject] | None = None
-    if type(first) is ir.Text and is_plain(first):  # nothing can be lost with it
+    if type(first) is ir.Text and is_only_text(first):  # nothing can be lost with it
         text = first.text
     else:
         words, media = _encode_result_content(result.content, at, losses)
@@ -235,7 +225,7 @@ class Calls:
         taken = self._taken if self._taken is not None else self._look_around()
         made = f"{self._prefix}{_place_of(src)}"
         if self._number is not None and not self._response_id:
-            made = made_call_id(self._number, _place_of(src), part.get("name"), part.get("args"))
+            made = derive_call_id(self._number, _place_of(src), part.get("name"), part.get("args"))
         while made in taken:
             made += "_x"
         return made

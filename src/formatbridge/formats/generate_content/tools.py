@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
 from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.generate_content.schema import decode_schema
@@ -106,16 +107,7 @@ def _decode_either(raw: JsonObject, dialect: str, plain: str) -> tuple[JsonObjec
 
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Write one function; its schemas stay as they are."""
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
-    if tool.strict:
-        losses.dropped(tool, "strict")
-    if tool.defer_loading:
-        losses.dropped(tool, "defer_loading")
-    if tool.callers and tool.callers != ["direct"]:
-        losses.dropped(tool, "callers")
+    drop_unheld(tool, losses)
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
         made["description"] = tool.description
@@ -150,8 +142,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
 
 def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
     """Write which tools may or must be called; None where the target cannot say it."""
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld(choice, losses)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
         return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.reasoning import word_of
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.formats.shared.usage import drop_counts, join_ttls
+from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -78,10 +79,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; details that the source did not give are not invented."""
-    if usage.extra:
-        losses.extras(usage)
-    if usage.accepted_prediction or usage.rejected_prediction or usage.server_tools:
-        drop_counts(usage, _UNCOUNTED, losses)
+    drop_unheld_in_answer(usage, losses)
     if usage.cache_write_ttl:
         join_ttls(usage, None, losses)
     if usage.cache_write:

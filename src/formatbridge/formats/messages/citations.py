@@ -6,10 +6,11 @@ from itertools import pairwise
 from typing import Literal
 
 from formatbridge import ir
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.parts import may_repeat
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _Kind = Literal["web", "document", "search"]
 
@@ -38,7 +39,7 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     """Read one citation."""
     word = raw.get("type")
     if not isinstance(word, str) or word not in _KINDS:
-        return ir.Citation(kind="document", src=src, extra={ITSELF: raw})
+        return ir.Citation(kind="document", src=src, extra={WHOLE_NODE: raw})
     kind, known = _KINDS[word]
     told = {key: raw[key] for key in known if key in raw}
     return ir.Citation(
@@ -132,10 +133,7 @@ def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
 
 def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
     """Write one citation; ``span`` is the text that it vouches for, empty where nobody says it again."""
-    if citation.extra:
-        losses.extras(citation)
-    if citation.file_id is not None:
-        losses.dropped(citation, "file_id", severity="info")
+    drop_unheld_in_answer(citation, losses)
     made = {
         "type": "web_search_result_location",
         "url": citation.url,

@@ -8,9 +8,10 @@ from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats.messages.citations import decode_citations
-from formatbridge.formats.shared.media import PDF, at_home, read_text
-from formatbridge.formats.shared.parts import drop_citations, drop_id, encode_mime, encode_opaque, known_mime
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.messages.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.media import PDF, as_stored_file, read_text
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -101,7 +102,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _MEDIA), left),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
@@ -135,7 +136,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _DOCUMENT), left),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
@@ -192,8 +193,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     """Write a cache mark, nothing where there is none; a mark of another format's duration becomes the next longer one."""
     if mark is None:
         return {}
-    if mark.extra:
-        losses.extras(mark)
+    drop_unheld(mark, losses)
     ttl = nearest_ttl(mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
@@ -240,20 +240,13 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     """Write a text of a request; blank text, which the target refuses, is left out."""
     text = part.text
-    if part.id is not None:
-        drop_id(part, losses)
-    if part.signature:
-        drop_token(part.signature, "messages", losses)
-    if part.extra:
-        losses.extras(part)
+    drop_unheld(part, losses)
     if not text or text.isspace():
         if text:
             losses.changed(part, "text", "", "empty", severity="info")
         if part.cache:
             losses.dropped(part.cache, code="empty", severity="info")
         return None
-    if part.citations:
-        drop_citations(part, losses)
     if part.cache:
         return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
     return {"type": "text", "text": text}
@@ -261,9 +254,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
 
 def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
     """Write a refusal as the text that it is."""
-    drop_id(part, losses)
-    if part.extra:
-        losses.extras(part)
+    drop_unheld(part, losses)
     block = {"type": "text", "text": part.text}
     losses.changed(part, "", block, "flattened")
     return block if part.text.strip() else None
@@ -278,13 +269,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if made is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
-    if part.detail not in (None, "auto"):
-        losses.dropped(part, "detail")
-    if part.signature:
-        drop_token(part.signature, "messages", losses)
+    drop_unheld(part, losses)
     return made | encode_cache(part.cache, losses)
 
 
@@ -299,8 +284,7 @@ def _kind_of(part: ir.Media) -> str:
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.filename is not None:
-        losses.dropped(part, "filename", severity="info")
+    drop_field(part, "filename", losses)
     mime = _IMAGES.get(encode_mime(part, losses) or "")
     source = _encode_reference(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
     return {"type": "image", "source": source} if source else None

@@ -25,6 +25,7 @@ from formatbridge.formats.messages.content import (
     encode_refusal,
     encode_text,
 )
+from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import (
     decode_code_result,
     decode_hosted_call,
@@ -42,7 +43,8 @@ from formatbridge.formats.messages.reasoning import (
 )
 from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
-from formatbridge.formats.shared.parts import encode_opaque, is_plain, join_texts, weigh_unknown
+from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, read_all_objects
 from formatbridge.formats.shared.tool_results import note_orphan
@@ -63,7 +65,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     content, place = raw["content"], f"{src}/content"
     parts: list[ir.Part] = [ir.Text(content, place)] if type(content) is str else decode_blocks(content, place)
     if role == "user" and type(content) is not str:
-        weigh_unknown(parts)
+        set_unknown_severity(parts)
     return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
@@ -167,7 +169,7 @@ def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
 
 def sole_text(parts: list[ir.Part]) -> str | None:
     """Return the text of parts that are one text, not blank, and nothing else; None where they are not."""
-    if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_plain(parts[0]):
+    if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_only_text(parts[0]):
         return None
     text = parts[0].text
     return text if text and not text.isspace() else None
@@ -252,8 +254,7 @@ class TurnEncoder:
         """Write a conversation."""
         self._objects = read_all_objects(messages)
         for message in messages:
-            if message.extra:
-                self.losses.extras(message)
+            drop_unheld(message, self.losses)
             role = message.role
             if role == "assistant":
                 self._add_answer(message)
@@ -456,8 +457,7 @@ class TurnEncoder:
         """Note additions of tools and a change of effort that found no place: they cannot go to the front."""
         for tool in message.tools or ():
             self.losses.dropped(tool, code="position_lost", severity="impossible")
-        if message.effort:
-            self.losses.dropped(message, "effort", severity="impossible")
+        drop_field(message, "effort", self.losses)
 
 
 def tools_in(turns: list[JsonObject]) -> list[JsonObject]:

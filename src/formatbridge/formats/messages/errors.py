@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
+from formatbridge.errors import LossyConversionError
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import decode_error_body, kept_status, note_type, note_unread
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -39,11 +41,16 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_type(error, word, losses, status=error.status and status)
     if error.code not in (None, "", word):
         losses.changed(error, "code", word, "diagnostic", severity="info")
-    if error.param not in (None, ""):
-        losses.dropped(error, "param", "diagnostic", severity="info")
-    if error.retry_after is not None:
-        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    drop_unheld_in_answer(error, losses)
     body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
     if error.request_id is not None:
         body["request_id"] = error.request_id
     return status, body
+
+
+def encode_rejection(error: LossyConversionError, message: str) -> JsonObject | None:
+    """Encode the refusal of a ``thread`` that the endpoint cannot keep: upon this code, Anthropic's SDK sends the whole conversation."""
+    if not any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses):
+        return None
+    details = {"error_code": "thread_unsupported_request"}
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message, "details": details}}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from formatbridge.formats.messages.settings import SETTINGS
-from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
-from formatbridge.report.ledger import Own, Spelling
+from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
+from formatbridge.report.ledger import FieldPaths, LossRule
 
-_BOTH = Own("info", "nearest_value", kind="changed", after="the tools that no list forbids")
-_BINDING = Own(neutral=({"prefix_mismatch_behavior": "error"},))
+_BOTH = LossRule("info", "nearest_value", kind="changed", after="the tools that no list forbids")
+_BINDING = LossRule(neutral=({"prefix_mismatch_behavior": "error"},))
 _ALL = {"type": "all"}
 
-SPELLING = Spelling(
+SPELLING = FieldPaths(
     content=frozenset({"content", "stop_reason", "stop_sequence", "stop_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -71,39 +71,39 @@ SPELLING = Spelling(
     },
     # Which tools of a server are on also says whether it is there at all.
     shared=frozenset({"McpServer.allowed", "McpServer.allowed.default"}),
-    own={
-        "Request.anthropic_beta": Own("info"),
-        "Request.anthropic_version": Own("info"),
-        "Request.billing_policy": Own(neutral=({"type": "billing_policy"}, {"type": "billing_policy", "bill_to": "self"})),
-        "Request.compaction": Own("impossible"),
-        "Request.container": Own("impossible", "not_portable"),
-        "Request.context_management/edits/*": Own(),
-        "Request.context_management/edits/*/instructions": Own(),
-        "Request.context_management/edits/*/pause_after_compaction": Own(neutral=(False,)),
-        "Request.diagnostics": Own("info", "diagnostic"),
-        "Request.fallback_credit_token": Own(),
-        "Request.fallbacks": Own(),
-        "Request.inference_geo": Own(),
-        "Request.output_config/effort": Own(),
-        "Request.output_config/task_budget": Own(),
-        "Request.speed": Own(neutral=("standard",)),
+    rules={
+        "Request.anthropic_beta": LossRule("info"),
+        "Request.anthropic_version": LossRule("info"),
+        "Request.billing_policy": LossRule(neutral=({"type": "billing_policy"}, {"type": "billing_policy", "bill_to": "self"})),
+        "Request.compaction": LossRule("impossible"),
+        "Request.container": LossRule("impossible", "not_portable"),
+        "Request.context_management/edits/*": LossRule(),
+        "Request.context_management/edits/*/instructions": LossRule(),
+        "Request.context_management/edits/*/pause_after_compaction": LossRule(neutral=(False,)),
+        "Request.diagnostics": LossRule("info", "diagnostic"),
+        "Request.fallback_credit_token": LossRule(),
+        "Request.fallbacks": LossRule(),
+        "Request.inference_geo": LossRule(),
+        "Request.output_config/effort": LossRule(),
+        "Request.output_config/task_budget": LossRule(),
+        "Request.speed": LossRule(neutral=("standard",)),
         "Request.thinking/block_binding": _BINDING,
-        "Request.thread": Own("impossible", "not_portable"),
+        "Request.thread": LossRule("impossible", "not_portable"),
         "ReasoningConfig.thinking/block_binding": _BINDING,
-        "ReasoningConfig.thinking/budget_tokens": Own(neutral=(0,)),
-        "Message.clear_at": Own(neutral=("never",)),
-        "Media.citations": Own(neutral=({"enabled": False},)),
-        "Media.context": Own(),
-        "Media.source/media_type": Own("info"),
-        "Media.transformations": Own(neutral=({"oversized_image": "downsize"},)),
-        "Text.parsed_output": Own("info", "unknown_field", restates="text"),
-        "ToolCall.caller": Own(neutral=({"type": "direct"},)),
-        "ToolCall.toolset_name": Own(),
-        "ToolResult.toolset_name": Own(),
-        "Hosted.caller": Own("info", neutral=({"type": "direct"},)),
-        "Hosted.cache_control": Own("info"),
-        "FunctionTool.eager_input_streaming": Own("info", neutral=(False,)),
-        "FunctionTool.input_examples": Own(),
+        "ReasoningConfig.thinking/budget_tokens": LossRule(neutral=(0,)),
+        "Message.clear_at": LossRule(neutral=("never",)),
+        "Media.citations": LossRule(neutral=({"enabled": False},)),
+        "Media.context": LossRule(),
+        "Media.source/media_type": LossRule("info"),
+        "Media.transformations": LossRule(neutral=({"oversized_image": "downsize"},)),
+        "Text.parsed_output": LossRule("info", "unknown_field", restates="text"),
+        "ToolCall.caller": LossRule(neutral=({"type": "direct"},)),
+        "ToolCall.toolset_name": LossRule(),
+        "ToolResult.toolset_name": LossRule(),
+        "Hosted.caller": LossRule("info", neutral=({"type": "direct"},)),
+        "Hosted.cache_control": LossRule("info"),
+        "FunctionTool.eager_input_streaming": LossRule("info", neutral=(False,)),
+        "FunctionTool.input_examples": LossRule(),
         **dict.fromkeys(
             (
                 "McpServer.tool_configuration/allowed_tools",
@@ -112,17 +112,19 @@ SPELLING = Spelling(
             ),
             _BOTH,
         ),
-        "HostedTool.allowed_callers": Own(neutral=(["direct"],)),
-        "HostedTool.citations": Own(neutral=({"enabled": False},)),
-        "HostedTool.defer_loading": Own(neutral=(False,)),
-        "HostedTool.max_content_tokens": Own(),
-        "HostedTool.name": Own(),
-        "HostedTool.response_inclusion": Own(neutral=("full",)),
-        "HostedTool.strict": Own(neutral=(False,)),
-        "HostedTool.url_sources": Own(neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL),)),
-        "HostedTool.use_cache": Own(neutral=(True,)),
+        "HostedTool.allowed_callers": LossRule(neutral=(["direct"],)),
+        "HostedTool.citations": LossRule(neutral=({"enabled": False},)),
+        "HostedTool.defer_loading": LossRule(neutral=(False,)),
+        "HostedTool.max_content_tokens": LossRule(),
+        "HostedTool.name": LossRule(),
+        "HostedTool.response_inclusion": LossRule(neutral=("full",)),
+        "HostedTool.strict": LossRule(neutral=(False,)),
+        "HostedTool.url_sources": LossRule(
+            neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL),)
+        ),
+        "HostedTool.use_cache": LossRule(neutral=(True,)),
         **{
-            f"Citation.{name}": Own("info")
+            f"Citation.{name}": LossRule("info")
             for name in (
                 "document_index",
                 "encrypted_index",
@@ -135,23 +137,23 @@ SPELLING = Spelling(
                 "start_page_number",
             )
         },
-        "Response.content/*": Own("info", "weaker_carrier", kind="changed", after="the model that answered"),
-        "Response.container": Own("info", "not_portable"),
-        "Response.context_management": Own("info", "diagnostic"),
-        "Response.diagnostics": Own("info", "diagnostic"),
-        "Response.input_transformations": Own("info", "diagnostic"),
-        "Response.model": Own("info"),
-        "Finish.stop_details/fallback_credit_token": Own("info"),
-        "Finish.stop_details/fallback_has_prefill_claim": Own("info"),
-        "Finish.stop_details/recommended_model": Own("info"),
-        "Usage.fallback_credit": Own("info", "accounting"),
-        "Usage.inference_geo": Own("info", "diagnostic"),
-        "Usage.iterations": Own("info", "accounting"),
-        "Usage.service_tier": Own("info", "diagnostic"),
-        "Usage.speed": Own("info", "diagnostic"),
-        **ERROR_OWN,
-        "Model.capabilities": Own("info"),
-        "Model.deprecated_at": Own("info"),
-        "Model.line": Own("info"),
+        "Response.content/*": LossRule("info", "weaker_carrier", kind="changed", after="the model that answered"),
+        "Response.container": LossRule("info", "not_portable"),
+        "Response.context_management": LossRule("info", "diagnostic"),
+        "Response.diagnostics": LossRule("info", "diagnostic"),
+        "Response.input_transformations": LossRule("info", "diagnostic"),
+        "Response.model": LossRule("info"),
+        "Finish.stop_details/fallback_credit_token": LossRule("info"),
+        "Finish.stop_details/fallback_has_prefill_claim": LossRule("info"),
+        "Finish.stop_details/recommended_model": LossRule("info"),
+        "Usage.fallback_credit": LossRule("info", "accounting"),
+        "Usage.inference_geo": LossRule("info", "diagnostic"),
+        "Usage.iterations": LossRule("info", "accounting"),
+        "Usage.service_tier": LossRule("info", "diagnostic"),
+        "Usage.speed": LossRule("info", "diagnostic"),
+        **ERROR_RULES,
+        "Model.capabilities": LossRule("info"),
+        "Model.deprecated_at": LossRule("info"),
+        "Model.line": LossRule("info"),
     },
 )

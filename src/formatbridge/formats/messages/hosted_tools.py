@@ -6,6 +6,8 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import decode_cache, decode_opaque, encode_cache
+from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -81,14 +83,11 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
-    if tool.extra:
-        losses.extras(tool)
+    drop_unheld(tool, losses)
     kind, name = HOSTED[tool.family]
     made: JsonObject = {"type": kind, "name": name}
     if tool.family == "tool_search" and tool.kind != kind:
         losses.changed(tool, "", made)
-    if tool.context_size not in (None, "medium"):  # which is as much as without it
-        losses.dropped(tool, "context_size")
     searches = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):
         value = getattr(tool, option)
@@ -102,7 +101,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
         if tool.family == "web_search":
             made["user_location"] = {"type": "approximate", **tool.user_location}
         else:
-            losses.dropped(tool, "user_location")
+            drop_field(tool, "user_location", losses)
     return made | encode_cache(tool.cache, losses)
 
 
@@ -200,12 +199,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
     if server.url is None:
         losses.dropped(server, code="not_portable", severity="impossible")
         return None
-    if server.extra:
-        losses.extras(server)
-    if server.approval not in (None, "never"):
-        losses.dropped(server, "approval", severity="impossible")
-    if server.description is not None:
-        losses.dropped(server, "description")
+    drop_unheld(server, losses)
     entry: JsonObject = {"type": "url", "name": server.label, "url": server.url}
     token = _encode_headers(server, losses)
     if token is not None:
@@ -366,8 +360,7 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     if part.family not in ("mcp", "code"):
         encode_opaque(part, losses)
         return []
-    if part.extra:
-        losses.extras(part)
+    drop_unheld_in_answer(part, losses)
     made = []
     if part.role in ("call", "both"):
         made.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.model_lists import encode_time, text_of, time_of
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
@@ -28,10 +30,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Write a page of models."""
-    if models.extra:
-        losses.extras(models)
-    if models.next_page is not None:
-        losses.dropped(models, "next_page", severity="info")
+    drop_unheld_in_answer(models, losses)
     data = [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)]
     more = models.more if models.more is not None else bool(models.next_page)
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
@@ -58,11 +57,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 
 def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
-    if model.extra:
-        losses.extras(model)
-    for name in ("description", "version", "owner", "methods"):
-        if getattr(model, name) not in (None, [], ""):
-            losses.dropped(model, name, severity="info")
+    drop_unheld_in_answer(model, losses)
     made: JsonObject = {
         "type": "model",
         "id": model.id,
@@ -74,7 +69,7 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     }
     retires = model.retires
     if retires is not None and time_of(retires) is None:
-        losses.dropped(model, "retires", severity="info")
+        drop_field(model, "retires", losses)
         retires = None
     optional = {"retires_at": retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
     return made | {key: value for key, value in optional.items() if value is not None}

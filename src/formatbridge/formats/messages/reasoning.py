@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.shared.parts import drop_id
+from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -59,8 +60,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     if token is None or token.home != "messages":
         drop_unsigned(part, losses)
         return None
-    drop_id(part, losses)
-    return _encode_block(part, token.token, losses)
+    drop_unheld(part, losses)
+    return _encode_block(part, token.token)
 
 
 def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
@@ -69,20 +70,15 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
     if token is not None and token.home != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
+    drop_unheld_in_answer(part, losses)
     if not keeps_id(token, part.id, "messages"):
-        drop_id(part, losses)
+        drop_field(part, "id", losses)
     if token is None and not part.text:
-        if part.extra:
-            losses.extras(part)
         return None
-    if token is None:
-        return _encode_block(part, "", losses)
-    return _encode_block(part, encode_token(token, "messages"), losses)
+    return _encode_block(part, "" if token is None else encode_token(token, "messages"))
 
 
-def _encode_block(part: ir.Reasoning, token: str, losses: Ledger) -> JsonObject:
-    if part.extra:
-        losses.extras(part)
+def _encode_block(part: ir.Reasoning, token: str) -> JsonObject:
     signed = part.signature is not None and part.signature.home == "messages" and part.signature.kind == "thinking"
     if part.text or signed:
         return {"type": "thinking", "thinking": part.text, "signature": token}
@@ -127,8 +123,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 
 def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool, losses: Ledger) -> JsonObject:
     """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``barred``: the server refuses to think."""
-    if config.extra:
-        losses.extras(config)
+    drop_unheld(config, losses)
     if turns_off(config):
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):

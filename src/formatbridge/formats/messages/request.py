@@ -14,6 +14,7 @@ from formatbridge.formats.messages.conversation import (
     sole_text,
     tools_in,
 )
+from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, tokens_of, turns_off
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
@@ -37,7 +38,7 @@ from formatbridge.formats.shared.turns import leading_instructions, note_no_turn
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _MOST_MARKS = 4
 
@@ -104,8 +105,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    if request.extra:
-        losses.extras(request)
+    drop_unheld(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
@@ -124,17 +124,13 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if settings:
         thinks = reasoning is not None and body.get("thinking", _OFF) != _OFF
         encode_settings(request, body, thinks, losses, options)
-    if request.audio:
-        losses.dropped(request.audio)
-    if request.image:
-        losses.dropped(request.image)
     if request.stream:
         body["stream"] = True
     return body
 
 
-def settle_history(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return a request whose history has lost thoughts as its server still takes it: not to think where earlier thinking is missing."""
+def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request whose history lost reasoning, as the server accepts it: without thinking, where earlier thinking is missing."""
     thinking = body.get("thinking") or {}
     if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
         losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")
@@ -164,8 +160,7 @@ def _encode_leading(messages: list[ir.Message], losses: Ledger) -> str | list[Js
     """Write the instructions that stand before all turns."""
     blocks: list[JsonObject] = []
     for message in messages:
-        if message.extra:
-            losses.extras(message)
+        drop_unheld(message, losses)
         text = sole_text(message.parts)
         if text is not None and len(messages) == 1:
             return text
@@ -228,7 +223,7 @@ def _is_written(part: ir.Part, role: ir.Role) -> bool:
     """Say whether a part of a turn will be there, and so its mark."""
     if isinstance(part, ir.Media) and role not in ("user", "tool"):
         return False
-    return not isinstance(part, ir.Text | ir.Media) or encode_part(part, nowhere()) is not None
+    return not isinstance(part, ir.Text | ir.Media) or encode_part(part, null_ledger()) is not None
 
 
 def _without_mark(part: ir.Part, gone: set[int]) -> ir.Part:

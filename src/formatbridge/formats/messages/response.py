@@ -8,13 +8,15 @@ from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.messages.citations import encode_cited_text, place_citations
 from formatbridge.formats.messages.conversation import decode_blocks
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.messages.hosted_tools import encode_hosted
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
 from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
-from formatbridge.formats.shared.parts import OVERRULED, drop_id, encode_opaque, is_plain
-from formatbridge.formats.shared.tool_arguments import read_objects
+from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_text
+from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -49,10 +51,7 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Write a whole answer."""
     del context  # nothing in an answer of this format repeats the request
-    if response.extra:
-        losses.extras(response)
-    if response.created is not None:
-        losses.dropped(response, "created", severity="info")
+    drop_unheld_in_answer(response, losses)
     choice = _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
     body = _encode_head(response, losses)
@@ -90,12 +89,9 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
         for other in ordered[1:]:
             losses.dropped(other, code="single_answer", severity="impossible")
     choice = ordered[0]
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld_in_answer(choice, losses)
     if choice.logprobs:
         drop_all_tokens(choice, losses)
-    if choice.refusal_logprobs:
-        losses.dropped(choice, "refusal_logprobs")
     return choice
 
 
@@ -123,12 +119,12 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
 
 def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
     """Write the parts of an answer as blocks."""
-    objects = read_objects(parts)
+    objects = read_objects(parts) if ir.ToolCall in map(type, parts) else NOT_READ
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
         if isinstance(part, ir.Text):
-            if not is_plain(part):
+            if not is_only_text(part):
                 blocks += _encode_text(part, offset, len(blocks), losses, options)
             elif part.text:
                 blocks.append({"type": "text", "text": part.text})
@@ -154,11 +150,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
 
 
 def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: Options) -> list[JsonObject]:
-    if part.extra:
-        losses.extras(part)
-    drop_id(part, losses)
-    if part.cache:
-        losses.dropped(part.cache, severity="info")
+    drop_unheld_in_answer(part, losses)
     carrier = encode_carrier(part.signature, losses, options)
     blocks = [carrier] if carrier else []
     if part.citations and part.text:
@@ -172,9 +164,7 @@ def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losse
     """Write what a block of text can stand for."""
     match part:
         case ir.Refusal():
-            drop_id(part, losses)
-            if part.extra:
-                losses.extras(part)
+            drop_unheld_in_answer(part, losses)
             block = {"type": "text", "text": part.text}
             losses.changed(part, "", block, "flattened", severity="info")
             return [block] if part.text else []
@@ -248,13 +238,12 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         is_exact = False
     if finish.finer or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.extra:
-        losses.extras(finish)
+    drop_unheld_in_answer(finish, losses)
     if finish.stop_sequence is not None:
         if word == "stop_sequence":
             body["stop_sequence"] = finish.stop_sequence
         else:
-            losses.dropped(finish, "stop_sequence", severity="info")
+            drop_field(finish, "stop_sequence", losses)
     if finish.message is not None or finish.category is not None:
         body |= _encode_details(finish, word, losses)
     return body

@@ -10,6 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import as_blocks
+from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.pointers import escape
@@ -274,14 +275,11 @@ def is_json_mode(format: ir.OutputFormat | None) -> bool:
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the shape of the answer; a schema here is always kept to. For JSON without one there is ``encode_json_mode``."""
-    if format.extra:
-        losses.extras(format)
-    if format.type == "text" or format.schema is None:
+    if format.type == "text" or format.schema is None:  # an instruction stands for the rest
+        if format.extra:
+            losses.extras(format)
         return {}
-    if format.name is not None:
-        losses.dropped(format, "name", severity="info")
-    if format.description is not None:
-        losses.dropped(format, "description")
+    drop_unheld(format, losses)
     if format.strict is False:
         losses.changed(format, "strict", True)
     schema = encode_schema(format.schema, format, "schema", _SCHEMA_AT, losses)

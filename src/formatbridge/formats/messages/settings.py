@@ -119,7 +119,7 @@ def encode_settings(request: ir.Request, body: JsonObject, thinks: bool, losses:
         threshold = settings["compact_at"]
         trigger = {} if threshold is None else {"trigger": {"type": "input_tokens", "value": threshold}}
         body["context_management"] = {"edits": [{"type": "compact_20260112"} | trigger]}
-    drop_cache_options(request, losses, beside="prewarm")
+    drop_cache_options(request, losses, kept="prewarm")
 
 
 def _drop_sampling(request: ir.Request, losses: Ledger) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
-from formatbridge.formats.shared.parts import note_beside, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
 
@@ -24,12 +24,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
     """Write one tool call of a request's history; it has no slot for a token."""
-    if call.extra:
-        losses.extras(call)
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-    if call.signature:
-        drop_token(call.signature, "messages", losses)
+    drop_unheld(call, losses)
     given = call.arguments
     made = {
         "type": "tool_use",
@@ -42,8 +37,7 @@ def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObje
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
     """Write a tool call of an answer without its token."""
-    if call.extra or call.cache or call.item_id is not None:
-        note_beside(call, losses)
+    drop_unheld_in_answer(call, losses)
     name = _encode_name(call, losses)
     if call.kind == "custom":
         given: JsonObject = dict(wrap_text(str(call.arguments)))
@@ -55,7 +49,7 @@ def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT
 
 def encode_opening(call: ir.ToolCall) -> JsonObject:
     """Write what a stream tells of a call first: all but its arguments."""
-    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, nowhere()), "input": {}}
+    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, null_ledger()), "input": {}}
 
 
 def _encode_name(call: ir.ToolCall, losses: Ledger) -> str:
@@ -72,7 +66,9 @@ _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_contro
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool answered."""
     content, place = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if isinstance(content, str) else weigh_unknown(decode_content(content, place))
+    parts: list[ir.Part] = (
+        [ir.Text(content, place)] if isinstance(content, str) else set_unknown_severity(decode_content(content, place))
+    )
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
@@ -81,10 +77,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Write what a tool answered: text, images and documents."""
-    if result.extra:
-        losses.extras(result)
-    if result.signature:
-        drop_token(result.signature, "messages", losses)
+    drop_unheld(result, losses)
     made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     parts = result.content
     if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse

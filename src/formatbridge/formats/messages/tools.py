@@ -6,6 +6,7 @@ from typing import assert_never
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import decode_cache, encode_cache
+from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
     decode_hosted_tool,
@@ -14,11 +15,12 @@ from formatbridge.formats.messages.hosted_tools import (
     hosted_name,
 )
 from formatbridge.formats.messages.schema import encode_schema
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_selection import server_word
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FUNCTION = frozenset({
     "type", "name", "description", "input_schema", "strict", "defer_loading", "allowed_callers", "cache_control",
@@ -95,10 +97,7 @@ def encode_tool(
 
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
     """Write a function, at a pointer in the target. ``has_code``: there is a server tool whose code may call it."""
-    if tool.extra:
-        losses.extras(tool)
-    if tool.output_schema is not None:
-        losses.dropped(tool, "output_schema")
+    drop_unheld(tool, losses)
     schema = tool.parameters
     made: JsonObject = {"name": tool.name}
     if tool.description is not None:
@@ -142,7 +141,7 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
     words = {"direct": "direct"} | ({"programmatic": _CODE_CALLERS[-1]} if has_code else {})
     kept = [words[word] for word in callers if word in words]
     if len(kept) < len(callers):
-        losses.dropped(tool, "callers")
+        drop_field(tool, "callers", losses)
         return {}
     return {"allowed_callers": kept} if kept != ["direct"] else {}
 
@@ -163,15 +162,14 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
             src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
         return ir.ToolChoice(mode="hosted", names=[server_word(hosted)], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     left = {"name": raw["name"]} if "name" in raw else None
     return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, left))  # type: ignore[arg-type]  # the table's words
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:
     """Write which tools may or must be called; None where the target cannot say it. ``tools``: those that have been written."""
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld(choice, losses)
     match choice.mode:
         case "auto" | "none" | "required":
             return {"type": _CHOICES[choice.mode]}

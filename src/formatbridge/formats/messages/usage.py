@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.formats.shared.usage import drop_counts, join_ttls
+from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -16,7 +17,6 @@ _COUNTS = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens",
 _MADE = frozenset({"thinking_tokens"})
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
-_UNCOUNTED = ("input_modality", "output_modality", "cached_modality", "accepted_prediction", "rejected_prediction")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
@@ -50,15 +50,7 @@ def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write usage; counts of the cache are always there, other details where the source gave them."""
-    if usage.extra:
-        losses.extras(usage)
-    if (
-        usage.input_modality or usage.output_modality or usage.cached_modality or usage.accepted_prediction
-        or usage.rejected_prediction
-    ):  # fmt: skip
-        drop_counts(usage, _UNCOUNTED, losses)
-    if usage.tool_prompt:
-        losses.changed(usage, "tool_prompt", usage.input, "accounting", severity="info")
+    drop_unheld_in_answer(usage, losses)
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0

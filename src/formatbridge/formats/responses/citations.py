@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld_in_answer
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import put_in
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
@@ -50,18 +52,14 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
     if citation.url is None and citation.file_id is None:
         losses.dropped(citation)
         return None
-    if citation.extra:
-        losses.extras(citation)
-    if citation.cited_text is not None:
-        losses.dropped(citation, "cited_text", severity="info")
+    drop_unheld_in_answer(citation, losses)
     first = _within(citation, "start", start, length, losses)
     if citation.url is None:
         file: JsonObject = {"type": "file_citation", "file_id": citation.file_id}
         put_in(file, "filename", citation.title, "", losses)
         put_in(file, "index", first, 0, losses)
         return file
-    if citation.file_id is not None:
-        losses.dropped(citation, "file_id", severity="info")
+    drop_field(citation, "file_id", losses)
     made: JsonObject = {"type": "url_citation", "url": citation.url}
     put_in(made, "title", citation.title, "", losses)
     put_in(made, "start_index", first, 0, losses)

@@ -7,19 +7,20 @@ from typing import assert_never
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations
+from formatbridge.formats.responses.holds import drop_unheld
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
-    at_home,
+    as_stored_file,
+    default_filename,
     guess_mime,
     is_address,
-    made_filename,
     media_kind,
     read_data_url,
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, known_mime
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, known_mime
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -61,7 +62,7 @@ def decode_content(
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Write what is given to the model; one plain text on its own becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_plain(parts[0]):
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
     made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
     if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
@@ -85,12 +86,11 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Write one part that is given to the model; None where the target has no such part."""
     match part:
         case ir.Text():
-            return {"type": "input_text", "text": part.text} if is_plain(part) else _encode_text(part, losses)
+            return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
-            if part.extra:
-                losses.extras(part)
+            drop_unheld(part, losses)
             written = {"type": "input_text", "text": part.text}
             losses.changed(part, "", written, "flattened")
             return written
@@ -141,12 +141,7 @@ def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    if part.extra:
-        losses.extras(part)
-    if part.citations:
-        drop_citations(part, losses)
-    if part.signature:
-        drop_token(part.signature, "responses", losses)
+    drop_unheld(part, losses)
     return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
 
 
@@ -177,12 +172,11 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.filename is not None:
-        losses.dropped(part, "filename", severity="info")
+    drop_field(part, "filename", losses)
     detail = part.detail or "auto"
     if detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
@@ -219,7 +213,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _with_mark(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}),
     )
-    return at_home(made)
+    return as_stored_file(made)
 
 
 def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -228,8 +222,8 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         file["filename"] = part.filename
     if part.detail in _FILE_DETAILS and part.detail != "auto":
         file["detail"] = part.detail
-    elif part.detail not in (None, "auto"):
-        losses.dropped(part, "detail")
+    else:
+        drop_field(part, "detail", losses)
     if part.file_id is not None:
         if part.home not in ("responses", "chat_completions"):
             losses.dropped(part, code="foreign_id", severity="impossible")
@@ -240,7 +234,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     mime, data = part.mime, part.data or ""
     file["file_data"] = write_data_url(mime, data) if mime else data
     if part.filename is None:
-        losses.added_in(file, "filename", made_filename(mime))
+        losses.added_in(file, "filename", default_filename(mime))
     return file
 
 
@@ -258,10 +252,7 @@ def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.extra:
-        losses.extras(part)
-    if part.signature:
-        drop_token(part.signature, "responses", losses)
+    drop_unheld(part, losses)
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -313,8 +304,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     """Write a cache mark as the member of its part; nothing where there is none."""
     if mark is None:
         return {}
-    if mark.extra:
-        losses.extras(mark)
+    drop_unheld(mark, losses)
     ttl = _TTLS.get(mark.ttl, mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

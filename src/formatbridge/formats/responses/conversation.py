@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.responses.content import decode_content, encode_content, mark_last
+from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.hosted_tools import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
@@ -21,8 +22,9 @@ from formatbridge.formats.responses.tool_calls import (
     encode_call,
     encode_result,
 )
-from formatbridge.formats.shared.parts import drop_citations, encode_opaque, is_plain, weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import carries_call_token, drop_token
+from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
@@ -51,7 +53,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # one text and nothing else
         parts = [ir.Text(content[0]["text"], f"{at}/0")]
     else:
-        parts = weigh_unknown(decode_content(content, at))
+        parts = set_unknown_severity(decode_content(content, at))
     # Role and content are always there: a third member that is the type, and there is nothing else.
     extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last(parts, raw, src, _MESSAGE))
     return ir.Message(raw["role"], parts, src, extra)
@@ -59,8 +61,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
 
 def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Write one turn to the end of ``items``: an item for each of its results, calls and thoughts."""
-    if message.extra:
-        losses.extras(message)
+    drop_unheld(message, losses)
     role = message.role
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
@@ -159,8 +160,10 @@ def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
 def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:
     """Write adjacent words as one message: a plain text as it is, more in full, as the server itself writes a message."""
     for part in parts:
-        if type(part) is not ir.Text or not is_plain(part):
-            _note_words(part, losses)
+        if type(part) is not ir.Text or not is_only_text(part):
+            drop_unheld(part, losses)
+            if type(part) is ir.Text:  # a text of the model's has no place for a mark
+                drop_field(part, "cache", losses)
     if len(parts) == 1 and type(parts[0]) is ir.Text and parts[0].id is None:
         items.append({"type": "message", "role": "assistant", "content": parts[0].text})
         return
@@ -174,28 +177,15 @@ def _encode_words(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], id
     items.append({"type": "message", "id": made_id, "role": "assistant", "status": "completed", "content": content})
 
 
-def _note_words(part: ir.Text | ir.Refusal, losses: Ledger) -> None:
-    if part.extra:
-        losses.extras(part)
-    if isinstance(part, ir.Text):
-        if part.citations:
-            drop_citations(part, losses)
-        if part.cache:
-            losses.dropped(part.cache, severity="info")
-        drop_token(part.signature, "responses", losses)
-
-
 def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     made: JsonObject | None = None
     if isinstance(part, ir.ToolCall):
-        if part.signature:
-            drop_token(part.signature, "responses", losses)
         ids.note_call(part, len(items))
         made = encode_call(part, losses)
     elif isinstance(part, ir.Reasoning):
         made = encode_reasoning(part, losses, options)
     elif isinstance(part, ir.Media):
-        drop_token(part.signature, "responses", losses)
+        drop_field(part, "signature", losses, "responses")
         made = encode_generated_image(part, len(items), ids, losses)
         if made:
             losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")

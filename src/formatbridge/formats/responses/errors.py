@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import (
     FAULTS,
     WORDINGS,
@@ -16,7 +17,8 @@ from formatbridge.formats.shared.errors import (
 )
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
+from formatbridge.streaming.sse import encode_event
 
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes inside a failed answer; there are no others."""
@@ -41,7 +43,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     """Write an error: the HTTP status and the body."""
-    return encode_error_object(error, losses)
+    return encode_error_object(error, drop_unheld_in_answer, losses)
 
 
 def encode_error_event(error: ir.Error) -> JsonObject:
@@ -51,7 +53,7 @@ def encode_error_event(error: ir.Error) -> JsonObject:
     without one, or ``response.failed``, as any other (openai-python ``_streaming.py``, openai-node ``core/streaming.ts``). The fields
     beside it are those of the vendor's ``ResponseErrorEvent``, whose code is a string.
     """
-    detail: JsonObject = encode_error_object(error, nowhere())[1]["error"]
+    detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, null_ledger())[1]["error"]
     code = detail["code"]
     return {
         "code": code if code is None else str(code),
@@ -88,9 +90,7 @@ def _is_sound(detail: JsonObject) -> bool:
 def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
     """Write the error inside an answer that failed; its codes are a closed set, and what they cannot say the type does."""
     note_unread(error, losses)
-    for name in ("request_id", "retry_after"):
-        if getattr(error, name) is not None:
-            losses.dropped(error, name, "diagnostic", severity="info")
+    drop_unheld_in_answer(error, losses)
     if isinstance(error.code, str) and error.code in _CODES:
         code = error.code
     else:
@@ -110,3 +110,8 @@ def says_cancelled(error: ir.Error) -> bool:
         word in (None, "", "cancelled") for word in (error.message, error.code)
     )
     return error.kind == "cancelled" and is_bare and is_plain
+
+
+def encode_sdk_error(error: ir.Error) -> bytes:
+    """Encode an error as an event on which the SDK raises, whatever the error was in the stream."""
+    return encode_event(dumps({"type": "error", **encode_error_event(error)}), "error")

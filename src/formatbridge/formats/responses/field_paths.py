@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from formatbridge.formats.responses.settings import LOGPROBS, SETTINGS
 from formatbridge.formats.responses.usage import ALIASES
-from formatbridge.formats.shared.errors import ERROR_OWN, ERROR_PLACES
+from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
 from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
-from formatbridge.report.ledger import ITSELF, Own, Spelling
+from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
-_ECHO = Own("info", "echo")
-_DIAGNOSTIC = Own("info", "diagnostic")
-_COUNTED = Own("info", "accounting", neutral=(0, 0.0))
-_STATE = Own("impossible", "not_portable")
-_STORED = Own("impossible", "stored_state")
+_ECHO = LossRule("info", "echo")
+_DIAGNOSTIC = LossRule("info", "diagnostic")
+_COUNTED = LossRule("info", "accounting", neutral=(0, 0.0))
+_STATE = LossRule("impossible", "not_portable")
+_STORED = LossRule("impossible", "stored_state")
 """What the server keeps of earlier answers: only it can look that up."""
-_LATE = Own("impossible", "position_lost")
+_LATE = LossRule("impossible", "position_lost")
 """What the last event adds to a call that has left."""
-_STATUS = Own("info", "diagnostic", neutral=("completed",))
-_CALLER = Own(neutral=({"type": "direct"},))
-_CALLERS = Own(neutral=(["direct"],))
+_STATUS = LossRule("info", "diagnostic", neutral=("completed",))
+_CALLER = LossRule(neutral=({"type": "direct"},))
+_CALLERS = LossRule(neutral=(["direct"],))
 
 _TEXT_DEFAULTS = ({"format": {"type": "text"}}, {"verbosity": "medium"}, {"format": {"type": "text"}, "verbosity": "medium"})
 _DETAILS = ("input_tokens_details", "prompt_tokens_details")
 
-SPELLING = Spelling(
+SPELLING = FieldPaths(
     content=frozenset({"output", "status", "incomplete_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -98,101 +98,101 @@ SPELLING = Spelling(
         "Model.output_limit": OUTPUT_LIMITS,
         "Model.retires": ("shutdown_date",),
     },
-    own={
+    rules={
         # Requests.
-        "Request.access_programs": Own(),
-        "Request.client_metadata": Own("info"),
-        "Request.background": Own(neutral=(False,)),
-        "Request.background_options": Own(neutral=({"completion_window": "soonest"},)),
-        "Request.context_management/*": Own(),
+        "Request.access_programs": LossRule(),
+        "Request.client_metadata": LossRule("info"),
+        "Request.background": LossRule(neutral=(False,)),
+        "Request.background_options": LossRule(neutral=({"completion_window": "soonest"},)),
+        "Request.context_management/*": LossRule(),
         "Request.conversation": _STORED,
-        "Request.image": Own(neutral=({"context_compression": "auto"},)),
-        "Request.include/*": Own(),
-        "Request.max_tool_calls": Own(),
+        "Request.image": LossRule(neutral=({"context_compression": "auto"},)),
+        "Request.include/*": LossRule(),
+        "Request.max_tool_calls": LossRule(),
         "Request.previous_response_id": _STORED,
         "Request.prompt": _STATE,
-        "Request.provider": Own(),
-        "Request.truncation": Own(neutral=("disabled",)),
-        "ReasoningConfig.context": Own(neutral=("auto",)),
-        "ReasoningConfig.mode": Own(neutral=("standard",)),
-        "OutputFormat.name": Own("info"),
-        "OutputFormat.strict": Own("info"),
+        "Request.provider": LossRule(),
+        "Request.truncation": LossRule(neutral=("disabled",)),
+        "ReasoningConfig.context": LossRule(neutral=("auto",)),
+        "ReasoningConfig.mode": LossRule(neutral=("standard",)),
+        "OutputFormat.name": LossRule("info"),
+        "OutputFormat.strict": LossRule("info"),
         # Items.
-        "CacheMark.mode": Own("info", neutral=("explicit",)),
-        "Message.id": Own("info", "diagnostic"),
-        "Message.phase": Own(),
+        "CacheMark.mode": LossRule("info", neutral=("explicit",)),
+        "Message.id": LossRule("info", "diagnostic"),
+        "Message.phase": LossRule(),
         "Message.status": _STATUS,
-        "Message.text": Own("impossible"),
-        "Message./input/*/phase": Own(),
+        "Message.text": LossRule("impossible"),
+        "Message./input/*/phase": LossRule(),
         "Message./input/*/status": _STATUS,
-        "Finish.status": Own("info", "finish_reason", neutral=("incomplete",)),
-        "Choice./output/*": Own(code="unfinished"),
+        "Finish.status": LossRule("info", "finish_reason", neutral=("incomplete",)),
+        "Choice./output/*": LossRule(code="unfinished"),
         "Choice./output/*/arguments": _LATE,
         "Choice./output/*/input": _LATE,
-        "Choice./output/*/content": Own(),
-        "Choice./output/*/phase": Own("info"),
+        "Choice./output/*/content": LossRule(),
+        "Choice./output/*/phase": LossRule("info"),
         "Choice./output/*/status": _STATUS,
-        "Text.logprobs": Own("info"),
-        "Text.parsed": Own("info", "unknown_field", restates="text"),
+        "Text.logprobs": LossRule("info"),
+        "Text.parsed": LossRule("info", "unknown_field", restates="text"),
         "Reasoning.format": _DIAGNOSTIC,
         "Reasoning.status": _STATUS,
-        "Reasoning.summary": Own(),
-        "ToolCall.async": Own(neutral=(False,)),
+        "Reasoning.summary": LossRule(),
+        "ToolCall.async": LossRule(neutral=(False,)),
         "ToolCall.caller": _CALLER,
         "ToolCall.item_id": _DIAGNOSTIC,
         "ToolCall.output_index": _DIAGNOSTIC,
-        "ToolCall.parsed_arguments": Own("info", "unknown_field", restates="arguments"),
+        "ToolCall.parsed_arguments": LossRule("info", "unknown_field", restates="arguments"),
         "ToolCall.status": _STATUS,
-        f"ToolResult.{ITSELF}": Own("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
+        f"ToolResult.{WHOLE_NODE}": LossRule("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
         "ToolResult.caller": _CALLER,
         "ToolResult.created_by": _DIAGNOSTIC,
         "ToolResult.id": _DIAGNOSTIC,
-        "ToolResult.name": Own("info"),
-        "ToolResult.namespace": Own("info"),
+        "ToolResult.name": LossRule("info"),
+        "ToolResult.namespace": LossRule("info"),
         "ToolResult.status": _STATUS,
         **{
             f"ToolResult.tools/*/{name}": _ECHO
             for name in ("allowed_callers", "defer_loading", "description", "format", "output_schema", "parameters", "strict", "tools")
         },
-        "Media.action": Own("info"),
-        "Media.background": Own("info"),
-        "Media.file_id": Own("impossible", "foreign_id"),
-        "Media.prompt": Own("info"),
-        "Media.quality": Own("info"),
-        "Media.revised_prompt": Own("info"),
-        "Media.size": Own("info"),
+        "Media.action": LossRule("info"),
+        "Media.background": LossRule("info"),
+        "Media.file_id": LossRule("impossible", "foreign_id"),
+        "Media.prompt": LossRule("info"),
+        "Media.quality": LossRule("info"),
+        "Media.revised_prompt": LossRule("info"),
+        "Media.size": LossRule("info"),
         "Media.status": _STATUS,
         "Media.svg_usage": _COUNTED,
         "Hosted.approval_request_id": _DIAGNOSTIC,
-        "Hosted.status": Own("info", "diagnostic"),
-        "Hosted.error/type": Own("info", "diagnostic"),
-        "Hosted.container_id": Own("info", "foreign_id"),
-        "Citation.container_id": Own("info", "foreign_id"),
+        "Hosted.status": LossRule("info", "diagnostic"),
+        "Hosted.error/type": LossRule("info", "diagnostic"),
+        "Hosted.container_id": LossRule("info", "foreign_id"),
+        "Citation.container_id": LossRule("info", "foreign_id"),
         # Tools.
-        "FunctionTool.async": Own(neutral=(False,)),
-        "CustomTool.async": Own(neutral=(False,)),
+        "FunctionTool.async": LossRule(neutral=(False,)),
+        "CustomTool.async": LossRule(neutral=(False,)),
         "HostedTool.allowed_callers": _CALLERS,
-        "HostedTool.container": Own("impossible", "foreign_id"),
-        **{f"HostedTool.container/{name}": Own() for name in ("file_ids", "memory_limit", "network_policy")},
-        "HostedTool.external_web_access": Own(neutral=(True,)),
-        "HostedTool.return_token_budget": Own(neutral=("default",)),
-        "HostedTool.search_content_types": Own(neutral=(["text"],)),
-        **{f"HostedTool.{name}": Own(neutral=("auto",)) for name in ("action", "background", "moderation", "quality", "size")},
-        **{f"HostedTool.{name}": Own() for name in ("complexity", "input_image_mask", "model", "svg")},
-        "HostedTool.frame_count": Own(neutral=(9,)),
-        "HostedTool.frame_duration_ms": Own(neutral=(200,)),
-        "HostedTool.input_fidelity": Own(neutral=("low",)),
-        "HostedTool.n": Own(neutral=(1,)),
-        "HostedTool.output_compression": Own(neutral=(100,)),
-        "HostedTool.output_format": Own(neutral=("png",)),
-        "HostedTool.partial_images": Own(neutral=(0,)),
-        "HostedTool.description": Own(),
-        "HostedTool.execution": Own(neutral=("server",)),
-        "HostedTool.parameters": Own(),
-        f"McpServer.{ITSELF}": Own("impossible", kind="changed", after="calls run without approval"),
+        "HostedTool.container": LossRule("impossible", "foreign_id"),
+        **{f"HostedTool.container/{name}": LossRule() for name in ("file_ids", "memory_limit", "network_policy")},
+        "HostedTool.external_web_access": LossRule(neutral=(True,)),
+        "HostedTool.return_token_budget": LossRule(neutral=("default",)),
+        "HostedTool.search_content_types": LossRule(neutral=(["text"],)),
+        **{f"HostedTool.{name}": LossRule(neutral=("auto",)) for name in ("action", "background", "moderation", "quality", "size")},
+        **{f"HostedTool.{name}": LossRule() for name in ("complexity", "input_image_mask", "model", "svg")},
+        "HostedTool.frame_count": LossRule(neutral=(9,)),
+        "HostedTool.frame_duration_ms": LossRule(neutral=(200,)),
+        "HostedTool.input_fidelity": LossRule(neutral=("low",)),
+        "HostedTool.n": LossRule(neutral=(1,)),
+        "HostedTool.output_compression": LossRule(neutral=(100,)),
+        "HostedTool.output_format": LossRule(neutral=("png",)),
+        "HostedTool.partial_images": LossRule(neutral=(0,)),
+        "HostedTool.description": LossRule(),
+        "HostedTool.execution": LossRule(neutral=("server",)),
+        "HostedTool.parameters": LossRule(),
+        f"McpServer.{WHOLE_NODE}": LossRule("impossible", kind="changed", after="calls run without approval"),
         "McpServer.allowed_callers": _CALLERS,
-        "McpServer.connector_id": Own("impossible", "not_portable"),
-        "McpServer.tunnel_id": Own("impossible", "not_portable"),
+        "McpServer.connector_id": LossRule("impossible", "not_portable"),
+        "McpServer.tunnel_id": LossRule("impossible", "not_portable"),
         # Answers: what repeats the request, and what tells about the server.
         **{
             f"Response.{name}": _ECHO
@@ -202,18 +202,18 @@ SPELLING = Spelling(
                 "safety_identifier", "tools", "user",
             )
         },
-        "Response.background": Own("info", "echo", neutral=(False,)),
-        "Response.parallel_tool_calls": Own("info", "echo", neutral=(True,)),
-        "Response.output_text": Own("info", "repeated", neutral=("",)),
-        "Response.reasoning": Own("info", "echo"),
+        "Response.background": LossRule("info", "echo", neutral=(False,)),
+        "Response.parallel_tool_calls": LossRule("info", "echo", neutral=(True,)),
+        "Response.output_text": LossRule("info", "repeated", neutral=("",)),
+        "Response.reasoning": LossRule("info", "echo"),
         "Response.status": _DIAGNOSTIC,
-        "Response.store": Own("info", "echo", neutral=(True,)),
-        "Response.temperature": Own("info", "echo", neutral=(1.0, 1)),
-        "Response.text": Own("info", "echo", neutral=_TEXT_DEFAULTS),
-        "Response.tool_choice": Own("info", "echo", neutral=("auto",)),
-        "Response.top_logprobs": Own("info", "echo", neutral=(0,)),
-        "Response.top_p": Own("info", "echo", neutral=(1.0, 1)),
-        "Response.truncation": Own("info", "echo", neutral=("disabled",)),
+        "Response.store": LossRule("info", "echo", neutral=(True,)),
+        "Response.temperature": LossRule("info", "echo", neutral=(1.0, 1)),
+        "Response.text": LossRule("info", "echo", neutral=_TEXT_DEFAULTS),
+        "Response.tool_choice": LossRule("info", "echo", neutral=("auto",)),
+        "Response.top_logprobs": LossRule("info", "echo", neutral=(0,)),
+        "Response.top_p": LossRule("info", "echo", neutral=(1.0, 1)),
+        "Response.truncation": LossRule("info", "echo", neutral=("disabled",)),
         **{
             f"Response.{name}": _DIAGNOSTIC
             for name in (
@@ -221,9 +221,9 @@ SPELLING = Spelling(
                 "request_id",
             )
         },
-        "Response.frequency_penalty": Own("info", "echo", neutral=(0.0, 0)),
-        "Response.presence_penalty": Own("info", "echo", neutral=(0.0, 0)),
-        "Response.service_tier": Own("info", "diagnostic", neutral=("default", "auto")),
+        "Response.frequency_penalty": LossRule("info", "echo", neutral=(0.0, 0)),
+        "Response.presence_penalty": LossRule("info", "echo", neutral=(0.0, 0)),
+        "Response.service_tier": LossRule("info", "diagnostic", neutral=("default", "auto")),
         "Response.tool_usage": _COUNTED,
         **{
             f"Usage.{name}": _COUNTED
@@ -234,7 +234,7 @@ SPELLING = Spelling(
             )
         },
         # Errors.
-        **ERROR_OWN,
+        **ERROR_RULES,
         "Error.misalignment": _DIAGNOSTIC,
         "Error.metadata": _DIAGNOSTIC,
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
 from formatbridge.formats.shared.parts import encode_mime
@@ -12,7 +13,7 @@ from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 from formatbridge.report.losses import Severity
 
 HOSTED: Mapping[str, str] = {
@@ -62,12 +63,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
-    if tool.blocked_domains is not None:
-        losses.dropped(tool, "blocked_domains")
+    drop_unheld(tool, losses)
     made: JsonObject = {"type": HOSTED[tool.family]}
     if tool.family == "tool_search" and tool.kind != made["type"]:
         losses.changed(tool, "", made)
@@ -129,17 +125,14 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
         extra=joined(
             rest(raw, _SERVER),
             rest(filters, frozenset({"tool_names"}), "allowed_tools/"),
-            {ITSELF: {"require_approval": "always"}} if approval is None else None,
+            {WHOLE_NODE: {"require_approval": "always"}} if approval is None else None,
         ),
     )
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     """Write a remote tool server; other formats never ask for approval."""
-    if server.extra:
-        losses.extras(server)
-    if server.cache:
-        losses.dropped(server.cache, severity="info")
+    drop_unheld(server, losses)
     for name in server.denied or ():
         losses.dropped(server, f"denied/{escape(name)}/enabled")
     made: JsonObject = {"type": "mcp", "server_label": server.label}
@@ -230,13 +223,9 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
     if part.kind != "image" or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    if part.extra:
-        losses.extras(part)
-    if part.cache:
-        losses.dropped(part.cache, severity="info")
-    for name in ("filename", "detail"):
-        if getattr(part, name) not in (None, "auto"):
-            losses.dropped(part, name, severity="info")
+    drop_unheld_in_answer(part, losses)
+    if part.detail not in (None, "auto"):
+        losses.dropped(part, "detail", severity="info")
     item: JsonObject = {
         "type": "image_generation_call",
         "id": part.id or ids.make("ig", index),
@@ -423,8 +412,8 @@ def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: It
     The token of the call stands before the item; that of a result would, too, and mean the call there.
     """
     for part in (call, result):
-        if part and part.extra:
-            losses.extras(part)
+        if part:
+            drop_unheld_in_answer(part, losses)
     if result and result.signature:
         losses.dropped(result.signature, code="foreign_signature")
     return _ENCODE_HOSTED[call.family](call, result, index, ids, losses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.model_lists import decode_data_list, encode_data_list
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -15,4 +16,4 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Write a list of models."""
-    return encode_data_list(models, losses)
+    return encode_data_list(models, drop_unheld_in_answer, losses)

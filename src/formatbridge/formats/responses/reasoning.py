@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.shared.parts import drop_id
-from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_at_home
+from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_native_token
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort
 from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -38,9 +39,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     openai/openai-agents-python#919). So no id is made here, and reasoning without a token of this format follows the options.
     """
     signature = part.signature
-    if signature is not None and is_at_home(signature, "responses"):
-        if part.extra:
-            losses.extras(part)
+    if signature is not None and is_native_token(signature, "responses"):
+        drop_unheld(part, losses)
         item_id = id_of(part)
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
         return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
@@ -52,11 +52,10 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject:
     """Write reasoning without a token of this format as text of the assistant, or as an item that only open servers read."""
-    if part.extra:
-        losses.extras(part)
+    drop_unheld(part, losses)
     if part.signature:
         losses.dropped(part.signature, code="foreign_signature")
-    drop_id(part, losses)
+    drop_field(part, "id", losses)
     if options.unsigned_reasoning == "item":
         return {"type": "reasoning", "summary": _summary(part.text)}
     losses.changed(part, "", part.text, "flattened")
@@ -65,12 +64,11 @@ def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning for an answer, which keeps other formats' tokens for the next request."""
-    if part.extra:
-        losses.extras(part)
+    drop_unheld_in_answer(part, losses)
     token = carry_token(part.signature, losses, options) if part.signature else None
     if part.text or token:
         return encode_item(part.text, token, index, ids, id_of(part))
-    drop_id(part, losses)
+    drop_field(part, "id", losses)
     return None
 
 
@@ -139,8 +137,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Write how much to think and what to show of it; nothing is shown unless asked for."""
-    if config.extra:
-        losses.extras(config)
+    drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     made: JsonObject = {"effort": effort} if effort else {}
     if config.show not in (None, "hide"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.responses.conversation import decode_item, decode_message, encode_message, kind_of, settle
+from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.schema import decode_format, encode_text_config
@@ -60,8 +61,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Write a request."""
-    if request.extra:
-        losses.extras(request)
+    drop_unheld(request, losses)
     model = request.model if request.model is not None else losses.added("/model", "")
     body: JsonObject = {"model": model}
     _encode_messages(request, body, losses, options)
@@ -71,10 +71,6 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format or "verbosity" in request.settings:
         body |= encode_text_config(request, losses)
-    if request.audio:
-        losses.dropped(request.audio)
-    if request.image:
-        losses.dropped(request.image)
     if request.settings:
         encode_settings(request, body, losses)
     _encode_storage(request, body, losses)
@@ -201,8 +197,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     """Write the conversation; a system prompt of one plain text goes to ``instructions``, unless there is nothing else to answer."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     if messages and _is_plain_system(messages[0]) and leading_instructions(messages) == 1:
-        if messages[0].extra:
-            losses.extras(messages[0])
+        drop_unheld(messages[0], losses)
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # one plain text
         messages = messages[1:]
     note_orphans(messages, losses)

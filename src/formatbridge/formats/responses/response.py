@@ -11,6 +11,7 @@ from formatbridge.formats.format import Context
 from formatbridge.formats.responses.citations import encode_citations, shift
 from formatbridge.formats.responses.conversation import decode_item, kind_of, settle
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, says_cancelled, take_request_id
+from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.responses.hosted_tools import encode_generated_image, encode_hosted, has_item
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_item
@@ -63,8 +64,7 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Write a whole answer; what it repeats of its request comes from ``context``, else it says what happens anyway."""
-    if response.extra:
-        losses.extras(response)
+    drop_unheld_in_answer(response, losses)
     made_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
     choice = _only_choice(response, losses)
     finish = choice.finish
@@ -99,10 +99,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     choice, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     for other in others:
         losses.dropped(other, code="single_answer", severity="impossible")
-    if choice.extra:
-        losses.extras(choice)
-    if choice.refusal_logprobs:
-        losses.dropped(choice, "refusal_logprobs")
+    drop_unheld_in_answer(choice, losses)
     return choice
 
 
@@ -304,8 +301,7 @@ class _Encoder:
             if type(part) is ir.Text:
                 run.append(part)
                 continue
-            if part.extra:
-                self._losses.extras(part)
+            drop_unheld_in_answer(part, self._losses)
             content.append({"type": "refusal", "refusal": part.text})
         if run:
             content.append(self._encode_texts(run))
@@ -317,10 +313,7 @@ class _Encoder:
         text = parts[0].text if len(parts) == 1 else "".join(part.text for part in parts)
         annotations: list[JsonObject] = []
         for part in parts:
-            if part.extra:
-                losses.extras(part)
-            if part.cache:
-                losses.dropped(part.cache, severity="info")
+            drop_unheld_in_answer(part, losses)
             if part.citations:
                 annotations += encode_citations(part.citations, self._length, len(text), losses)
         self._length += len(text)
@@ -420,6 +413,7 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
     if _is_refused_in_words(finish, parts):
         status, reason = "completed", None
     note_finish(finish, reason or status, is_exact, losses)
+    drop_unheld_in_answer(finish, losses)
     return {
         "status": status,
         "error": {"code": "server_error", "message": finish.message or str(finish.raw or "")} if status == "failed" else None,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
@@ -15,7 +16,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Read the form that the answer must have; one that is not known is left over."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
-        return ir.OutputFormat(type="text", src="/text/format", extra={ITSELF: raw})
+        return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
     if kind != "json_schema":
         return ir.OutputFormat(type=kind, src="/text/format", extra=rest(raw, frozenset({"type"})))
     return ir.OutputFormat(
@@ -31,8 +32,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Write the form that the answer must have."""
-    if format.extra:
-        losses.extras(format)
+    drop_unheld(format, losses)
     if format.type == "text":
         return {}
     if format.type == "json_object":

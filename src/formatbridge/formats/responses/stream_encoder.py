@@ -1,8 +1,8 @@
-"""Streams of responses, written: created, items that open and are done, and a last event that repeats them all.
+"""Encoder for Responses streams: ``response.created``, items that open and are done, and a last event that repeats them all.
 
-Text, reasoning and arguments leave as they come. What waits: citations for the end of their text, which the next may join; a message for
-what follows it; a token without a slot of its own for the part behind it, since it goes before that part. The last event repeats the
-output, so this format alone needs memory for the whole of it.
+Text, reasoning and arguments are sent as they come. Citations wait for the end of their text, which the next text may join. A message waits
+for the part that follows it. A token without a field waits for the next part, because its item precedes that part. The last event repeats
+the output, so this encoder alone keeps all of it in memory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,20 @@ from formatbridge.formats.responses.hosted_tools import encode_generated_image, 
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import carry_token, encode_item
 from formatbridge.formats.responses.response import encode_response, refusal_of, status_of_last
-from formatbridge.formats.responses.stream_calls import Call, Calls, Search, open_call
-from formatbridge.formats.responses.stream_writer import Content, Live, Message, Run, Runs, Thought, Writer, write_image
+from formatbridge.formats.responses.stream_items import (
+    Call,
+    Calls,
+    Content,
+    HostedItem,
+    HostedItems,
+    Message,
+    OpenText,
+    ReasoningItem,
+    Search,
+    Writer,
+    open_call,
+    write_image,
+)
 from formatbridge.formats.shared.choices import FirstChoice
 from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.reasoning_tokens import is_carried
@@ -28,15 +40,15 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import nowhere
+from formatbridge.report.ledger import null_ledger
 
 _ENDS = {"completed": "response.completed", "failed": "response.failed"}
-"""Status of an answer to its last event; for all others it is incomplete."""
+"""Status of an answer to its last event; for all others that is ``response.incomplete``."""
 
 
 @dataclass(slots=True)
 class _Slot:
-    """A part as far as it came. ``live`` is where its text goes; ``pieces`` holds what can only be written whole."""
+    """The state of a part. ``open_text``: what its text is added to; ``pieces``: text that can only be sent whole."""
 
     part: ir.Part
     index: int = -1
@@ -44,13 +56,13 @@ class _Slot:
     citations: list[ir.Citation] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     length: int = 0
-    live: Live | None = None
-    item: Message | Thought | Call | Search | Run | None = None
+    open_text: OpenText | None = None
+    item: Message | ReasoningItem | Call | Search | HostedItem | None = None
     is_open: bool = False
 
 
 class StreamEncoder:
-    """Writes one stream. Losses are worked out on the collected answer, not here."""
+    """Encodes one stream. The report is built from the accumulated answer, not here."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -59,10 +71,10 @@ class StreamEncoder:
         self._start: events.Start | None = None
         self._first = FirstChoice()
         self._slots: dict[int, _Slot] = {}
-        self._waiting: _Slot | None = None  # a call that may still be told its token
+        self._waiting: _Slot | None = None  # a call that may still get its token
         self._message: Message | None = None
         self._calls = Calls()
-        self._runs = Runs()
+        self._hosted = HostedItems()
         self._held: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False
         self._finish: ir.Finish | None = None
@@ -70,14 +82,14 @@ class StreamEncoder:
         self._is_over = False
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the server-sent events that it becomes."""
+        """Take one event and return the server-sent events for it."""
         if self._is_over:
             return b""
         if type(event) is events.Delta and event.choice == self._first.number and not event.logprobs:
             slot = self._slots.get(event.index)
-            if slot is not None and slot.live is not None:  # nearly always
+            if slot is not None and slot.open_text is not None:  # nearly always
                 slot.length += len(event.text)
-                return self._writer.grown(slot.live, event.text)
+                return self._writer.delta(slot.open_text, event.text)
         for each in self._first.feed(event):
             handle = _HANDLERS.get(type(each))
             if handle:
@@ -85,15 +97,15 @@ class StreamEncoder:
         return self._writer.take()
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """End the stream as failed: what is open is incomplete, then an error event, and a last event with what came and the error."""
+        """End the stream as failed: open items are incomplete, an error event follows, and the last event has the output and the error."""
         if behind:
-            self._leave_items()  # whoever wrote them has closed them, unless they grow
+            self._leave_items()  # closed already by the code that sent them, unless text is open
             self._writer.go_on(behind)
         return self.feed(events.Failed(error))
 
-    def late(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens whose texts and thoughts had left without them."""
-        return self._writer.late()
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and reasoning that had been sent without them."""
+        return self._writer.undelivered_tokens()
 
     # The answer as a whole.
 
@@ -105,8 +117,8 @@ class StreamEncoder:
 
     def _body(self, choice: ir.Choice, usage: ir.Usage | None, error: ir.Error | None = None) -> JsonObject:
         start = self._start or events.Start(None, None)
-        told = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
-        return encode_response(told, nowhere(), self._options, self._context)
+        response = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
+        return encode_response(response, null_ledger(), self._options, self._context)
 
     def _finish_choice(self, event: events.Finished) -> None:
         if self._finish is not None:
@@ -118,56 +130,56 @@ class StreamEncoder:
         refusal = refusal_of(event.finish, self._refusals(), self._writer.losses)
         if refusal and refusal.text:
             slot = _Slot(refusal)
-            self._prepare(slot)
+            self._leave_other_message(slot)
             self._close(slot)
         self._has_refusal = had_refusal
-        self._settle_held(None)
+        self._flush_held(None)
         self._leave_items(status_of_last(event.finish, self._refusals()))
-        self._runs.close()
+        self._hosted.close()
 
     def _refusals(self) -> list[ir.Part]:
-        """Return as much of the parts as the reason of the end depends on."""
+        """Return as much of the parts as the finish reason depends on."""
         return [ir.Refusal(text="")] if self._has_refusal else []
 
     def _fail(self, event: events.Failed) -> None:
         if self._start is None:
             self._begin(events.Start(None, None))
-        self._settle_held(None)
+        self._flush_held(None)
         self._calls.close("incomplete")
         for slot in self._slots.values():
             if slot.is_open:
-                self._cut(slot)
+                self._close_incomplete(slot)
         if self._message:
             self._message.close("incomplete")
-        self._runs.close("failed")
+        self._hosted.close("failed")
         self._write_end(event.error)
 
     def _end(self, event: events.End) -> None:
-        del event  # it says nothing but that it is here
+        del event  # it has no fields
         self._write_end(None)
 
-    def _tell_usage(self, event: events.UsageTold) -> None:
+    def _note_usage(self, event: events.UsageTold) -> None:
         self._usage = event.usage
 
     def _write_end(self, error: ir.Error | None) -> None:
         self._is_over = True
         if error is not None:
-            self._writer.tell("error", encode_error_event(error))
+            self._writer.emit("error", encode_error_event(error))
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
         self._writer.end(_ENDS.get(body["status"], "response.incomplete"), body)
 
     # Parts.
 
     def _start_part(self, event: events.PartStart) -> None:
-        if self._waiting:  # its item comes before any of this part
+        if self._waiting:  # its item precedes this part
             self._open(self._waiting)
         slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
         if citations := getattr(event.part, "citations", None):
             slot.citations = list(citations)
-        self._prepare(slot)
+        self._leave_other_message(slot)
 
-    def _prepare(self, slot: _Slot) -> None:
-        """Close the message that a part does not belong to."""
+    def _leave_other_message(self, slot: _Slot) -> None:
+        """Close the open message if a part does not belong to it."""
         part, message = slot.part, self._message
         if isinstance(part, ir.Refusal):
             self._has_refusal = True
@@ -175,22 +187,22 @@ class StreamEncoder:
             self._waiting = slot
         if message is None:
             return
-        is_word = isinstance(part, ir.Text | ir.Refusal) and message.given == part.id
-        if not is_word or slot.signature or message.growing:
+        is_word = isinstance(part, ir.Text | ir.Refusal) and message.source_id == part.id
+        if not is_word or slot.signature or message.open_parts:
             self._leave_message()
 
     def _leave_message(self, status: str = "completed") -> None:
-        """Let no more words into the open message; it closes at once unless a part of it still grows."""
+        """Add no more texts to the open message; it closes now, unless a part of it is open."""
         message, self._message = self._message, None
-        if message and not message.growing:
+        if message and not message.open_parts:
             message.close(status)
 
     def _leave_items(self, status: str = "completed") -> None:
-        """Close what waited for what comes next."""
+        """Close what waited for the next part."""
         self._leave_message(status)
         self._calls.close(status)
 
-    def _grow(self, event: events.Delta) -> None:
+    def _add_delta(self, event: events.Delta) -> None:
         slot = self._slots.get(event.index)
         if slot is None:
             return
@@ -198,26 +210,26 @@ class StreamEncoder:
         if not slot.is_open and text:
             self._open(slot)
         if tokens:
-            self._writer.weigh(tokens)
+            self._writer.add_logprobs(tokens)
         slot.length += len(text)
-        live = slot.live
-        if live is None:
+        open_text = slot.open_text
+        if open_text is None:
             slot.pieces.append(text)
         elif tokens:
-            self._writer.grow_with(live, text, tokens)
+            self._writer.add_text_with_logprobs(open_text, text, tokens)
         elif text:
-            self._writer.grow(live, text)
+            self._writer.add_text(open_text, text)
 
-    def _tell(self, event: events.PartMeta) -> None:
+    def _add_meta(self, event: events.PartMeta) -> None:
         slot = self._slots.get(event.index)
         if slot is None:
             return
         if event.citation:
             slot.citations.append(event.citation)
         if event.signature:
-            is_late = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
+            has_begun = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
             slot.signature = event.signature
-            if is_late:  # what it belongs to has begun: better behind than nowhere
+            if has_begun:  # its part has begun, so it must follow
                 self._write_token(event.signature, None)
 
     def _end_part(self, event: events.PartEnd) -> None:
@@ -231,15 +243,15 @@ class StreamEncoder:
             text = text_of(event.part) if is_same else ""
             if is_same or not slot.is_open:
                 slot.part = event.part
-            if slot.live is None:
+            if slot.open_text is None:
                 slot.pieces = [] if text else slot.pieces
             elif len(text) > slot.length:
-                self._writer.grow(slot.live, text[slot.length :])
+                self._writer.add_text(slot.open_text, text[slot.length :])
         self._close(slot)
 
     def _open(self, slot: _Slot) -> None:
-        """Open the item of a part, behind the token that it has no slot for."""
-        self._settle_held(slot)
+        """Open the item of a part, after the token that it has no field for."""
+        self._flush_held(slot)
         self._calls.leave()
         self._waiting = None if self._waiting is slot else self._waiting
         slot.is_open, part = True, slot.part
@@ -247,49 +259,49 @@ class StreamEncoder:
             self._leave_message()
             self._write_token(slot.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
-            slot.live = self._open_words(slot, part).live
+            slot.open_text = self._open_text(slot, part).open_text
         elif isinstance(part, ir.Reasoning):
-            slot.item = Thought(self._writer, part)
-            slot.live = slot.item.open()
+            slot.item = ReasoningItem(self._writer, part)
+            slot.open_text = slot.item.open()
         elif isinstance(part, ir.ToolCall):
             slot.item = open_call(self._writer, part)
-            slot.live = slot.item.live
+            slot.open_text = slot.item.open_text
         elif isinstance(part, ir.Hosted) and has_item(part):
-            slot.item = Run.open(self._writer, part, slot.index)
-            slot.live = slot.item.live
+            slot.item = HostedItem.open(self._writer, part, slot.index)
+            slot.open_text = slot.item.open_text
         text = text_of(part)
-        if slot.live and text:
+        if slot.open_text and text:
             slot.length += len(text)
-            self._writer.grow(slot.live, text)
+            self._writer.add_text(slot.open_text, text)
 
-    def _open_words(self, slot: _Slot, part: ir.Text | ir.Refusal) -> Content:
+    def _open_text(self, slot: _Slot, part: ir.Text | ir.Refusal) -> Content:
         if self._message is None:
             self._message = Message(self._writer, part.id)
         slot.item = self._message
-        self._message.growing += 1
+        self._message.open_parts += 1
         content = self._message.open(part, is_single=slot.signature is not None and self._options.carry_reasoning)
         content.citations.append(slot.citations)
         return content
 
     def _close(self, slot: _Slot) -> None:
-        """Close a part; what grew not at all opens only now, if there is anything of it."""
+        """Close a part. One without deltas opens only now, if it has content."""
         part = slot.part
         if isinstance(part, ir.Text | ir.Refusal) and not (slot.is_open or part.text or slot.citations):
             self._close_empty(slot)
             return
         if isinstance(part, ir.Reasoning) and not slot.is_open and not part.text:
-            self._close_sealed(slot, part)
+            self._close_encrypted(slot, part)
             return
         if not slot.is_open:
             self._open(slot)
         if isinstance(slot.item, Message):
             slot.item.end_part(slot.citations)
-            if not slot.item.growing and slot.item is not self._message:
+            if not slot.item.open_parts and slot.item is not self._message:
                 slot.item.close()
-        elif isinstance(slot.item, Thought):
-            self._close_thought(slot.item, slot.signature)
+        elif isinstance(slot.item, ReasoningItem):
+            self._close_reasoning(slot.item, slot.signature)
         elif isinstance(slot.item, Call | Search):
-            slot.item.settle(slot.pieces, part)
+            slot.item.complete(slot.pieces, part)
             self._calls.end(slot.item)
         elif isinstance(part, ir.Hosted):
             self._close_hosted(slot, part)
@@ -297,40 +309,40 @@ class StreamEncoder:
             self._write_whole(slot, part)
 
     def _close_empty(self, slot: _Slot) -> None:
-        """Keep the token of an empty text until it is known what follows."""
-        self._settle_held(slot)
+        """Keep the token of an empty text until the next part comes."""
+        self._flush_held(slot)
         if slot.signature:
             self._leave_message()
             self._held = slot.signature
 
-    def _close_sealed(self, slot: _Slot, part: ir.Reasoning) -> None:
-        """Write reasoning that has but a token."""
-        self._settle_held(slot)
+    def _close_encrypted(self, slot: _Slot, part: ir.Reasoning) -> None:
+        """Encode reasoning that only has a token."""
+        self._flush_held(slot)
         token = carry_token(slot.signature, self._writer.losses, self._options)
         if token:
             self._calls.leave()
-            Thought(self._writer, replace(part, signature=slot.signature)).close(token)
+            ReasoningItem(self._writer, replace(part, signature=slot.signature)).close(token)
 
-    def _close_thought(self, thought: Thought, signature: ir.Signature | None, status: str | None = None) -> None:
-        """Close a thought. A token that is sealed to another id than has left is tagged with that, for the way home."""
-        tag = signature.kind if signature and signature.item not in (None, thought.id) else None
-        thought.close(carry_token(signature, self._writer.losses, self._options, tag), status)
+    def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
+        """Close reasoning. A token that belongs to another id than was sent is tagged with it, so that decoding restores it."""
+        tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
+        reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 
     def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
         """Close a call that the server ran: its result may come with it, later, or never."""
-        if isinstance(slot.item, Run):
-            slot.item.settle(replace(part, arguments="".join(slot.pieces)) if slot.pieces else part)
+        if isinstance(slot.item, HostedItem):
+            slot.item.complete(replace(part, arguments="".join(slot.pieces)) if slot.pieces else part)
             if part.role == "both":
                 slot.item.close(None)
             else:
-                self._runs.add(slot.item)
-        elif part.role == "result" and (run := self._runs.answered(part, slot.index)):
-            run.close(replace(part, signature=slot.signature, output="".join(slot.pieces) or part.output))
+                self._hosted.add(slot.item)
+        elif part.role == "result" and (call := self._hosted.take_call_of(part, slot.index)):
+            call.close(replace(part, signature=slot.signature, output="".join(slot.pieces) or part.output))
         else:
             encode_opaque(replace(part, signature=slot.signature), self._writer.losses)
 
     def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
-        """Write a part that has no events of its own."""
+        """Encode a part that has no special events."""
         losses = self._writer.losses
         if isinstance(part, ir.Media):
             data = "".join(slot.pieces) or part.data
@@ -341,31 +353,31 @@ class StreamEncoder:
             text = encode_opaque(part, losses)
             if text and text.text:
                 words = _Slot(text)
-                self._prepare(words)
+                self._leave_other_message(words)
                 self._close(words)
 
-    def _cut(self, slot: _Slot) -> None:
-        """Close what an error cut off."""
+    def _close_incomplete(self, slot: _Slot) -> None:
+        """Close a part that an error left incomplete."""
         if isinstance(slot.item, Message):
             if slot.item is not self._message:
                 slot.item.close("incomplete")
-        elif isinstance(slot.item, Thought):
-            self._close_thought(slot.item, slot.signature, "incomplete")
+        elif isinstance(slot.item, ReasoningItem):
+            self._close_reasoning(slot.item, slot.signature, "incomplete")
         elif isinstance(slot.item, Call | Search):
-            slot.item.settle(slot.pieces, slot.part)
+            slot.item.complete(slot.pieces, slot.part)
             slot.item.close("incomplete")
-        elif isinstance(slot.item, Run):
-            slot.item.settle(slot.item.call)
+        elif isinstance(slot.item, HostedItem):
+            slot.item.complete(slot.item.call)
             slot.item.close(None, "incomplete")
 
-    # Tokens of parts that have no slot for them, or no more.
+    # Tokens of parts that have no field for them, or were sent already.
 
     def _sign(self, event: events.Signed) -> None:
         if is_carried(event.signature, "responses", self._options):
             self._writer.unsigned.append(event.signature)
 
-    def _settle_held(self, following: _Slot | None) -> None:
-        """Write the token of an empty text, now that it is known whether it must say that it stands alone."""
+    def _flush_held(self, following: _Slot | None) -> None:
+        """Encode the token of an empty text, marked as separate if the next part is reasoning or has a token."""
         if self._held is None:
             return
         signature, self._held = self._held, None
@@ -385,12 +397,12 @@ class StreamEncoder:
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
-    events.Delta: StreamEncoder._grow,
-    events.PartMeta: StreamEncoder._tell,
+    events.Delta: StreamEncoder._add_delta,
+    events.PartMeta: StreamEncoder._add_meta,
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
     events.Finished: StreamEncoder._finish_choice,
-    events.UsageTold: StreamEncoder._tell_usage,
+    events.UsageTold: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,
 }

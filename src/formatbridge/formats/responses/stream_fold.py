@@ -1,4 +1,7 @@
-"""Streams of responses, folded: events to the whole body that they add up to, in the vendor's own terms, and back."""
+"""Streams of responses, folded: events to the ``Response`` that they add up to, and back.
+
+The last event repeats the whole answer, so nothing is merged and there is no table of rules.
+"""
 
 from __future__ import annotations
 
@@ -6,127 +9,123 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.responses.conversation import kind_of
-from formatbridge.formats.responses.stream_decoder import unknown
-from formatbridge.formats.responses.stream_words import is_plain_error
+from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject
 
 _ENDS = frozenset({"response.completed", "response.incomplete"})
-_GROWING = {
+_TEXTS = {
     "function_call": ("arguments", "response.function_call_arguments"),
     "custom_tool_call": ("input", "response.custom_tool_call_input"),
     "mcp_call": ("arguments", "response.mcp_call_arguments"),
     "code_interpreter_call": ("code", "response.code_interpreter_call_code"),
 }
-"""Kind of item to the field that its deltas bring and the stem of their events."""
+"""Type of item to its field that comes in deltas, and the stem of their events."""
 _PARTS = {
     "output_text": ("message/content", "text", "response.content_part", "response.output_text"),
     "refusal": ("message/content", "refusal", "response.content_part", "response.refusal"),
     "reasoning_text": ("reasoning/content", "text", "response.content_part", "response.reasoning_text"),
     "summary_text": ("reasoning/summary", "text", "response.reasoning_summary_part", "response.reasoning_summary_text"),
 }
-"""Kind of part to where it stands, the field that its deltas bring and the stems of the events of the part and of its deltas."""
+"""Type of part to its list, its field that comes in deltas, and the stems of the events of the part and of the deltas."""
 _LISTS = (("summary", "summary_index"), ("content", "content_index"))
-"""Where an item has its parts, and how their events number them."""
+"""The lists of parts of an item, and their index in events."""
 
 
-def fold_stream(told: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events: the last one repeats the answer, and what nobody knows of the others counts as fields of it.
+def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
+    """Return the answer of the last event. Unknown events, and unknown fields of the others, are fields of it.
 
-    Some servers leave the output out of the last one. Then it is the items that were done; None where others were begun, or where
-    an event is an error.
+    Some servers leave the output out of the last event; then it is the items that were done. None where other items began, or where an
+    event is an error.
     """
     body: JsonObject | None = None
     done: dict[Any, JsonObject] = {}
     begun: set[Any] = set()
     fields = Pieces()
-    for raw in told:
-        kind = raw.get("type")
-        if not isinstance(kind, str) and is_plain_error(raw):
+    for event in events:
+        kind = event.get("type")
+        if not isinstance(kind, str) and is_untyped_error(event):
             return None
-        fields.take(unknown(raw))
+        fields.take(unknown(event))
         if kind in _ENDS:
-            body = raw.get("response")
+            body = event.get("response")
         elif kind == "response.output_item.done":
-            done[raw.get("output_index")] = raw["item"]
-        if "item" in raw or "item_id" in raw:
-            place = raw.get("output_index")
-            begun.add(place if isinstance(place, int) else None)
-    if body is None or body.get("output"):
-        return None if body is None else body | fields.whole()
-    if None in begun or begun - done.keys():
+            done[event.get("output_index")] = event["item"]
+        if "item" in event or "item_id" in event:
+            index = event.get("output_index")
+            begun.add(index if isinstance(index, int) else None)
+    if body is None or (not body.get("output") and (None in begun or begun - done.keys())):
         return None
-    return body | fields.whole() | {"output": [item for _, item in sorted(done.items())]}
+    return body | fields.whole() | ({} if body.get("output") else {"output": [item for _, item in sorted(done.items())]})
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return where the whole answer has what stands at a path in an event."""
-    del lengths  # each event names its place
-    item, part = ("output", index_in(event, "output_index")), ("content", index_in(event, "content_index"))
-    if "summary_index" in event:
-        part = ("summary", index_in(event, "summary_index"))
+    """Return the place in the whole answer of a path in an event."""
+    del lengths  # each event has its indexes
+    key, index = ("summary", "summary_index") if "summary_index" in event else ("content", "content_index")
+    item: Path = ("output", index_in(event, "output_index"))
+    part: Path = (*item, key, index_in(event, index))
     match path:
-        case ("response", *rest):
-            return tuple(rest)
-        case ("item", *rest):
-            return (*item, *rest)
-        case ("part", *rest):
-            return (*item, *part, *rest)
-        case ("annotation", *rest):
-            return (*item, *part, "annotations", index_in(event, "annotation_index"), *rest)
+        case ("response", *below):
+            return tuple(below)
+        case ("item", *below):
+            return (*item, *below)
+        case ("part", *below):
+            return (*part, *below)
+        case ("annotation", *below):
+            return (*part, "annotations", index_in(event, "annotation_index"), *below)
         case () if "output_index" in event:
-            return (*item, *part) if "content_index" in event or "summary_index" in event else item
+            return part if index in event else item
     return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each item opens, grows in one piece and is done; the last event repeats all."""
+    """Return the events that fold to a body: each item is added, grows in one piece and is done; the last event has all."""
     status = body.get("status") or "completed"
     start = body | {"status": "in_progress", "output": []} | {key: None for key in ("usage", "error") if key in body}
-    made: list[JsonObject] = [{"type": f"response.{word}", "response": start} for word in ("created", "in_progress")]
-    for at, item in enumerate(body.get("output") or ()):
-        made += _unfold_item(item, at)
+    events: list[JsonObject] = [{"type": f"response.{word}", "response": start} for word in ("created", "in_progress")]
+    for index, item in enumerate(body.get("output") or ()):
+        events += _unfold_item(item, index)
     end = status if status in ("incomplete", "failed") else "completed"
-    made.append({"type": f"response.{end}", "response": body})
-    return [event | {"sequence_number": number} for number, event in enumerate(made)]
+    events.append({"type": f"response.{end}", "response": body})
+    return [event | {"sequence_number": number} for number, event in enumerate(events)]
 
 
-def _unfold_item(item: JsonObject, at: int) -> list[JsonObject]:
-    """Tell one item; of what no event grows, it is told whole when it is done."""
-    place = {"item_id": item.get("id") or "", "output_index": at}
-    bare, made, kind = dict(item), list[JsonObject](), kind_of(item)
+def _unfold_item(item: JsonObject, index: int) -> list[JsonObject]:
+    """Return the events of an item. What no delta brings is in the item when it is added and when it is done."""
+    place = {"item_id": item.get("id") or "", "output_index": index}
+    bare, kind = dict(item), kind_of(item)
+    events: list[JsonObject] = []
     if "status" in item:
         bare["status"] = "in_progress"
-    for name, key in _LISTS if kind in ("message", "reasoning") else ():  # who knows what other kinds have there
-        parts, home = item.get(name), f"{kind}/{name}"
-        if isinstance(parts, list) and all(_PARTS.get(part.get("type"), (home,))[0] == home for part in parts):
-            bare[name] = []
-            made += [event for number, part in enumerate(parts) for event in _unfold_part(part, place | {key: number})]
-    field, stem = _GROWING.get(kind, ("", ""))
+    for key, part_index in _LISTS if kind in ("message", "reasoning") else ():  # other types may have anything there
+        parts, name = item.get(key), f"{kind}/{key}"
+        if isinstance(parts, list) and all(_PARTS.get(part.get("type"), (name,))[0] == name for part in parts):
+            bare[key] = []
+            events += [event for number, part in enumerate(parts) for event in _unfold_part(part, place | {part_index: number})]
+    field, stem = _TEXTS.get(kind, ("", ""))
     if text := item.get(field):
         bare[field] = ""
-        named = {"name": item["name"]} if stem == "response.function_call_arguments" and "name" in item else {}
-        made += [
-            {"type": f"{stem}.delta", **place, "delta": text},
-            {"type": f"{stem}.done", **place, field: text, **named},
-        ]
-    added: JsonObject = {"type": "response.output_item.added", "output_index": at, "item": bare}
-    return [added, *made, {"type": "response.output_item.done", "output_index": at, "item": item}]
+        named = {"name": item["name"]} if kind == "function_call" and "name" in item else {}
+        events.append({"type": f"{stem}.delta", **place, "delta": text})
+        events.append({"type": f"{stem}.done", **place, field: text, **named})
+    added: JsonObject = {"type": "response.output_item.added", "output_index": index, "item": bare}
+    return [added, *events, {"type": "response.output_item.done", "output_index": index, "item": item}]
 
 
 def _unfold_part(part: JsonObject, place: JsonObject) -> list[JsonObject]:
-    """Tell one part; of a kind that is not known nothing is known to grow."""
-    _, field, stem, grown = _PARTS.get(part.get("type", ""), ("", "", "response.content_part", ""))
-    notes = (part.get("annotations") or []) if grown == "response.output_text" else []
-    tokens = {"logprobs": part.get("logprobs") or []} if grown == "response.output_text" else {}
-    bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if grown and part.get(key)}
-    made: list[JsonObject] = [{"type": f"{stem}.added", **place, "part": bare}]
+    """Return the events of a part; one of an unknown type has no deltas."""
+    _, field, stem, text_stem = _PARTS.get(part.get("type", ""), ("", "", "response.content_part", ""))
+    is_text = part.get("type") == "output_text"
+    logprobs = {"logprobs": part.get("logprobs") or []} if is_text else {}
+    bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if field and part.get(key)}
+    events: list[JsonObject] = [{"type": f"{stem}.added", **place, "part": bare}]
     if text := part.get(field):
-        made.append({"type": f"{grown}.delta", **place, "delta": text, **tokens})
-    for number, annotation in enumerate(notes):
-        told = {"annotation_index": number, "annotation": annotation}
-        made.append({"type": "response.output_text.annotation.added", **place, **told})
+        events.append({"type": f"{text_stem}.delta", **place, "delta": text, **logprobs})
+    for index, annotation in enumerate((part.get("annotations") or []) if is_text else []):
+        added = {"annotation_index": index, "annotation": annotation}
+        events.append({"type": "response.output_text.annotation.added", **place, **added})
     if text:
-        made.append({"type": f"{grown}.done", **place, field: text, **tokens})
-    return [*made, {"type": f"{stem}.done", **place, "part": part}]
+        events.append({"type": f"{text_stem}.done", **place, field: text, **logprobs})
+    return [*events, {"type": f"{stem}.done", **place, "part": part}]

@@ -6,15 +6,15 @@ from itertools import pairwise
 
 from formatbridge import ir
 from formatbridge.formats.responses.content import decode_content, encode_content
+from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.tools import SEARCH, decode_tool
-from formatbridge.formats.shared.parts import weigh_unknown
-from formatbridge.formats.shared.reasoning_tokens import drop_token
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _WHOLE_CALL = _CALL | {"status"}
@@ -72,11 +72,13 @@ def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
-    """Write one tool call as a request has it; an answer adds to that. A token on it is the caller's business."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
+    """Write one tool call of a request's history."""
+    drop_unheld(call, losses)
+    return _encode_bare_call(call, losses)
+
+
+def _encode_bare_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Write what calls have in requests and answers alike."""
     arguments = call.arguments
     text = arguments if type(arguments) is str else encode_arguments_text(call)
     if call.kind == "tool_search":
@@ -95,7 +97,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 
 def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
-    made = encode_call(call, losses)
+    drop_unheld_in_answer(call, losses)
+    made = _encode_bare_call(call, losses)
     if call.id_made or call.kind == "custom":
         ids.note_call(call, at)
     if call.kind == "tool_search":
@@ -120,7 +123,7 @@ _NAMED = frozenset({"type", "name"})
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Read what a tool of the caller's gave back. Without an id it is marked on itself: only a call without one may wait for it."""
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else weigh_unknown(decode_content(output, at))
+    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else set_unknown_severity(decode_content(output, at))
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
@@ -128,7 +131,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
         result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
         result.extra, result.id_made = rest(raw, _RESULT), not call_id
     if not call_id:
-        result.extra = joined({ITSELF: result.name or ""}, result.extra)
+        result.extra = joined({WHOLE_NODE: result.name or ""}, result.extra)
     return result
 
 
@@ -143,7 +146,7 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
     result.extra, result.id_made = rest(raw, _SEARCH), not call_id
     if not call_id:
-        result.extra = joined({ITSELF: ""}, result.extra)
+        result.extra = joined({WHOLE_NODE: ""}, result.extra)
     return result, tools
 
 
@@ -181,13 +184,6 @@ def _names_of(tool: ir.Tool) -> list[str]:
 
 def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
     """Write a result as an item of its own, of the kind that its call has: some formats have one kind of result only."""
-    if result.extra:
-        losses.extras(result)
-    if result.is_error:
-        losses.dropped(result, "is_error")
-    if result.cache:
-        losses.dropped(result.cache, severity="info")
-    if result.signature:
-        drop_token(result.signature, "responses", losses)
+    drop_unheld(result, losses)
     kind = "custom_tool_call_output" if is_custom else "function_call_output"
     return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}

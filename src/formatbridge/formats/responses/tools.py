@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.formats.responses.content import decode_cache
+from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.hosted_tools import (
     ALLOWED,
     FAMILIES,
@@ -17,10 +18,11 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_hosted_tool,
     encode_server,
 )
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
@@ -113,8 +115,7 @@ def _decode_search(raw: JsonObject, src: str) -> ir.FunctionTool:
 
 
 def _encode_search(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
-    if tool.extra:
-        losses.extras(tool)
+    drop_unheld(tool, losses)
     made: JsonObject = {"type": "tool_search", "execution": "client"}
     if tool.description is not None:
         made["description"] = tool.description
@@ -150,17 +151,14 @@ def _encode_custom(tool: ir.CustomTool, has_code: bool, losses: Ledger) -> JsonO
 
 def _encode_common(tool: ir.FunctionTool | ir.CustomTool, has_code: bool, losses: Ledger) -> JsonObject:
     """Write who may call a tool and when it is loaded."""
-    if tool.extra:
-        losses.extras(tool)
-    if tool.cache:
-        losses.dropped(tool.cache, severity="info")
+    drop_unheld(tool, losses)
     made: JsonObject = {}
     if tool.defer_loading is not None:
         made["defer_loading"] = tool.defer_loading
     if tool.callers:
         kept = [word for word in tool.callers if word == "direct" or (word == "programmatic" and has_code)]
         if not kept:
-            losses.dropped(tool, "callers")
+            drop_field(tool, "callers", losses)
         elif kept != tool.callers:
             losses.changed(tool, "callers", kept)
         if kept:
@@ -182,8 +180,7 @@ def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
 
 
 def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> JsonObject:
-    if tool.extra:
-        losses.extras(tool)
+    drop_unheld(tool, losses)
     tools = [_encode_tool(inner, has_code, losses) for inner in tool.tools]
     return {"type": "namespace", "name": tool.name, "description": tool.description or "", "tools": tools}
 
@@ -215,7 +212,7 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if isinstance(raw, str):
         if raw in ("none", "auto", "required"):
             return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three words
-        return ir.ToolChoice(mode="auto", src=src, extra={ITSELF: raw})
+        return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     kind = str(raw.get("type"))
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)
@@ -259,8 +256,7 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
     """Write which tools may or must be called; None where the target cannot say it."""
-    if choice.extra:
-        losses.extras(choice)
+    drop_unheld(choice, losses)
     match choice.mode:
         case "auto" | "none" | "required":
             return choice.mode

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.formats.shared.usage import count_reasoning_in, details, drop_counts, either
+from formatbridge.formats.shared.usage import count_reasoning_in, details, either
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -26,10 +27,6 @@ ALIASES = (
     *(f"{_DETAILS[0][1]}/{name}" for name in _SENT), *(f"{_DETAILS[1][1]}/{name}" for name in _MADE),
 )  # fmt: skip
 """Where counts stand, by pointer, that other names may contradict."""
-_UNCOUNTED = (
-    "tool_prompt", "input_modality", "output_modality", "cached_modality", "server_tools", "accepted_prediction", "rejected_prediction",
-    "cache_write_ttl",
-)  # fmt: skip
 _PLAIN = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _PLAIN_SENT = frozenset({"cached_tokens", "cache_write_tokens"})
 _PLAIN_MADE = frozenset({"reasoning_tokens"})
@@ -82,13 +79,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Write the usage; both objects of details are demanded, with zeros for what is not known."""
-    if usage.extra:
-        losses.extras(usage)
-    if (
-        usage.tool_prompt or usage.input_modality or usage.output_modality or usage.cached_modality or usage.server_tools
-        or usage.accepted_prediction or usage.rejected_prediction or usage.cache_write_ttl
-    ):  # fmt: skip
-        drop_counts(usage, _UNCOUNTED, losses)
+    drop_unheld_in_answer(usage, losses)
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},

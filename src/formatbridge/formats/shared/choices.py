@@ -1,4 +1,4 @@
-"""How several choices are numbered, which of them a format writes, and when: those with room for one the first by number."""
+"""The numbers of choices, and their order where a target can write one choice only or must write them in order."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ T = TypeVar("T")
 
 
 class Numbers:
-    """Numbers choices in the order in which they come.
+    """Numbers choices in the order of their arrival.
 
-    A negative number says as little as none, so from the first of them on choices are counted, whatever numbers they have.
+    From the first negative number on, choices are counted, whatever numbers they have.
     """
 
     def __init__(self) -> None:
         self._most = -1
         self._counts = False
 
-    def next(self, given: int) -> int:
-        """Return the number of a choice that comes with this one."""
-        self._counts = self._counts or given < 0
-        number = self._most + 1 if self._counts else given
+    def next(self, raw: int) -> int:
+        """Return the number of the next choice. ``raw``: its number in the source."""
+        self._counts = self._counts or raw < 0
+        number = self._most + 1 if self._counts else raw
         self._most = max(self._most, number)
         return number
 
 
-def numbered(given: list[int]) -> list[int]:
-    """Return the numbers of the choices of a whole answer; where two have the same, as where a server leaves them out, their places."""
-    if len(given) == 1:  # nearly always
-        return [max(given[0], 0)]
+def numbered(raw: list[int]) -> list[int]:
+    """Return the numbers of the choices of a whole answer. Where two are equal, as where a server omits them, return their indexes."""
+    if len(raw) == 1:  # nearly always
+        return [max(raw[0], 0)]
     numbers = Numbers()
-    made = [numbers.next(each) for each in given]
-    return made if _are_apart(made) else list(range(len(made)))
+    result = [numbers.next(each) for each in raw]
+    return result if _are_apart(result) else list(range(len(result)))
 
 
-def told_apart(given: list[int]) -> list[int]:
-    """Return the numbers with which the choices of a whole answer are told, those that tell them apart as they are."""
-    return given if _are_apart(given) else numbered(given)
+def unique_numbers(raw: list[int]) -> list[int]:
+    """Return the numbers of the choices of a whole answer unchanged where no two are equal, else as ``numbered`` does."""
+    return raw if _are_apart(raw) else numbered(raw)
 
 
 def _are_apart(numbers: list[int]) -> bool:
@@ -49,7 +49,7 @@ def _are_apart(numbers: list[int]) -> bool:
 
 
 def in_order(choices: dict[int, T]) -> list[T]:
-    """Return choices by their numbers; given are those that they came with, in the order in which they came."""
+    """Return choices in the order of their numbers. The keys are the numbers in the source, in the order of arrival."""
     placed = dict(zip(numbered([*choices]), choices.values(), strict=True))
     return [choice for _, choice in sorted(placed.items(), key=itemgetter(0))]
 
@@ -58,14 +58,14 @@ _OF_A_CHOICE = frozenset(get_args(events.PartEvent))
 
 
 def is_of_a_choice(event: events.Event) -> TypeGuard[events.PartEvent]:
-    """Say whether an event is of one choice, as nearly all are; to ask ``isinstance`` for one of seven types takes twice the time."""
+    """Return whether an event belongs to one choice, as nearly all do. ``isinstance`` with seven types takes twice the time."""
     return type(event) in _OF_A_CHOICE
 
 
 class FirstChoice:
-    """Passes on the events of choice 0, or, where a stream ends without one, of the first choice that there is.
+    """Passes on the events of choice 0, or of the lowest choice if a stream ends without choice 0.
 
-    What comes of others before the first event of choice 0 is kept so long. ``number``: the choice that is written; None: not known yet.
+    Events of other choices are kept until the first event of choice 0. ``number``: the choice that is written; None: not known yet.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class FirstChoice:
         self._kept: list[events.PartEvent] = []
 
     def feed(self, event: events.Event) -> list[events.Event]:
-        """Take an event and return those that are to be written now."""
+        """Process an event and return the events that can be written now."""
         if is_of_a_choice(event):
             return [event] if event.choice == self.number else self._take(event)
         if self._kept and isinstance(event, events.End | events.Failed):
@@ -92,9 +92,9 @@ class FirstChoice:
 
 
 class ChoicesInOrder:
-    """Passes on the events of all choices, and those of each when every choice before it has begun.
+    """Passes on the events of all choices. The events of a choice wait until every choice before it has begun.
 
-    What comes too early is kept so long. Numbers that never come leave no gap: at the end of the stream what was kept moves up.
+    Numbers that never arrive leave no gap: at the end of the stream the waiting choices move up.
     """
 
     def __init__(self) -> None:
@@ -102,32 +102,32 @@ class ChoicesInOrder:
         self._kept: dict[int, list[events.PartEvent]] = {}
 
     def feed(self, event: events.Event) -> list[events.Event]:
-        """Take an event and return those that are to be written now."""
+        """Process an event and return the events that can be written now."""
         if is_of_a_choice(event):
             return self._take(event)
-        made: list[events.Event] = []
+        result: list[events.Event] = []
         if self._kept and isinstance(event, events.End | events.Failed):
             for _, kept in sorted(self._kept.items()):
-                made += [replace(each, choice=self._begun) for each in kept]
+                result += [replace(each, choice=self._begun) for each in kept]
                 self._begun += 1
             self._kept = {}
-        return [*made, event]
+        return [*result, event]
 
     def _take(self, event: events.PartEvent) -> list[events.Event]:
         if event.choice < self._begun:
             return [event]
         self._kept.setdefault(event.choice, []).append(event)
-        made: list[events.Event] = []
+        result: list[events.Event] = []
         while self._begun in self._kept:
-            made += self._kept.pop(self._begun)
+            result += self._kept.pop(self._begun)
             self._begun += 1
-        return made
+        return result
 
 
 def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:
-    """Return the id, the model and the time that an object names; what is of another type names nothing, as in events that nobody knows.
+    """Return the id, the model and the time of an object; None for a value of another type, as in unknown events.
 
-    ``time``: the key of the last, in seconds since the epoch.
+    ``time``: the key of the time, in seconds since the epoch.
     """
     id, model, created = raw.get("id"), raw.get("model"), raw.get(time)
     return (
@@ -137,18 +137,18 @@ def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float |
     )
 
 
-def name_late(
-    known: events.Start, id: str | None, model: str | None, created: float | None, made: list[events.Event]
+def fill_missing_head(
+    known: events.Start, id: str | None, model: str | None, created: float | None, result: list[events.Event]
 ) -> events.Start:
-    """Tell what a start left out and an event says now; return what is known from then on. What was told first stays."""
+    """Append an event with the values that a start did not have and a later event has. Return all known values; the first ones count."""
     if known.id and known.model and known.created:
         return known
-    told = events.Named(
+    named = events.Named(
         id=None if known.id else id or None,
         model=None if known.model else model or None,
         created=None if known.created else created or None,
     )
-    if not (told.id or told.model or told.created):
+    if not (named.id or named.model or named.created):
         return known
-    made.append(told)
-    return replace(known, id=told.id or known.id, model=told.model or known.model, created=told.created or known.created)
+    result.append(named)
+    return replace(known, id=named.id or known.id, model=named.model or known.model, created=named.created or known.created)

@@ -1,6 +1,6 @@
-"""Errors across formats: one kind for each class of failure, and the word, code and status that each format gives it.
+"""Errors of all formats: one kind for each class of failure, with the type, the code and the status of each format.
 
-A stable code decides first, then the HTTP status, then the words: a vendor says ``invalid_request_error`` for three statuses.
+A stable code decides first, then the HTTP status, then the type: a vendor uses ``invalid_request_error`` for three statuses.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from formatbridge import ir
+from formatbridge.formats.shared.held_fields import DropUnheld
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.ledger import Ledger, LossRule
 
 BY_STATUS: Mapping[int, ir.ErrorKind] = {
     400: "invalid_request", 401: "authentication", 402: "billing", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
@@ -37,7 +38,7 @@ BY_WORD: Mapping[str, ir.ErrorKind] = {
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How chat_completions and responses put a kind: HTTP status, type, and code where there is a fixed one."""
+    """A kind in chat_completions and responses: HTTP status, type, and code where it is fixed."""
 
     status: int
     type: str
@@ -63,10 +64,10 @@ QUOTA_CODES = frozenset({
     "insufficient_user_quota", "pre_consume_token_quota_failed", "insufficient_quota", "quota_exceeded", "billing_error",
     "billing_hard_limit_reached", "credit_balance_too_low",
 })  # fmt: skip
-"""Codes and types that say that the account is empty."""
+"""Codes and types of an account without credit."""
 
 FORBIDDEN = (401, 403)
-"""Statuses that relays also give for an account that is empty; the type alone may say it there."""
+"""Statuses that relays also send for an account without credit; then only the type identifies it."""
 
 BY_CODE: Mapping[str, ir.ErrorKind] = {
     "API_KEY_INVALID": "authentication",
@@ -74,7 +75,7 @@ BY_CODE: Mapping[str, ir.ErrorKind] = {
     **dict.fromkeys(QUOTA_CODES, "billing"),
     **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
 }
-"""Codes that mean the same whatever the status beside them."""
+"""Codes with the same meaning at every status."""
 
 FAULTS = frozenset({
     "invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
@@ -82,7 +83,7 @@ FAULTS = frozenset({
     "image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type", "empty_image_file",
     "failed_to_download_image", "image_file_not_found",
 })  # fmt: skip
-"""Codes of an answer that failed on the way that lay the fault on the request."""
+"""Codes of a failed answer whose cause is the request."""
 
 _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
     "vector_store_timeout": "timeout",
@@ -92,7 +93,7 @@ _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
-    """Name the kind of an error. A 429 stays a rate limit whatever its words, for clients retry by status.
+    """Return the kind of an error. A 429 is always a rate limit, because clients retry by status.
 
     Streams have no status; relays put it in the code.
     """
@@ -108,19 +109,19 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
         return BY_STATUS[status]
     if status is not None and 500 <= status < 600:
         return "server"
-    found = BY_WORD.get(word) if isinstance(word, str) else None
-    if status is not None and 400 <= status < 500 and (found is None or WORDINGS[found].status >= 500):
+    kind = BY_WORD.get(word) if isinstance(word, str) else None
+    if status is not None and 400 <= status < 500 and (kind is None or WORDINGS[kind].status >= 500):
         return "invalid_request"
-    return found or "server"
+    return kind or "server"
 
 
-def plain_message(body: JsonObject) -> tuple[str, str]:
-    """Return the words of an error body without an error object, and the key where they stand; JSON text of what are no words.
+def error_text(body: JsonObject) -> tuple[str, str]:
+    """Return the message of an error body without an error object, and its key. A value that is no text is returned as JSON text.
 
-    A word beside a message or a detail only names the class, as servers' frameworks have it: ``{"error": "Bad Request", "message": …}``.
+    In ``{"error": "Bad Request", "message": …}``, as web frameworks write it, the first member only names the class.
     """
-    says_more = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
-    for key in (*says_more, "error", "message", "detail"):
+    keys = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
+    for key in (*keys, "error", "message", "detail"):
         value = body.get(key)
         if value is not None and (value != "" or key == "error"):
             return value if isinstance(value, str) else dumps(value).decode(), key
@@ -128,38 +129,38 @@ def plain_message(body: JsonObject) -> tuple[str, str]:
 
 
 def is_bare_error(event: JsonObject) -> bool:
-    """Say whether an event with nothing of its format is an error in words alone, and neither a ping nor another format's message."""
+    """Return whether an event without fields of its format is an error message, and not a ping or a message of another format."""
     return event.get("type") != "ping" and (isinstance(event.get("message"), str) or event.get("detail") is not None)
 
 
-def says_error(body: JsonObject) -> bool:
-    """Say whether a whole body is an error beyond doubt, whatever its format: by an error in it, or by its own word."""
+def has_error(body: JsonObject) -> bool:
+    """Return whether a whole body is certainly an error of some format: it has an error, or its type is error."""
     return bool(body.get("error")) or body.get("success") is False or body.get("type") == "error"
 
 
 def is_error_body(body: JsonObject) -> bool:
-    """Say whether a whole body that is no answer of its format is an error of any shape."""
-    return says_error(body) or is_bare_error(body)
+    """Return whether a whole body that is no answer of its format is an error of any shape."""
+    return has_error(body) or is_bare_error(body)
 
 
-_USUAL = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
-"""Statuses that stand for a kind in some format."""
+_COMMON_STATUSES = frozenset({400, 401, 402, 403, 404, 409, 413, 429, 499, 500, 503, 504, 529})
+"""Statuses that a format uses for a kind."""
 
 
-def kept_status(error: ir.Error, usual: int) -> int:
-    """Return the HTTP status of an error: the target's ``usual`` one for its kind, but a finer one of the source stays.
+def kept_status(error: ir.Error, default: int) -> int:
+    """Return the HTTP status of an error: the target's ``default`` for its kind, or a more specific status of the source.
 
-    Formats have statuses of their own for one kind (an overload is 503 or 529); 422, 502 and the like say more than any of them.
+    Formats differ in the status of a kind (an overload is 503 or 529). 422, 502 and others are more specific than all of them.
     """
-    given = error.status
-    if given is None or given in _USUAL:
-        return usual
-    says = BY_STATUS.get(given)
-    return given if says == error.kind or (says is None and given // 100 == usual // 100) else usual
+    raw = error.status
+    if raw is None or raw in _COMMON_STATUSES:
+        return default
+    kind = BY_STATUS.get(raw)
+    return raw if kind == error.kind or (kind is None and raw // 100 == default // 100) else default
 
 
 def note_unread(error: ir.Error, losses: Ledger) -> None:
-    """Note what only its own shape has of an error. Of details beside a status the reason and the wait are read, the rest is not."""
+    """Note the unmodelled fields of an error. Of the details of an error with a status, the reason and the retry delay are read."""
     if not error.extra:
         return
     if error.family == "status" and isinstance(error.extra.get("error/details"), list):
@@ -168,26 +169,23 @@ def note_unread(error: ir.Error, losses: Ledger) -> None:
 
 
 def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
-    """Note that ``word`` stands for the type of an error, unless the target says no less with it.
+    """Note that ``word`` replaces the type of an error, unless the target has the same information.
 
-    The error's kind it says by the ``code`` and ``status`` beside the word, too; some formats have one word for two kinds.
+    The ``code`` and ``status`` of the target also identify the kind. Some formats have one type for two kinds.
     """
-    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may be anything
+    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may have any type
     is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
-    by_status = "word" if error.family == "status" else None  # elsewhere the HTTP status alone may say what it is
-    told = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
-    if is_finer or (told and classify(status, code=code, word=word) != error.kind):
-        losses.changed(error, told or "type", word, "diagnostic", severity="info")
+    by_status = "word" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
+    name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
+    if is_finer or (name and classify(status, code=code, word=word) != error.kind):
+        losses.changed(error, name or "type", word, "diagnostic", severity="info")
 
 
-def encode_error_object(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write the error body that chat_completions and responses share; words of the same family are kept, and a code beside a status."""
+def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
+    """Write the error body that chat_completions and responses share. Words of the same family are kept, and a code next to a status."""
     keep = error.family == "detail"
     note_unread(error, losses)
-    if error.request_id is not None:
-        losses.dropped(error, "request_id", "diagnostic", severity="info")
-    if error.retry_after is not None:
-        losses.dropped(error, "retry_after", "diagnostic", severity="info")
+    drop_unheld(error, losses)
     wording = WORDINGS[error.kind]
     word = (error.type if keep else None) or wording.type
     keeps_code = keep or (error.family == "status" and error.code)
@@ -212,62 +210,62 @@ ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.status": ("error/code",),
     "Error.retry_after": ("error/details",),
 }
-"""Where all shapes keep what an error says; a format puts its own place first."""
+"""Pointers of the fields of an error in all shapes. A format puts its pointer first."""
 
-_DIAGNOSTIC = Own("info", "diagnostic")
-ERROR_OWN: Mapping[str, Own] = {
+_DIAGNOSTIC = LossRule("info", "diagnostic")
+ERROR_RULES: Mapping[str, LossRule] = {
     "Error.error": _DIAGNOSTIC,
     "Error.error/code": _DIAGNOSTIC,
     "Error.error/details": _DIAGNOSTIC,
     "Error.error/metadata": _DIAGNOSTIC,
     "Error.error/misalignment": _DIAGNOSTIC,
     "Error.error/status": _DIAGNOSTIC,
-    "Error.error/type": Own("info", "diagnostic", kind="changed"),
-    "Error.success": Own("info", "diagnostic", neutral=(False,)),
+    "Error.error/type": LossRule("info", "diagnostic", kind="changed"),
+    "Error.success": LossRule("info", "diagnostic", neutral=(False,)),
 }
-"""How grave it is to lose what one shape alone has."""
+"""Loss rules of fields that one shape of error has."""
 
 _NIL = "<nil>"
-"""What some relays write for no type."""
+"""The text that some relays write for no type."""
 _WORDED = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
-"""Words for kinds of which they say less."""
+"""Statuses for kinds that are more specific."""
 
 
 def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:
-    """Read an error body. ``otherwise``: the shape of one that does not show which it has."""
+    """Read an error body. ``otherwise``: the shape to assume where the body does not show it."""
     detail = body.get("error")
     if not isinstance(detail, dict):
-        message, key = plain_message(body)
+        message, key = error_text(body)
         error = ir.Error(kind=classify(status), message=message, status=status, extra=_outer(body, key))
     elif (family := _family(body, detail, otherwise)) == "status":
         error = _decode_status(body, detail, status)
     else:
         error = _decode_worded(body, detail, family, status)
-    given = body.get("request_id")
-    error.request_id = given if isinstance(given, str) else None
+    raw = body.get("request_id")
+    error.request_id = raw if isinstance(raw, str) else None
     return error
 
 
 def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
-    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_plain_details(detail)):
+    if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_only_details(detail)):
         return "status"
     if body.get("type") == "error" and detail.keys().isdisjoint(("code", "param")):
         return "messages"
     return "detail" if otherwise == "status" and "type" in detail else otherwise
 
 
-def _has_plain_details(detail: JsonObject) -> bool:
-    """Say whether an error has a list of objects for details, and neither a word for its code nor a parameter: those others have."""
+def _has_only_details(detail: JsonObject) -> bool:
+    """Return whether an error has a list of objects as details, but no text as code and no parameter, which the other shapes have."""
     details = detail.get("details")
     is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
     return is_listed and detail.get("param") is None and not isinstance(detail.get("code"), str)
 
 
 def _outer(body: JsonObject, key: str) -> JsonObject | None:
-    """Return what stands beside the error, but for the envelope's own."""
+    """Return the members next to the error that are not part of the envelope."""
     known = {
         key,
         *(["type"] if body.get("type") == "error" else ()),
@@ -277,7 +275,7 @@ def _outer(body: JsonObject, key: str) -> JsonObject | None:
 
 
 def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
-    """Read an error with a word for its class, and perhaps a finer code."""
+    """Read an error with a type, and perhaps a more specific code."""
     details, word = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None
     code = detail.get("code") if finer is None else finer
@@ -330,21 +328,21 @@ def _restates(word: object, kind: ir.ErrorKind) -> bool:
 
 
 def _text(message: object) -> str:
-    """Return the words of an error; in a stream anything may stand there."""
+    """Return the message of an error. In a stream it may have any type."""
     return message if isinstance(message, str) else dumps(message).decode() if message else ""
 
 
 def reason_in(details: object) -> str | None:
-    """Return the code that the details of an error tell, such as ``API_KEY_INVALID``; None where none does."""
-    told = (item.get("reason") for item in _objects(details))
-    return next((reason for reason in told if isinstance(reason, str) and reason), None)
+    """Return the code in the details of an error, such as ``API_KEY_INVALID``, else None."""
+    reasons = (item.get("reason") for item in _objects(details))
+    return next((reason for reason in reasons if isinstance(reason, str) and reason), None)
 
 
 def retry_delay(details: object) -> float | None:
-    """Return the seconds to wait that the details of an error tell, such as ``17s`` or ``0.5s``; None where none does."""
-    told = (item.get("retryDelay") for item in _objects(details))
-    found = (_DURATION.fullmatch(text) for text in told if isinstance(text, str))
-    return next((float(match[1]) for match in found if match), None)
+    """Return the retry delay in the details of an error, such as ``17s`` or ``0.5s``, in seconds, else None."""
+    texts = (item.get("retryDelay") for item in _objects(details))
+    matches = (_DURATION.fullmatch(text) for text in texts if isinstance(text, str))
+    return next((float(match[1]) for match in matches if match), None)
 
 
 def _objects(details: object) -> list[JsonObject]:

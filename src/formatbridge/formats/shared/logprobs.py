@@ -15,7 +15,7 @@ _RUNNER_UP = frozenset({"token", "logprob", "bytes"})
 _TOKEN = _RUNNER_UP | {"top_logprobs"}
 
 _SEARCHED_PER_CHARACTER = 8
-"""How often a character of a token is searched in vain for texts, on the average of all."""
+"""How many characters may be searched without a result, per character of the tokens."""
 
 
 def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
@@ -31,36 +31,45 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
 
 
 def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
+    """Read one token. Servers of responses may leave out its probability."""
+    logprob = raw.get("logprob")
     return ir.TokenLogprob(
-        token=raw.get("token") or "", logprob=raw.get("logprob") or 0.0, bytes=raw.get("bytes"), src=src, extra=rest(raw, known)
+        token=raw.get("token") or "",
+        logprob=None if logprob is None else logprob or 0.0,
+        bytes=raw.get("bytes"),
+        src=src,
+        extra=rest(raw, known),
     )
 
 
 def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_bytes: bool = False) -> list[JsonObject]:
     """Write tokens, each with its runners-up. ``needs_bytes``: the format has no null in place of a token's bytes."""
-    return [
-        _encode_token(token, losses, needs_bytes)
-        | {"top_logprobs": [_encode_token(top, losses, needs_bytes) for top in token.top or ()]}
-        for token in tokens
-    ]
+    encoded: list[JsonObject] = []
+    for token in tokens:
+        encoded.append(_encode_token(token, losses, needs_bytes))
+        encoded[-1]["top_logprobs"] = [_encode_token(top, losses, needs_bytes) for top in token.top or ()]
+    return encoded
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> JsonObject:
     if token.extra:
         losses.extras(token)
-    spelled = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
-    return {"token": token.token, "logprob": token.logprob, "bytes": spelled}
+    joined = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
+    encoded: JsonObject = {"token": token.token, "logprob": token.logprob, "bytes": joined}
+    if token.logprob is None:
+        losses.added_in(encoded, "logprob", 0.0)
+    return encoded
 
 
 class PendingTokens:
-    """Tokens in the order of the answer, taken text by text. Time is linear in the tokens and the texts."""
+    """Tokens in the order of the answer, which are assigned to one text after another. Time is linear in the tokens and the texts."""
 
     __slots__ = ("_at", "_budget", "_tokens")
 
     def __init__(self, tokens: Sequence[ir.TokenLogprob] = ()) -> None:
         self._tokens: list[ir.TokenLogprob] = []
         self._at = 0  # index of the first pending token
-        self._budget = 0  # characters that may still be searched in vain
+        self._budget = 0  # characters that may still be searched without a result
         self.add(tokens)
 
     def __bool__(self) -> bool:
@@ -76,9 +85,9 @@ class PendingTokens:
         return self._tokens[self._at :]
 
     def take(self, text: str) -> tuple[list[ir.TokenLogprob], list[ir.TokenLogprob]]:
-        """Take the tokens that spell a text, and all before them; return those before, and those that spell it.
+        """Remove the tokens of a text and all before them. Return those before, and those of the text.
 
-        A token may be a part of a character, which spells nothing; then as many are taken as the text is long: close, not exact.
+        A token may be a part of a character, so that no tokens match. Then as many are removed as the text is long: close, not exact.
         """
         start, count = self._at, self._count(len(text))
         if "".join(token.token for token in self._tokens[start:count]) == text:
@@ -89,7 +98,7 @@ class PendingTokens:
         return self._tokens[start:first], self._tokens[first:last]
 
     def _count(self, length: int) -> int:
-        """Return the index behind the first pending tokens that are at least so long together."""
+        """Return the index after the first pending tokens that together have at least this length."""
         at, tokens = self._at, self._tokens
         while length > 0 and at < len(tokens):
             length -= len(tokens[at].token)
@@ -102,17 +111,17 @@ class PendingTokens:
         return at
 
     def _find(self, text: str) -> tuple[int, int] | None:
-        """Return where the tokens that spell a text begin and end, however many others are before them; None where there are none.
+        """Return the start and end of the tokens whose text is this one, after any number of others; None where there are none.
 
-        The window that is searched doubles until the text is in it, so that a search costs as much as it passes over. One without a
-        result costs as much as is pending; when the budget for these is spent, only the first window is searched.
+        The searched window doubles until the text is in it, so that the cost is that of the tokens before the text. A search without a
+        result costs as much as is pending. When the budget for such searches is used up, only the first window is searched.
         """
         size, spent = 2 * len(text) + 8, 0
         while True:
             end = self._count(size)
-            found = self._find_within(self._tokens[self._at : end], text)
-            if found is not None:
-                return self._at + found[0], self._skip_empty(self._at + found[1])
+            match = self._find_within(self._tokens[self._at : end], text)
+            if match is not None:
+                return self._at + match[0], self._skip_empty(self._at + match[1])
             size *= 2
             spent += size
             if end == len(self._tokens) or spent > self._budget:
@@ -121,16 +130,16 @@ class PendingTokens:
 
     def _find_within(self, tokens: list[ir.TokenLogprob], text: str) -> tuple[int, int] | None:
         ends = list(accumulate((len(token.token) for token in tokens), initial=0))
-        spelled = "".join(token.token for token in tokens)
-        at = spelled.find(text)
+        joined = "".join(token.token for token in tokens)
+        at = joined.find(text)
         while at >= 0:
             first, last = bisect_left(ends, at), bisect_right(ends, at + len(text)) - 1
             if ends[first] == at and ends[last] == at + len(text):
                 return first, last
             if self._budget <= 0:
                 break
-            self._budget -= len(text)  # a repetitive text is found at many places where no token begins or ends
-            at = spelled.find(text, at + 1)
+            self._budget -= len(text)  # a repetitive text has many matches that do not begin or end at a token
+            at = joined.find(text, at + 1)
         return None
 
 
@@ -141,7 +150,7 @@ def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
 
 
 def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
-    """Note that a choice loses its tokens, list by list where a format keeps those of each text with it."""
+    """Note that a choice loses its tokens: each list, where a format has one for each text."""
     lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
     of_texts = [src for src in lists if src.endswith("/logprobs")]
     for src in of_texts:

@@ -1,6 +1,6 @@
-"""Data URLs, media types, and whose store an address is in.
+"""Data URLs, media types, and the vendors whose storage an address is in.
 
-Nothing is ever fetched, and nothing decoded but the first bytes of what has no type, samples of sound, and texts for who takes no bytes.
+Nothing is fetched. Only three things are decoded: the first bytes of media without a type, audio samples, and texts.
 """
 
 from __future__ import annotations
@@ -28,50 +28,50 @@ PDF = "application/pdf"
 _BEGINNINGS = (
     (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", PDF),
 )  # fmt: skip
-_CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # behind RIFF and the size
+_CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # after RIFF and the size
 _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
-"""Media types of sound without a container."""
+"""Media types of audio without a container."""
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
 _ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
-"""Charsets of texts, and how they are read; without one a text is UTF-8, which us-ascii is a part of."""
+"""Charsets of texts to Python encodings. Without a charset a text is UTF-8, of which us-ascii is a part."""
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
 
-class Sound:
-    """A sound that may come in pieces: samples without a container go on, and are one sound when they are joined."""
+class AudioJoiner:
+    """Joins the pieces of an audio. Samples without a container can be joined; other audio consists of one piece."""
 
     __slots__ = ("_left", "_mime", "has_begun")
 
     def __init__(self) -> None:
         self.has_begun = False
-        self._mime = ""  # of samples; anything else takes no more
+        self._mime = ""  # of samples; other audio takes no further piece
         self._left = b""
 
     def take(self, mime: str | None, data: str) -> str | None:
-        """Return what a piece adds to the base64 data; None where it is of another sound. Bytes that fill no group wait for the next."""
+        """Return what a piece adds to the base64 data; None where it belongs to another audio. Bytes of an incomplete group wait."""
         if self.has_begun and mime != self._mime:
             return None
         is_raw = mime is not None and is_samples(mime)
         try:
-            given = self._left + base64.b64decode(data, validate=True) if is_raw else None
+            decoded = self._left + base64.b64decode(data, validate=True) if is_raw else None
         except ValueError:  # no base64
-            given = None
-        if given is None:
+            decoded = None
+        if decoded is None:
             is_first, self.has_begun = not self.has_begun, True
             return data if is_first else None
         self.has_begun, self._mime = True, mime or ""
-        whole = len(given) // 3 * 3
-        self._left = given[whole:]
-        return base64.b64encode(given[:whole]).decode()
+        whole = len(decoded) // 3 * 3
+        self._left = decoded[whole:]
+        return base64.b64encode(decoded[:whole]).decode()
 
     def rest(self) -> str:
-        """Return what still waits."""
+        """Return the waiting bytes."""
         return base64.b64encode(self._left).decode()
 
 
 def sniff_mime(data: str) -> str | None:
-    """Tell the media type from how base64 data begin; None where they begin like nothing that is known."""
+    """Return the media type of base64 data by their first bytes; None where it is unknown."""
     try:
         first = base64.b64decode(data[:_SNIFFED], validate=True)
     except ValueError:  # no base64
@@ -82,43 +82,43 @@ def sniff_mime(data: str) -> str | None:
 
 
 def read_bare_data(text: str) -> tuple[str, str] | None:
-    """Take base64 where an address is expected for the data that it is; None where it is an address."""
+    """Return type and data of base64 in the place of an address; None where it is an address."""
     mime = sniff_mime(text)
     return None if mime is None else (mime, text)
 
 
 def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
-    """Read the bytes of a file, a data URL or base64: its media type, None where neither its name nor its beginning tells, and the data."""
+    """Read the bytes of a file, a data URL or base64. Return its media type by its name or its first bytes, else None, and the data."""
     return read_data_url(text) or (guess_mime(name or "") or sniff_mime(text), text)
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:
     """Split a data URL into media type, with its parameters, and base64 data; None where it is no data URL.
 
-    Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, plain data percent-decoded. One that names no
-    type has that of its first bytes, before it counts as text.
+    Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, other data percent-decoded. Without a type
+    the first bytes decide, and then it is a text.
     """
     if url[:5].lower() != "data:":
         return None
     head, comma, data = url.partition(",")
     if not comma:
         return None
-    said, semicolon, mark = head[5:].rpartition(";")
+    declared, semicolon, mark = head[5:].rpartition(";")
     if semicolon and mark.strip().lower() == "base64":
         data = data.strip() if data[:1].isspace() or data[-1:].isspace() else data
-        return _said_mime(said, data), data
-    return _said_mime(head[5:], ""), base64.b64encode(unquote_to_bytes(data)).decode()
+        return _declared_mime(declared, data), data
+    return _declared_mime(head[5:], ""), base64.b64encode(unquote_to_bytes(data)).decode()
 
 
-def _said_mime(said: str, data: str) -> str:
-    """Return the media type that a data URL says; parameters stand behind it as they are."""
-    mime, mark, parameters = said.partition(";")
+def _declared_mime(declared: str, data: str) -> str:
+    """Return the media type of a data URL with its parameters."""
+    mime, mark, parameters = declared.partition(";")
     mime = mime.strip().lower() or sniff_mime(data) or "text/plain"
     return mime if not mark else f"{mime};{parameters.rstrip('; ')}".rstrip("; ")
 
 
 def write_data_url(mime: str, data: str) -> str:
-    """Join a media type, whose parameters have a place there, and base64 data into a data URL."""
+    """Join a media type, which may have parameters, and base64 data into a data URL."""
     return f"data:{mime};base64,{data}"
 
 
@@ -128,13 +128,13 @@ def is_address(text: str) -> bool:
 
 
 def guess_mime(url: str) -> str | None:
-    """Tell the media type from the extension of a URL's path or of a file name; None where it says nothing."""
+    """Return the media type by the extension of a URL's path or of a file name, else None."""
     name = url.partition("?")[0].partition("#")[0].rpartition("/")[2]
     return _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
 
 
-def made_filename(mime: str | None) -> str:
-    """Name a document that has no name, by its type where that is known."""
+def default_filename(mime: str | None) -> str:
+    """Return a name for a document without one, by its type where that is known."""
     bare = bare_mime(mime or "")
     for extension, known in _BY_EXTENSION.items():
         if known == bare:
@@ -148,9 +148,9 @@ def bare_mime(mime: str) -> str:
 
 
 def read_text(data: str, mime: str) -> str | None:
-    """Read base64 data as the text that its media type says they are; None where they are none, or of a charset not known here."""
-    said = _CHARSET.search(mime)
-    encoding = _ENCODINGS.get(said[1].lower() if said else "")
+    """Decode base64 data to text by the charset of its media type; None where it is no text, or the charset is unknown."""
+    declared = _CHARSET.search(mime)
+    encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
     try:
         return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
     except ValueError:  # no base64, or no text
@@ -158,17 +158,17 @@ def read_text(data: str, mime: str) -> str | None:
 
 
 def is_samples(mime: str) -> bool:
-    """Say whether a media type is one of samples, which nobody can play who does not know their type and rate."""
+    """Return whether a media type is one of samples, which cannot be played without their type and rate."""
     return bare_mime(mime).lower() in _SAMPLES
 
 
 def media_kind(mime: str) -> ir.MediaKind:
-    """Tell ``image``, ``audio``, ``video`` or ``document`` from a media type."""
+    """Return ``image``, ``audio``, ``video`` or ``document`` for a media type."""
     return _FAMILIES.get(mime.partition("/")[0], "document")
 
 
-def at_home(part: ir.Media) -> ir.Media:
-    """Return media whose address is one vendor's store as a file of that vendor's: nobody else can read it."""
+def as_stored_file(part: ir.Media) -> ir.Media:
+    """Return media at an address in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
         part.file_id, part.url, part.home = part.url, None, "generate_content"
     return part

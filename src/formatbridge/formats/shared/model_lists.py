@@ -1,27 +1,27 @@
-"""The list of models that chat_completions and responses share, and the times of the others."""
+"""The list of models that chat_completions and responses share, and the times of the other lists."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from formatbridge import ir
+from formatbridge.formats.shared.held_fields import DropUnheld
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 _MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description"})
 INPUT_LIMITS = ("context_length", "context_window", "max_context_length", "max_model_len", "max_input_tokens")
-"""Where servers of this list keep the longest context, in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0
-counts."""
+"""Fields with the longest context in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0 counts."""
 OUTPUT_LIMITS = ("max_completion_tokens", "max_output_tokens", "top_provider/max_completion_tokens")
-"""Where they keep the longest answer, in tokens: Groq, LiteLLM, OpenRouter. The first above 0 counts."""
+"""Fields with the longest answer in tokens: Groq, LiteLLM, OpenRouter. The first above 0 counts."""
 _TOP_CONTEXT = "top_provider/context_length"
-"""The longest context at the first provider of several, which may be shorter than that of the model."""
+"""The longest context at the first of several providers, which may be shorter than that of the model."""
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
-_EPOCH = datetime(1970, 1, 1)  # without a zone, whose sum and text take two thirds of the time
+_EPOCH = datetime(1970, 1, 1)  # without a time zone, because addition and formatting then take two thirds of the time
 
 
-def decode_data_list(body: JsonObject, format: ir.Format) -> ir.ModelList:
+def decode_data_list(body: JsonObject, format: ir.FormatName) -> ir.ModelList:
     """Read ``{"object": "list", "data": [...]}``."""
     models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
     return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
@@ -51,7 +51,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 
 def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
-    """Take a limit out of the fields that are not modelled, with all that repeat it; None where no field has a count."""
+    """Remove a limit from the unmodelled fields, with all that repeat it, and return it; None where no field has a count."""
     if extra is None:
         return None
     counts = {name: extra[name] for name in names if type(extra.get(name)) is int and extra[name] >= 0}
@@ -62,38 +62,25 @@ def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
     return limit
 
 
-def encode_data_list(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Write ``{"object": "list", "data": [...]}``; ids, times and owners are all it has."""
-    if models.extra:
-        losses.extras(models)
-    _note_pages(models, losses)
+def encode_data_list(models: ir.ModelList, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
+    """Write ``{"object": "list", "data": [...]}``, which has only ids, times and owners."""
+    drop_unheld(models, losses)
     return {
         "object": "list",
-        "data": [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)],
+        "data": [_encode_model(model, f"/data/{index}", drop_unheld, losses) for index, model in enumerate(models.models)],
     }
 
 
-def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
-    if model.extra:
-        losses.extras(model)
-    for name in ("display_name", "description", "version", "input_limit", "output_limit", "methods", "lifecycle"):
-        if getattr(model, name) not in (None, []):
-            losses.dropped(model, name, severity="info")
+def _encode_model(model: ir.Model, at: str, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
+    drop_unheld(model, losses)
     created = int(model.created) if model.created is not None else losses.added(f"{at}/created", 0)
-    if model.created is not None and created != model.created:  # whole seconds are all there is
+    if model.created is not None and created != model.created:  # the format has whole seconds only
         losses.changed(model, "created", created, severity="info")
     owner = model.owner if model.owner is not None else losses.added(f"{at}/owned_by", "")
-    made: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
+    result: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
     if model.retires is not None:
-        made["shutdown_date"] = model.retires
-    return made
-
-
-def _note_pages(models: ir.ModelList, losses: Ledger) -> None:
-    """Note what says that a list has more pages, for formats that have one page only."""
-    for name in ("more", "first_id", "last_id", "next_page"):
-        if getattr(models, name):
-            losses.dropped(models, name, severity="info")
+        result["shutdown_date"] = model.retires
+    return result
 
 
 def time_of(text: str) -> float | None:
@@ -106,7 +93,7 @@ def time_of(text: str) -> float | None:
 
 
 def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
-    """Write when a node was made; a time that no such text can tell, such as one in milliseconds, becomes the nearest."""
+    """Write the time of a node. A time that RFC 3339 cannot express, such as one in milliseconds, becomes the nearest."""
     if _FIRST_SECOND <= seconds <= _LAST_SECOND:
         return text_of(seconds)
     nearest = text_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
@@ -114,5 +101,5 @@ def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) ->
 
 
 def text_of(seconds: float) -> str:
-    """Write seconds since the epoch, of a moment between the years 1 and 9999, as an RFC 3339 time in UTC."""
+    """Write seconds since the epoch, between the years 1 and 9999, as an RFC 3339 time in UTC."""
     return f"{(_EPOCH + timedelta(0, seconds)).isoformat()}Z"

@@ -1,4 +1,4 @@
-"""What formats do alike with parts: put in words what has no home in the target, note what stays behind, join texts."""
+"""What several formats do with parts: write a foreign part as text, note losses, join texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formatbridge.report.ledger import Ledger
 
 
 def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None:
-    """Put a foreign part in words where it has any, else note that it is gone."""
+    """Return the text of a foreign part where it has one, else note that the part is dropped."""
     if isinstance(part, ir.Opaque) and part.text is not None:
         losses.changed(part, "", part.text, "flattened")
         if part.text:
@@ -26,10 +26,10 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     return None
 
 
-def weigh_unknown(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
-    """Make it grave to lose a part of an unknown kind that was given to the model: it may be all that was asked. Returns the parts.
+def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
+    """Set the severity of losing parts of unknown type in the input of the model, which may be all of the question. Returns the parts.
 
-    ``known``: kinds of which the format knows that they ask for nothing.
+    ``known``: types of which the format knows that they ask nothing.
     """
     for part in parts:
         if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.what not in known:
@@ -37,72 +37,44 @@ def weigh_unknown(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.P
     return parts
 
 
-def is_plain(part: ir.Text) -> bool:
-    """Say whether a text is nothing but its text, so that nothing can be lost with it."""
+def is_only_text(part: ir.Text) -> bool:
+    """Return whether a text has nothing else that could be lost."""
     return not (part.extra or part.cache or part.citations or part.signature or part.id is not None)
 
 
 def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
-    """Return two parts as one text; None where one of them is more than text."""
-    if type(first) is ir.Text and type(second) is ir.Text and is_plain(first) and is_plain(second):
+    """Return two parts as one text; None where one of them has more than text."""
+    if type(first) is ir.Text and type(second) is ir.Text and is_only_text(first) and is_only_text(second):
         return ir.Text(first.text + second.text, second.src if first.text.isspace() else first.src)
     return None
 
 
-def note_beside(call: ir.ToolCall, losses: Ledger) -> None:
-    """Note what a call has for its own format, its server or its item, and no other format has on a call."""
-    if call.extra:
-        losses.extras(call)
-    if call.cache:
-        losses.dropped(call.cache, severity="info")
-    if call.item_id is not None:
-        losses.dropped(call, "item_id", "diagnostic", severity="info")
-
-
-def drop_id(part: ir.Text | ir.Refusal | ir.Media | ir.Reasoning, losses: Ledger) -> None:
-    """Note that the id of the item around a part stays behind, for formats that have no items."""
-    if part.id is not None:
-        losses.dropped(part, "id", "diagnostic", severity="info")
-
-
 def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
-    """Write the type of media without its parameters, where the target has a word of its own or a list of types."""
+    """Write a media type without its parameters, where the target has a word for it or a list of types."""
     if part.mime is None or ";" not in part.mime:
         return part.mime
     return str(losses.changed(part, "mime", bare_mime(part.mime), severity="info"))
 
 
 def known_mime(part: ir.Media) -> str | None:
-    """Tell the type of media: as the source says it, else from the ending of their address or the beginning of their data."""
+    """Return the media type: that of the source, else by the extension of the address or the first bytes of the data."""
     if part.mime:
         return bare_mime(part.mime)
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
-def drop_citations(part: ir.Text, losses: Ledger) -> None:
-    """Note that the citations of a text stay behind; in a request the model hardly sees them."""
-    if part.citations:
-        losses.dropped(part, "citations", severity="info")
-
-
 OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
-"""Reasons that an answer with calls never ends for: it ends for the calls."""
+"""Finish reasons that an answer with calls never has: it ends for the calls."""
 
 
 def note_finish(finish: ir.Finish, word: str, is_exact: bool, losses: Ledger) -> None:
-    """Note what a word of the target does not say of an end: a finer reason, the stop sequence, the category."""
+    """Note that a word of the target replaces another finish reason, or a more specific one."""
     if finish.finer or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
-    if finish.stop_sequence is not None:
-        losses.dropped(finish, "stop_sequence", severity="info")
-    if finish.category is not None:
-        losses.dropped(finish, "category", severity="info")
-    if finish.extra:
-        losses.extras(finish)
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
-    """Return the explanation of a blocked answer, which stands for a refusal where there is none; anywhere else it has no place."""
+    """Return the explanation of a blocked answer, which serves as its refusal where it has none. Else it is dropped."""
     if finish is None or finish.message is None:
         return None
     if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
@@ -115,16 +87,16 @@ _TIMES, _SHORT = 8, 10_000
 
 
 def may_repeat(lengths: Iterable[int], length: int) -> bool:
-    """Say whether the words of all spans may stand beside them, as some formats have it: a few times a text of this length, no more.
+    """Return whether the texts of all spans may be repeated in the citations: up to a few times the length of the text.
 
-    Where thousands of citations cite all of a long text, its copies would be a thousand times what the source has.
+    If thousands of citations cite all of a long text, its copies would be a thousand times longer than the source.
     """
     return sum(max(0, each) for each in lengths) <= _TIMES * max(length, _SHORT)
 
 
-def put_in(made: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
-    """Put into a citation what the target demands of it; where the source lacks it, what is made up is noted."""
+def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
+    """Write a member that the target requires in a citation. Where the source lacks it, note the default."""
     if value is None:
-        losses.added_in(made, key, otherwise)
+        losses.added_in(body, key, otherwise)
     else:
-        made[key] = value
+        body[key] = value

@@ -20,14 +20,14 @@ from formatbridge.report.ledger import Ledger
 UNIONS = ("anyOf", "oneOf", "allOf")
 
 _ROOT = "root_unions"
-"""Where the unions of the root are kept for the references into them."""
+"""The key in ``$defs`` of the unions of the root, for references into them."""
 _MOST_MEMBERS = 1_000
-"""Members of unions that are looked at, those of nested unions and of references among them; any further one says nothing."""
+"""How many members of unions are read, including those of nested unions and of references. Further members have no effect."""
 _MOST_LEVELS = 16
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
-"""Keywords of a member that say nothing about the whole."""
+"""Keywords of a member that do not apply to the whole."""
 
 
 def has_root_union(schema: JsonObject) -> bool:
@@ -54,11 +54,11 @@ def _moved_references(node: Any) -> Any:
         return [_moved_references(item) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {name: _moved_references(value) for name, value in node.items()}
-    reference = made.get("$ref")
+    result = {name: _moved_references(value) for name, value in node.items()}
+    reference = result.get("$ref")
     if isinstance(reference, str) and reference.startswith(tuple(f"#/{name}/" for name in UNIONS)):
-        made["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
-    return made
+        result["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
+    return result
 
 
 def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -> JsonObject:
@@ -73,7 +73,7 @@ def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -
 
 
 class _Folding:
-    """One schema on its way: where references lead, and how many members may still be looked at."""
+    """The state while one schema is folded: where references lead, and how many members may still be read."""
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
@@ -82,30 +82,30 @@ class _Folding:
 
     def fold(self, schema: JsonObject, level: int) -> JsonObject:
         """Return a schema with its unions merged into it."""
-        made = {name: value for name, value in schema.items() if name not in UNIONS}
+        result = {name: value for name, value in schema.items() if name not in UNIONS}
         for name in UNIONS:
             members = schema.get(name)
             if isinstance(members, list) and members:
                 folded = [self._member(member, level) for member in members]
-                objects = [member for member in _distinct(folded) if _may_be_object(member)]
-                made = _all_of([made, *objects]) if name == "allOf" else _all_of([made, _any_of(objects, made)])
-        return made
+                objects = [member for member in _without_duplicates(folded) if _may_be_object(member)]
+                result = _all_of([result, *objects]) if name == "allOf" else _all_of([result, _any_of(objects, result)])
+        return result
 
     def _member(self, member: Any, level: int) -> JsonObject:
-        """Return a member as an object schema without unions; one that is too deep or too far says nothing."""
+        """Return a member as an object schema without unions. A member that is too deep, or beyond the limit, has no effect."""
         self._left -= 1
         if self._left < 0 or level >= _MOST_LEVELS or not isinstance(member, dict):
             return {}
         reference = member.get("$ref")
         if isinstance(reference, str):
             if reference not in self._referenced:
-                self._referenced[reference] = {}  # for a reference that leads back to itself
+                self._referenced[reference] = {}  # for a reference to itself
                 self._referenced[reference] = self._member(self._target(reference), level + 1)
             return self._referenced[reference]
         return self.fold(member, level + 1)
 
     def _target(self, reference: str) -> Any:
-        """Return what a reference into the same schema leads to; None where that is nothing."""
+        """Return the schema of a reference into the same schema; None where it does not exist."""
         node: Any = self._root if reference.startswith("#/") else None
         for step in reference.split("/")[1:]:
             node = node.get(unescape(step)) if isinstance(node, dict) else None
@@ -118,9 +118,9 @@ def _may_be_object(schema: JsonObject) -> bool:
 
 
 def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
-    """Return a schema that admits what any of some members does.
+    """Return a schema that admits what any of some members admits.
 
-    A property that ``base`` has as well is narrowed only where every member says something about it.
+    A property that ``base`` also has is restricted only where every member restricts it.
     """
     known = _properties(base)
     variants = _by_name(members)
@@ -129,13 +129,13 @@ def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
 
 
 def _all_of(members: Sequence[JsonObject]) -> JsonObject:
-    """Return a schema that admits what all of some members do; of other keywords the first member that has one counts."""
-    made = _merged(members, _by_name(members), _both, set.union)
+    """Return a schema that admits what all of some members admit. Of other keywords the first one counts."""
+    result = _merged(members, _by_name(members), _both, set.union)
     for member in reversed(members):
-        if not _CONDITION.isdisjoint(member):  # which is one keyword in three parts
-            made = {name: value for name, value in made.items() if name not in _CONDITION}
-        made |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
-    return members[0] | made
+        if not _CONDITION.isdisjoint(member):  # three parts of one keyword
+            result = {name: value for name, value in result.items() if name not in _CONDITION}
+        result |= {name: value for name, value in member.items() if name not in _MERGED and name not in _LABELS}
+    return members[0] | result
 
 
 def _merged(
@@ -144,17 +144,17 @@ def _merged(
     combine: Callable[[list[Any]], Any],
     join: Callable[..., set[str]],
 ) -> JsonObject:
-    """Return the properties and what is required of several schemas, and the other keywords on which all of them agree."""
-    made: JsonObject = {}
+    """Return the properties and the required ones of several schemas, and the other keywords that are equal in all of them."""
+    result: JsonObject = {}
     if properties:
-        made["properties"] = {name: combine(variants) for name, variants in properties.items()}
+        result["properties"] = {name: combine(variants) for name, variants in properties.items()}
     asked = [dict.fromkeys(_required(member)) for member in members]
     wanted = join(*map(set, asked)) if asked else set()
     if wanted:
-        made["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
+        result["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
     first = members[0] if members else {}
     others = [name for name in first if name not in _MERGED and name not in _LABELS]
-    return made | {name: first[name] for name in others if _is_shared(name, members)}
+    return result | {name: first[name] for name in others if _is_shared(name, members)}
 
 
 def _is_shared(name: str, members: Sequence[JsonObject]) -> bool:
@@ -172,18 +172,18 @@ def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
 
 def _either(schemas: list[Any]) -> Any:
     """Return a schema for what any of some schemas admits."""
-    distinct = _distinct(schemas)
-    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+    unique = _without_duplicates(schemas)
+    return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
 
 def _both(schemas: list[Any]) -> Any:
     """Return a schema for what all of some schemas admit."""
-    distinct = _distinct(schemas)
-    return distinct[0] if len(distinct) == 1 else {"allOf": distinct}
+    unique = _without_duplicates(schemas)
+    return unique[0] if len(unique) == 1 else {"allOf": unique}
 
 
-def _distinct(schemas: Sequence[Any]) -> list[Any]:
-    """Return schemas without those that are equal to one before."""
+def _without_duplicates(schemas: Sequence[Any]) -> list[Any]:
+    """Return schemas without those that are equal to an earlier one."""
     objects = list({id(schema): schema for schema in schemas}.values())
     return objects if len(objects) == 1 else list({spell(schema): schema for schema in reversed(objects)}.values())[::-1]
 

@@ -1,4 +1,4 @@
-"""Flat settings: one loop for every format, and what it means to lose each of them."""
+"""Flat settings: one loop for every format."""
 
 from __future__ import annotations
 
@@ -9,43 +9,18 @@ from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.formats.shared.unique_names import shortened
 from formatbridge.jsontext.pointers import escape
-from formatbridge.report.ledger import Ledger, Own
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
 
-LOST: Mapping[str, Own] = {
-    "seed": Own(),
-    "presence_penalty": Own(neutral=(0, 0.0)),
-    "frequency_penalty": Own(neutral=(0, 0.0)),
-    "logprobs": Own(neutral=(False,)),
-    "top_logprobs": Own(neutral=(0,)),
-    "n": Own("impossible", "single_answer", (1,)),
-    "parallel_tool_calls": Own(neutral=(True,)),
-    "modalities": Own("impossible", "unsupported_media", neutral=("text",)),
-    "tier": Own(neutral=("auto",)),
-    "tier_beside": Own(neutral=("auto",)),
-    "user": Own("info"),
-    "safety_identifier": Own("info"),
-    "metadata": Own("info"),
-    "store": Own("info", neutral=(False,)),
-    "verbosity": Own(neutral=("medium",)),
-    "prompt_cache_key": Own("info"),
-    "prompt_cache_retention": Own("info"),
-    "automatic_cache": Own("info", "weaker_carrier", kind="changed", after="the server's own caching"),
-    "stream_options": Own("info"),
-    "usage_in_stream": Own("info", neutral=(True,)),
-}
-"""Canonical setting to what its loss means; one without a row is lossy and never neutral."""
-
-_PLAIN = Own()
-
 _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
-"""What a server that has options of the cache does anyway."""
+"""The defaults of a server that has cache options."""
 
 _BY_MEMBER = frozenset({"modalities", "stream_options"})
-"""Settings of which each member is lost by itself; their rows are about one."""
+"""Settings of which each member is lost separately; their rules are about one member."""
 
 _FOLLOWS = {"top_logprobs": "logprobs"}
-"""Settings that mean something beside another one only; a server that has both refuses the one without the other."""
+"""Settings that require another one. A server that has both refuses the first without the second."""
 
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the least and the greatest value that a target takes."""
@@ -57,24 +32,24 @@ _SPECIFIED: Ranges = {
     "frequency_penalty": (-2, 2),
     "top_logprobs": (0, 20),
 }
-"""Bounds of the specification, for formats that have no others."""
+"""Bounds of the specification, for formats without others."""
 
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
-"""How much metadata the servers take that have any."""
+"""How much metadata the servers take."""
 _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
-"""How many characters the names of an end user may have, where they have a field of their own."""
+"""The longest name of an end user in characters, where the target has a field for it."""
 _SIZED = frozenset({"metadata", *_LONGEST_NAMES})
 
 
-def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, beside: frozenset[str]) -> bool:
-    """Read the flat settings; say whether the rest of the body is nothing but what is read ``beside`` them."""
+def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, others: frozenset[str]) -> bool:
+    """Read the flat settings. Return whether the body has no other members than these and ``others``."""
     names, is_flat = table.canonical, True
     settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
     for key, value in body.items():
         if key in names:
             if value is not None:
                 settings[names[key]] = value
-        elif key not in beside:
+        elif key not in others:
             is_flat = False
     return is_flat
 
@@ -95,7 +70,7 @@ def encode_flat_settings(
         if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
-            if not LOST.get(name, _PLAIN).is_neutral(value):
+            if not rule_of_setting(name).is_neutral(value):
                 losses.dropped(request, name, "excluded", severity="info")
         elif (bounds := ranges.get(name)) is None or bounds[0] <= value <= bounds[1]:
             body[key] = value
@@ -106,7 +81,7 @@ def encode_flat_settings(
 
 
 def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:
-    """Write what the target takes no more than so much of: a label, or a name of the end user, which then still tells one from others."""
+    """Write settings of limited length: metadata, and names of the end user, which stay unique when they are shortened."""
     settings = request.settings
     if (metadata := settings.get("metadata")) and "metadata" in wire:
         body[wire["metadata"]] = _fitting(request, metadata, losses)
@@ -117,7 +92,7 @@ def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, A
 
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
-    """Return as much metadata as the target takes: the first pairs, without those of a long name, and the beginnings of long values."""
+    """Return the metadata that the target takes: the first pairs, without long names, and the beginnings of long values."""
     kept: dict[str, str] = {}
     for key, value in metadata.items():
         place = f"metadata/{escape(key)}"
@@ -130,47 +105,47 @@ def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -
     return kept
 
 
-def drop_cache_options(request: ir.Request, losses: Ledger, beside: str = "") -> None:
-    """Note that the options of the cache are lost, ``beside`` one that is not. Whoever only fills it wants no answer at all."""
+def drop_cache_options(request: ir.Request, losses: Ledger, kept: str = "") -> None:
+    """Note that the cache options are lost, except the option ``kept``. A request that only fills the cache wants no answer."""
     for name, value in (request.settings.get("prompt_cache_options") or {}).items():
-        if value is not None and value is not False and name != beside and (name, value) not in _CACHE_DEFAULTS:
+        if value is not None and value is not False and name != kept and (name, value) not in _CACHE_DEFAULTS:
             severity: Severity = "impossible" if name == "prewarm" else "info"
             losses.dropped(request, f"prompt_cache_options.{name}", severity=severity)
 
 
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
-    """Note that a setting is lost, unless its value says what the target does anyway."""
-    own = LOST.get(name, _PLAIN)
+    """Note that a setting is lost, unless its value equals the default of the target."""
+    rule = rule_of_setting(name)
     if name in _BY_MEMBER:
         for place, member in value.items() if isinstance(value, dict) else enumerate(value):
-            if not own.is_neutral(member):
-                losses.dropped(request, f"{name}/{escape(str(place))}", own.code, severity=own.severity)
+            if not rule.is_neutral(member):
+                losses.dropped(request, f"{name}/{escape(str(place))}", rule.code, severity=rule.severity)
         return
-    if value is not None and own.is_neutral(value):
+    if value is not None and rule.is_neutral(value):
         return
-    if own.kind == "changed":
-        losses.changed(request, name, own.after, own.code, severity=own.severity)
+    if rule.kind == "changed":
+        losses.changed(request, name, rule.after, rule.code, severity=rule.severity)
     else:
-        losses.dropped(request, name, own.code, severity=own.severity)
+        losses.dropped(request, name, rule.code, severity=rule.severity)
 
 
 EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
-"""Every word of effort; one of some server's own stays with it."""
+"""Every word of effort. Other words belong to one server only."""
 
 ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
     (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),
 )  # fmt: skip
-"""Budget in tokens up to which an effort reaches; the last one has no upper end."""
+"""The largest budget in tokens of each effort; the last one has no limit."""
 
 
 def _effort_of(budget: int) -> ir.Effort:
-    """Name the effort that a budget in tokens stands for."""
+    """Return the effort that corresponds to a budget in tokens."""
     return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
 
 
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
-    """Write the configuration as one word of effort, for formats that have no budget; None: nothing was asked."""
-    if config.mode == "off":  # whatever else is asked
+    """Write the configuration as one word of effort, for formats without a budget; None: the request has none."""
+    if config.mode == "off":  # this takes precedence over all else
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
@@ -184,20 +159,20 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         if config.budget is not None:
             losses.dropped(config, "budget", "excluded")
         return config.effort
-    made: ir.Effort | None = None
+    effort: ir.Effort | None = None
     if config.budget is not None:
-        made = _effort_of(config.budget)
-        losses.changed(config, "budget", made)
-    elif config.mode in ("adaptive", "on"):  # as much as the model finds fit, or as nobody said
-        made = "high"
-        losses.changed(config, "mode", made)
-    return made
+        effort = _effort_of(config.budget)
+        losses.changed(config, "budget", effort)
+    elif config.mode in ("adaptive", "on"):  # the model decides, or the request has no amount
+        effort = "high"
+        losses.changed(config, "mode", effort)
+    return effort
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
-    """Note a schema whose root is no object: it is written as it is, and the vendor's own server refuses it.
+    """Note a schema whose root is no object: it is written unchanged, and the vendor's server refuses it.
 
-    To wrap it in an object would change the answer that the caller reads. A root without a type may be one all the same.
+    Wrapping it in an object would change the answer that the caller reads. A root without a type may be an object.
     """
     kind = format.schema.get("type") if format.schema else None
     if kind is not None and kind != "object" and not (isinstance(kind, list) and "object" in kind):

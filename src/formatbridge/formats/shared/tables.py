@@ -1,4 +1,4 @@
-"""Two kinds of table: flat fields that only change their name, and closed sets of words."""
+"""Two kinds of table: flat fields with another name, and closed sets of words."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping
 
 
 class FieldTable:
-    """Canonical names of flat settings beside this format's own, one to one. Values cross unchanged."""
+    """Canonical names of flat settings and the names of a format, one to one. Values stay unchanged."""
 
     __slots__ = ("canonical", "wire")
 
     def __init__(self, rows: Mapping[str, str]) -> None:
-        #: Canonical name to the wire's.
+        #: Canonical name to the name in the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: The wire's name to the canonical one.
+        #: Name in the format to the canonical name.
         self.canonical: Mapping[str, str] = {wire: name for name, wire in rows.items()}
 
 
 class ValueTable:
-    """A closed set of words, ours to theirs. Where several of ours become one of theirs, the first row is read back."""
+    """A closed set of words: canonical to those of a format. If several become the same word, the first row is used for decoding."""
 
     __slots__ = ("canonical", "wire")
 
     def __init__(self, *rows: tuple[str, str]) -> None:
-        #: Canonical word to the wire's.
+        #: Canonical word to the word of the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: The wire's word to the canonical one.
+        #: Word of the format to the canonical word.
         self.canonical: Mapping[str, str] = {wire: word for word, wire in reversed(rows)}

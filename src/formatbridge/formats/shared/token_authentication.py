@@ -1,8 +1,8 @@
-"""Seals of carried tokens, as ``Options(token_key=...)`` demands them: checked behind the decoder and made ahead of the encoder.
+"""Seals of carried tokens for ``Options(token_key=...)``: checked after decoding and created before encoding.
 
-Every tagged token of a request, of an answer and of a stream passes here, whatever the two formats are. One whose seal is missing or wrong
-is taken off its part and reported; a part without its token is written as each format writes such a part. A token that came without a tag
-is its own vendor's affair.
+Every tagged token of a request, of an answer and of a stream is checked, in every pair of formats. A token without a valid seal is
+removed from its part and reported. Each format writes such a part as one without a token. A token that came without a tag is not
+checked, because only its vendor can do that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HIDDEN = ("redacted", "encrypted")
 
 
 def check_request_tokens(request: ir.Request, key: bytes | None, losses: Ledger) -> ir.Request:
-    """Return a request without the tokens that are not sealed with the key; None: no seal is looked at."""
+    """Return a request without the tokens that are not sealed with the key; None: seals are not checked."""
     if key is None:
         return request
     messages = [replace(message, parts=_checked_parts(message.parts, key, losses)) for message in request.messages]
@@ -26,18 +26,18 @@ def check_request_tokens(request: ir.Request, key: bytes | None, losses: Ledger)
 
 
 def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> ir.Response:
-    """Return an answer without such tokens; those that it keeps are sealed when they are written."""
+    """Return an answer without such tokens. The tokens that stay are sealed when they are written."""
     choices = [replace(choice, parts=_checked_parts(choice.parts, key, losses)) for choice in response.choices]
     return replace(response, choices=choices)
 
 
 def check_event_tokens(happened: list[events.Event], key: bytes) -> list[events.Event]:
-    """Return what happened in a stream without such tokens, as ``check_response_tokens`` does; the report is that of the whole answer."""
-    return [made for event in happened if (made := _checked_event(event, key)) is not None]
+    """Return the events of a stream without such tokens, as ``check_response_tokens`` does. The whole answer has the report."""
+    return [result for event in happened if (result := _checked_event(event, key)) is not None]
 
 
 def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
-    """Return an event without a token that is not sealed; None where nothing else is in it."""
+    """Return an event without a token that is not sealed; None where the event has nothing else."""
     match event:
         case events.PartStart():
             part = _checked(event.part, key, None)
@@ -58,7 +58,7 @@ def _checked_parts(parts: list[ir.Part], key: bytes, losses: Ledger) -> list[ir.
 
 
 def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
-    """Return a part without its token, if that is not sealed; a result of a tool also without those of its content."""
+    """Return a part without its token, if that is not sealed; a tool result also without those of its content."""
     if isinstance(part, ir.ToolResult):
         content = [_checked(inner, key, losses) for inner in part.content]
         if any(a is not b for a, b in zip(part.content, content, strict=True)):
@@ -73,7 +73,7 @@ def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
 
 
 def _seals(signature: ir.Signature, key: bytes) -> bool:
-    """Give a token the key that seals its tag, if it is verified; say whether it is."""
+    """Give a token the key that seals its tag, if it is verified. Return whether it is."""
     if not is_verified(signature, key):
         return False
     signature.seal_key = seal_key(signature, key)

@@ -1,4 +1,4 @@
-"""Tool arguments: text stays text, objects stay objects, and only what must cross over is parsed or written."""
+"""Tool arguments: text stays text and objects stay objects, unless the target needs the other."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import Examine, Ledger
 
 Objects = Mapping[int, JsonObject]
-"""The arguments of calls by the ``id()`` of the call, as far as they have been read."""
+"""The arguments of calls by the ``id()`` of the call, those that have been parsed."""
 
 NOT_READ: Objects = {}
-_PLAIN = frozenset({str, int, bool, type(None)})
+_SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def encode_arguments_text(call: ir.ToolCall) -> str:
-    """Write arguments as text: as it was, or the object as JSON without spaces."""
+    """Write arguments as text: unchanged, or the object as JSON without spaces."""
     arguments = call.arguments
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
-def repeated_keys(given: str | JsonObject, parsed: JsonObject) -> str | None:
-    """Say whether a key stands twice in the text of an object, of which ``parsed`` holds the last only."""
+def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
+    """Return whether the text of an object repeats a key, of which ``parsed`` has the last value only."""
     del parsed
-    return "duplicate_keys" if isinstance(given, str) and _parse_carefully(given)[1] else None
+    return "duplicate_keys" if isinstance(raw, str) and _parse_carefully(raw)[1] else None
 
 
 def read_objects(parts: Iterable[ir.Part]) -> Objects:
-    """Read the arguments of all calls among some parts, with one search for infinities; what needs a second look is left out."""
+    """Parse the arguments of all calls among some parts, with one search for infinities. Arguments that need more checks are left out."""
     read: dict[int, JsonObject] = {}
     for part in parts:
         if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
@@ -47,16 +47,17 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
 
 
 def read_all_objects(messages: Iterable[ir.Message]) -> Objects:
-    """Read the arguments of the calls of a conversation, as ``read_objects`` does."""
-    return read_objects(part for message in messages if message.role == "assistant" for part in message.parts)
+    """Parse the arguments of the calls of a conversation, as ``read_objects`` does."""
+    calls: list[ir.Part] = [part for message in messages for part in message.parts if type(part) is ir.ToolCall]
+    return read_objects(calls) if calls else NOT_READ
 
 
 def encode_arguments_object(
     call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ, examine: Examine = repeated_keys
 ) -> JsonObject:
-    """Write arguments as an object. Text that is none is passed on under ``raw_arguments`` and noted, never repaired.
+    """Write arguments as an object. Other text is passed on under ``raw_arguments`` and noted, never repaired.
 
-    ``read``: what has been read already. ``examine`` says what the target loses of an object.
+    ``read``: what has been parsed already. ``examine`` returns what the target loses of an object.
     """
     known = read.get(id(call))
     if known is not None:
@@ -68,22 +69,22 @@ def encode_arguments_object(
         return arguments
     if not arguments or arguments.isspace():
         return {}
-    mended: list[Mend] = []
+    repaired: list[Mend] = []
     try:
-        parsed = loads(arguments, mended)
+        parsed = loads(arguments, repaired)
     except NotJsonError:
         parsed = None
     if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    if mended:
+    if repaired:
         losses.changed(call, "arguments", parsed, "lone_surrogate")
     losses.examined(call, "arguments", parsed, examine)
     return parsed
 
 
 def is_whole(arguments: str) -> bool:
-    """Say whether arguments are all of a JSON object; nothing at all stands for an empty one."""
+    """Return whether arguments are a complete JSON object. Empty text counts as an empty object."""
     if not arguments or arguments.isspace() or _object_in(arguments) is not None:
         return True
     try:
@@ -93,7 +94,7 @@ def is_whole(arguments: str) -> bool:
 
 
 def _object_in(text: str) -> JsonObject | None:
-    """Parse text as an object, in which infinities are still to be looked for; None where it is none at first sight."""
+    """Parse text as an object, without a check for infinities; None where it is no object at first sight."""
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
@@ -102,12 +103,12 @@ def _object_in(text: str) -> JsonObject | None:
 
 
 def wrap_text(text: str) -> dict[str, str]:
-    """Write free text as the one argument of a function."""
+    """Return an object with free text as the only argument."""
     return {"input": text}
 
 
 def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
-    """Read free text back from the arguments that ``wrap_text`` made; None where they are something else."""
+    """Return the free text from arguments of ``wrap_text``; None where they are something else."""
     value = read_object(arguments) if isinstance(arguments, str) else arguments
     if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
         return value["input"]
@@ -124,13 +125,13 @@ def read_object(text: str) -> JsonObject | None:
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:
-    """Parse text as a JSON object; None where it is no object. The flag says that a key stood twice."""
+    """Parse text as a JSON object; None where it is no object. The flag is true if a key is repeated."""
     try:
         value = from_json(text)
         if not isinstance(value, dict):
             return None, False
-        if _PLAIN.issuperset(map(type, value.values())) and text.count(":") == len(value):
-            return value, False  # one colon for each key: none can have stood twice; and no number that could be infinite
+        if _SCALARS.issuperset(map(type, value.values())) and text.count(":") == len(value):
+            return value, False  # with one colon for each key no key is repeated; and no number can be infinite
         written = to_json(value)
         if written.count(b'"') == text.count('"') and written.find(b"Infinity") < 0 and b"NaN" not in written:
             return value, False
@@ -144,9 +145,9 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
     def collect(pairs: list[tuple[str, Any]]) -> JsonObject:
         nonlocal repeated
-        made = dict(pairs)
-        repeated = repeated or len(made) < len(pairs)
-        return made
+        result = dict(pairs)
+        repeated = repeated or len(result) < len(pairs)
+        return result
 
     try:
         value = loads(text)
@@ -157,9 +158,9 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
 
 def read_lossless_object(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None where it is none, or where the object does not hold all that the text does.
+    """Parse text as a JSON object; None where it is none, or where the object would not have all of the text.
 
-    That is so where a key is repeated, and where a double has another value or another spelling than a number: a large integer, ``1.0``,
+    That is the case if a key is repeated, or if the value or the notation of a number changes as a double: a large integer, ``1.0``,
     ``1e3``. White space and escapes do not count.
     """
     if not text.lstrip(_SPACES).startswith("{") or _object_in(text) is None:
@@ -175,10 +176,10 @@ _SPACES = " \t\r\n"
 
 
 def _lossless_pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a key is repeated")
-    return made
+    return result
 
 
 def _lossless_int(token: str) -> int:
@@ -199,4 +200,4 @@ _LOSSLESS = json.JSONDecoder(object_pairs_hook=_lossless_pairs, parse_int=_lossl
 
 
 MOST_NODES = 20_000
-"""Schemas within a schema that are looked at; those beyond are passed on as they are."""
+"""How many schemas within a schema are read. Further ones are passed on unchanged."""

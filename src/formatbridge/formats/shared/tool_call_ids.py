@@ -1,4 +1,4 @@
-"""Ids of calls: no two calls share one, for each is what its result names."""
+"""Ids of tool calls. They must be unique, because each result names its call by the id."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from formatbridge.report.ledger import Ledger
 
 
 class CallIds:
-    """Tells the calls of one choice apart: of several with one id the later ones get a number behind it.
+    """Makes the ids of one choice's calls unique: of several equal ids the later ones get a number.
 
-    ``reserved``: the ids that the whole choice has, which stay with the calls that have them; none where nobody knows what is to come.
+    ``reserved``: the ids of the whole choice, which stay with their calls; empty in a stream, where later ids are unknown.
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = frozenset(reserved)
-        self._given: set[str] = set()
+        self._used: set[str] = set()
         self._numbers = Numbers()
 
     def give(self, call_id: str) -> str:
         """Return the id of the next call."""
-        given = call_id
-        if call_id in self._given:
-            given = self._numbers.tell_apart(call_id, self._given, self._reserved)
-        self._given.add(given)
-        return given
+        unique_id = call_id
+        if call_id in self._used:
+            unique_id = self._numbers.unique(call_id, self._used, self._reserved)
+        self._used.add(unique_id)
+        return unique_id
 
 
-def tell_apart(response: ir.Response, target: ir.Format, losses: Ledger) -> ir.Response:
-    """Give each call of an answer an id of its own; in its own format it stays as it is."""
+def with_unique_call_ids(response: ir.Response, target: ir.FormatName, losses: Ledger) -> ir.Response:
+    """Give each call of an answer a unique id; in the same format ids stay unchanged."""
     for choice in response.choices if response.format != target else ():
         ids = [part.id for part in choice.parts if type(part) is ir.ToolCall]
         if len(ids) > 1 and len(set(ids)) < len(ids):
-            return replace(response, choices=[_told_apart(choice, losses) for choice in response.choices])
+            return replace(response, choices=[_with_unique_ids(choice, losses) for choice in response.choices])
     return response  # nearly always
 
 
-def _told_apart(choice: ir.Choice, losses: Ledger) -> ir.Choice:
+def _with_unique_ids(choice: ir.Choice, losses: Ledger) -> ir.Choice:
     ids = CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
     return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
 
 
 def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
-    given = ids.give(call.id)
-    if given == call.id:
+    unique_id = ids.give(call.id)
+    if unique_id == call.id:
         return call
-    return replace(call, id=losses.changed(call, "id", given, "repeated_id", severity="info"))
+    return replace(call, id=losses.changed(call, "id", unique_id, "repeated_id", severity="info"))
 
 
-class CallsApart:
-    """Does for a stream what ``tell_apart`` does for an answer.
+class UniqueCallIds:
+    """Does for a stream what ``with_unique_call_ids`` does for an answer.
 
-    What was written stays written: an id that comes after the same one was given to another call is numbered itself.
+    Ids that were written stay. An equal id that arrives later gets a number.
     """
 
     def __init__(self) -> None:
         self._ids: dict[int, CallIds] = {}
-        self._given: dict[tuple[int, int], str] = {}
+        self._used: dict[tuple[int, int], str] = {}
 
     def feed(self, event: events.PartStart | events.PartEnd) -> events.PartStart | events.PartEnd:
-        """Return an event with its id for the call that it tells of."""
+        """Return an event with the id of its call."""
         part = event.part
         if type(part) is not ir.ToolCall:
             return event
@@ -73,17 +73,17 @@ class CallsApart:
         if type(event) is events.PartStart:
             if event.choice not in self._ids:
                 self._ids[event.choice] = CallIds()
-            self._given[place] = self._ids[event.choice].give(part.id)
-        if part.id == self._given.get(place, part.id):
+            self._used[place] = self._ids[event.choice].give(part.id)
+        if part.id == self._used.get(place, part.id):
             return event
-        return replace(event, part=replace(part, id=self._given[place]))
+        return replace(event, part=replace(part, id=self._used[place]))
 
 
 # Requests.
 
 
 class IdsOfRequest:
-    """The ids that the calls and results of a whole request have in the target; those that need no change stay with whoever has them."""
+    """The ids in the target of the calls and results of a whole request. Ids that need no change stay with their calls."""
 
     __slots__ = ("_later", "_numbers", "_rules", "_taken", "_there")
 
@@ -107,17 +107,17 @@ class IdsOfRequest:
             return known
         longest = self._rules.longest_call_id
         base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
-        given = self._there[place] = self._numbers.tell_apart(base, self._taken, longest=longest)
-        self._taken.add(given)
-        return given
+        unique_id = self._there[place] = self._numbers.unique(base, self._taken, longest=longest)
+        self._taken.add(unique_id)
+        return unique_id
 
     def repeats(self, part: ir.ToolCall | ir.ToolResult) -> bool:
-        """Say whether a part is a later call of its id, or the result of one."""
+        """Return whether a part is a later call with the same id, or the result of one."""
         return id(part) in self._later
 
 
 def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
-    """Say whether the target takes an id as it is."""
+    """Return whether the target takes an id unchanged."""
     if rules.call_id is None:
         return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
     if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
@@ -126,19 +126,19 @@ def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
 
 
 def are_legal_ids(ids: set[str], rules: ToolRules) -> bool:
-    """Say whether the target takes all of these ids as they are."""
+    """Return whether the target takes all of these ids unchanged."""
     if rules.call_id is None and rules.longest_call_id is None:
         return True
-    letters = "".join(ids)  # which tells of all at once what most are made of
+    letters = "".join(ids)  # one check for all ids
     if rules.longest_call_id is None and "" not in ids and letters.isascii() and letters.isidentifier():
         return True
     return all(_is_legal_id(call_id, rules) for call_id in ids)
 
 
 def _later_calls(messages: list[ir.Message]) -> dict[int, int]:
-    """Count the calls of one id: return, by ``id()``, which of them a later one is, from 1, and so for their results.
+    """Count the calls of each id. Return the number of each later call, from 1, by ``id()``, and the same for their results.
 
-    A result for which no call waits belongs to the last one before it.
+    A result without a waiting call belongs to the last call before it.
     """
     counts: dict[str, int] = {}
     open: dict[str, Unanswered[int]] = {}

@@ -1,4 +1,4 @@
-"""The way home of tools that crossed over under another name or in a wrapping: calls of the answer become the caller's own."""
+"""Restores the names and kinds of the caller's tools in an answer, if the request changed them."""
 
 from __future__ import annotations
 
@@ -9,58 +9,60 @@ from formatbridge.formats.format import Context
 from formatbridge.formats.shared.tool_arguments import read_wrapped_text
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
-from formatbridge.report.ledger import Ledger, nowhere
+from formatbridge.report.ledger import Ledger, null_ledger
 
 
-def bring_home(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
+def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
     if not _has_moved(context):
         return response
-    choices = [replace(choice, parts=[_home_part(part, context, losses) for part in choice.parts]) for choice in response.choices]
+    choices = [
+        replace(choice, parts=[_restored_part(part, context, losses) for part in choice.parts]) for choice in response.choices
+    ]
     return replace(response, choices=choices)
 
 
-def _home_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
+def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     if not isinstance(part, ir.ToolCall) or part.name not in context.tools:
         return part
-    own = context.tools[part.name]
+    tool = context.tools[part.name]
     arguments = part.arguments
     kind = part.kind
-    if own.kind == "custom" and part.kind == "function":
+    if tool.kind == "custom" and part.kind == "function":
         kind = "custom"
         text = read_wrapped_text(arguments)
-        if text is None:  # the model filled in the wrapping otherwise than it was told
+        if text is None:  # the model did not use the wrapper schema
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
-    elif own.kind == "tool_search":
+    elif tool.kind == "tool_search":
         kind = "tool_search"
-    return replace(part, name=own.name, namespace=own.namespace or part.namespace, kind=kind, arguments=arguments)
+    return replace(part, name=tool.name, namespace=tool.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
 def _has_moved(context: Context) -> bool:
-    return any(own.name != name or own.namespace or own.kind != "function" for name, own in context.tools.items())
+    return any(tool.name != name or tool.namespace or tool.kind != "function" for name, tool in context.tools.items())
 
 
-class ToolsHome:
-    """Does for a stream what ``bring_home`` does for an answer. Free text waits until its wrapping is whole."""
+class ToolNameRestorer:
+    """Does for a stream what ``restore_tool_names`` does for an answer. Free text waits until its arguments are complete."""
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_moved(context) else None
-        #: Whether anything has to come home at all.
+        #: Whether any tool must be restored.
         self.is_needed = self._context is not None
         self._held: dict[tuple[int, int], list[str]] = {}
 
     def feed(self, happened: list[events.Event]) -> list[events.Event]:
-        """Take what happened and return it as the caller would have it."""
+        """Return events with the names and kinds of the caller's request."""
         if self._context is None:
             return happened
-        return [made for event in happened for made in self._bring(event, self._context)]
+        return [restored for event in happened for restored in self._bring(event, self._context)]
 
     def _bring(self, event: events.Event, context: Context) -> list[events.Event]:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
-                part = _home_part(call, context, nowhere())
+                part = _restored_part(call, context, null_ledger())
                 if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
                     self._held[event.choice, event.index] = []
                 return [replace(event, part=part)]
@@ -73,7 +75,7 @@ class ToolsHome:
 
     def _end(self, event: events.PartEnd, context: Context) -> list[events.Event]:
         if event.part is not None:
-            event = replace(event, part=_home_part(event.part, context, nowhere()))
+            event = replace(event, part=_restored_part(event.part, context, null_ledger()))
         wrapped = "".join(self._held.pop((event.choice, event.index), ()))
         text = read_wrapped_text(wrapped) if wrapped else None
         text = wrapped if text is None else text

@@ -1,9 +1,9 @@
-"""Which call a result answers, and the order that some servers demand: results directly behind their calls.
+"""Which call each result answers, and the order that some servers require: results directly after their calls.
 
-Ids repeat, for some servers count calls anew in each answer: a result answers the nearest turn before it that has a call of its id without
-a result, and there the first such call, as ``Unanswered`` says. Only the turn matters for the order, so there it is any of them. A result
-for which there is none is an orphan, and so is a call without a result; every server refuses both, so they stay where they are, and the
-report says so.
+Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn with a call of
+its id without a result, and there to the first such call (``Unanswered``). For the order of results only the turn matters. A result
+without such a call is an orphan, and so is a call without a result. Every server refuses both, so they stay where they are, and the
+report has them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Generic, TypeVar
 
 from formatbridge import ir
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
-from formatbridge.report.ledger import ITSELF, Ledger
+from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _Group = list[ir.Message]
 _Open = dict[str, list[tuple[ir.ToolCall, _Group]]]
 """The calls without a result, by id, with their groups."""
-_MARK = frozenset({ITSELF})
+_MARK = frozenset({WHOLE_NODE})
 _Call = TypeVar("_Call")
 
 
 class Unanswered(Generic[_Call]):
-    """The calls of one id that wait for a result. It answers the nearest turn before it that has any, in the order of its calls."""
+    """The calls of one id that wait for a result. It belongs to the nearest earlier turn with such calls, in the order of its calls."""
 
     __slots__ = ("_turns",)
 
@@ -32,13 +32,13 @@ class Unanswered(Generic[_Call]):
         self._turns: list[tuple[int, deque[_Call]]] = []
 
     def add(self, turn: int, call: _Call) -> None:
-        """Let a call of a turn wait; turns come in their order."""
+        """Add a waiting call of a turn; turns are added in their order."""
         if not self._turns or self._turns[-1][0] != turn:
             self._turns.append((turn, deque()))
         self._turns[-1][1].append(call)
 
     def take(self) -> _Call | None:
-        """Return the call that the next result answers; None where none waits."""
+        """Remove and return the call of the next result; None where none waits."""
         if not self._turns:
             return None
         waiting = self._turns[-1][1]
@@ -53,10 +53,10 @@ class Unanswered(Generic[_Call]):
 
 
 def pair_loose(messages: list[ir.Message]) -> None:
-    """Settle which calls the results answer that name none, or name a function.
+    """Find the calls of results that have no call id, or only the name of a function.
 
-    One without an id answers the first call that has no result yet, and no other result names: of its name and its namespace, where it
-    has them. What is not as the call says it goes to what only the format itself can hold.
+    A result without an id belongs to the first call without a result that no other result names, of its name and its namespace, where it
+    has them. Fields that differ from those of the call become unmodelled fields.
     """
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
@@ -75,7 +75,7 @@ def pair_loose(messages: list[ir.Message]) -> None:
 
 
 def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
-    """Leave a result the name that its call has too, in the namespace of that; one that answers none keeps its name."""
+    """Remove the name of a result if its call has the same, and set the namespace of the call. Without a call the name stays."""
     other: dict[str, str | None] = {}
     if call is not None and result.name not in (None, call.name):
         other["name"], result.name = result.name, None
@@ -87,19 +87,19 @@ def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
 
 
 class _Waiting:
-    """The calls that wait for a result, in their order: by name, by namespace, by both, and whatever they are."""
+    """The calls that wait for a result, in their order: by name, by namespace, by both, and all."""
 
     def __init__(self) -> None:
         self._queues: defaultdict[tuple[str | None, str | None], deque[ir.ToolCall]] = defaultdict(deque)
         self._taken: set[int] = set()
 
     def add(self, call: ir.ToolCall) -> None:
-        """Let a call wait."""
+        """Add a waiting call."""
         for key in {(None, None), (call.name, None), (None, call.namespace), (call.name, call.namespace)}:
             self._queues[key].append(call)
 
     def take(self, name: str | None, namespace: str | None) -> ir.ToolCall | None:
-        """Return the first call of a name and a namespace, of any where they are None, which then waits no longer."""
+        """Remove and return the first call of a name and a namespace; None means any."""
         queue = self._queues.get((name, namespace))
         while queue:
             call = queue.popleft()
@@ -110,11 +110,11 @@ class _Waiting:
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
-    """Return a conversation whose results stand directly behind the turns of their calls; the same list where they do already.
+    """Return a conversation with results directly after the turns of their calls; the same list where that is so already.
 
-    ``joins``: what the model says twice in a row becomes one turn in the target.
+    ``joins``: consecutive turns of the model become one turn in the target.
     """
-    if not _has_calls(messages) or not _has_strays(messages, joins):
+    if not _has_calls(messages) or not _has_misplaced(messages, joins):
         return messages
     groups, orphans = _grouped(messages, joins)
     for part in orphans:
@@ -123,7 +123,7 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 
 
 def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the orphans of a conversation whose results need no place."""
+    """Note the orphans of a conversation whose results need no order."""
     open: dict[str, list[ir.ToolCall]] = {}  # the calls without a result, by id
     for message in messages:
         is_answer = message.role == "assistant"
@@ -141,15 +141,15 @@ def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
 
 
 def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
-    """Note that no call without a result stands before a result, or that none of the results behind a call is its own."""
+    """Note that no call without a result is before a result, or that no later result belongs to a call."""
     if isinstance(part, ir.ToolCall):
         losses.changed(part, "", {"id": part.id, "name": part.name}, "orphan", severity="impossible")
-    elif not (part.extra and ITSELF in part.extra):  # else it names no call, which its own format reports
+    elif not (part.extra and WHOLE_NODE in part.extra):  # without an id it names no call, and its format reports that
         losses.changed(part, "", part.call_id, "orphan", severity="impossible")
 
 
 def _has_calls(messages: list[ir.Message]) -> bool:
-    """Say whether there are calls or results."""
+    """Return whether there are calls or results."""
     for message in messages:
         for part in message.parts:
             if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
@@ -157,10 +157,10 @@ def _has_calls(messages: list[ir.Message]) -> bool:
     return False
 
 
-def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
-    """Say whether a result may stand elsewhere than behind its call and the results that are there already, or a call may have none.
+def _has_misplaced(messages: list[ir.Message], joins: bool) -> bool:
+    """Return whether a result may be elsewhere than after its call and the other results, or a call may have none.
 
-    A quick look.
+    This is a fast check.
     """
     asked: set[str] = set()
     is_answered = is_over = False
@@ -180,7 +180,7 @@ def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
                 return True
             else:
                 asked.remove(part.call_id)
-        if speaks and is_answered and len(asked) < count:  # results that belong to those before, not to what else the turn says
+        if speaks and is_answered and len(asked) < count:  # these results belong to the earlier ones, not to the rest of the turn
             return True
         is_over = is_over or speaks
         if not is_answered:
@@ -189,7 +189,7 @@ def _has_strays(messages: list[ir.Message], joins: bool) -> bool:
 
 
 def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
-    """Add the ids of the calls of a turn to those that were asked for; say whether one is there already."""
+    """Add the ids of the calls of a turn to the known ids. Return whether one was known already."""
     for part in parts:
         if type(part) is ir.ToolCall:
             if part.id in asked:
@@ -199,11 +199,11 @@ def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
 
 
 def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
-    """Return the conversation as groups, each a turn of the model's with its results or any other turn; and the orphans."""
+    """Return the groups of the conversation, each a turn of the model with its results or another turn; and the orphans."""
     groups: list[_Group] = []
     orphans: list[ir.ToolCall | ir.ToolResult] = []
     open: _Open = {}
-    speech: _Group | None = None  # what the model says just now
+    speech: _Group | None = None  # the current turn of the model
     for message in messages:
         if message.role == "assistant":
             if speech is None or not joins:
@@ -223,9 +223,9 @@ def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], lis
 
 
 def _without_results(message: ir.Message, open: _Open, orphans: list[ir.ToolCall | ir.ToolResult]) -> ir.Message | None:
-    """Move the results of a turn to the groups of their calls; return what stays, None where nothing does.
+    """Move the results of a turn to the groups of their calls. Return the rest of the turn, or None.
 
-    What the turn itself has besides its parts goes with one of them.
+    Other fields of the turn stay with one of them.
     """
     others: list[ir.Part] = []
     moved: list[tuple[ir.Part, _Group]] = []

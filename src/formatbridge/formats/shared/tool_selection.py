@@ -1,6 +1,6 @@
-"""Which tools a request offers under another format's rules: each told once, and only those that its choice leaves.
+"""Selects the tools of a request under the rules of the target: without repeated ones, and restricted by the tool choice.
 
-What the target's choice cannot say is said by leaving tools out, with each one noted.
+Where the choice of the target is too weak, tools are left out, and each is noted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _tools_of = attrgetter("tools")
 _INSTRUCTING = frozenset({"system", "developer"})
 
 
-def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Rewrite which tools a request offers to what the target can say; return the same object where nothing had to change."""
+def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
+    """Change the tools and the choice of a request to what the target can express; return the same object where nothing changes."""
     if brings_tools(request):
-        request = _offered_at_start(_told_once(request), losses)
+        request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
     if choice is None:
         return request
@@ -41,38 +41,38 @@ def adapt_offer(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Req
 
 
 def brings_tools(request: ir.Request) -> bool:
-    """Say whether tools come with turns; with most requests none do."""
+    """Return whether messages add tools; in most requests none do."""
     return any(map(_tools_of, request.messages))
 
 
 def added_tools(request: ir.Request) -> list[ir.Tool]:
-    """Return the tools that come with turns."""
+    """Return the tools that messages add."""
     if not brings_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
 
 
 def note_moved(tools: list[ir.Tool], losses: Ledger) -> None:
-    """Note that tools which come with a turn are there from the start: each at the part of the turn that brings it."""
+    """Note that tools which a message adds are available from the start: each at its part of the message."""
     for tool in tools:
         losses.changed(tool, "place", None, "moved")
 
 
 def note_excess(tools: list[ir.Tool], most: int, losses: Ledger) -> None:
-    """Note the callers' tools beyond as many as the target's server takes; which of them can be spared, nobody here knows."""
+    """Note the caller's tools beyond the limit of the target's server. Which tools are less important is unknown."""
     for tool in [tool for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool)][most:]:
         losses.changed(tool, "", tool.name, "too_many")
 
 
 def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
-    """Return the word by which a choice names one of the server's tools or a remote server."""
+    """Return the word with which a choice names a server tool or a remote server."""
     if isinstance(tool, ir.McpServer):
         return tool.label
     return tool.kind if tool.family == "other" else tool.family
 
 
-def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Offer the tools that come before the first turn as those of the request, which they are: nothing is said before them."""
+def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Move the tools that messages add before the first turn to those of the request, which is the same."""
     leading = next((at for at, message in enumerate(request.messages) if message.role not in _INSTRUCTING), len(request.messages))
     if not any(message.tools for message in request.messages[:leading]):
         return request
@@ -86,38 +86,38 @@ def _offered_at_start(request: ir.Request, losses: Ledger) -> ir.Request:
     return replace(request, tools=tools, messages=kept + request.messages[leading:])
 
 
-def _told_once(request: ir.Request) -> ir.Request:
-    """Leave out tools that come with a turn and are there already, word for word."""
-    told = {_words_of(tool) for tool in request.tools}
+def _without_repeated_tools(request: ir.Request) -> ir.Request:
+    """Leave out tools that a message adds and that are identical to a known one."""
+    known = {_words_of(tool) for tool in request.tools}
     messages = []
     for message in request.messages:
         fresh = []
         for tool in message.tools or ():
             words = _words_of(tool)
-            if words not in told:
-                told.add(words)
+            if words not in known:
+                known.add(words)
                 fresh.append(tool)
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
 
 
 def _words_of(tool: ir.Tool) -> str:
-    """Spell a tool without where it stood, the same for equal ones."""
-    return spell([type(tool).__name__, _told_of(tool)])
+    """Return the JSON text of a tool without its pointer, the same for equal tools."""
+    return spell([type(tool).__name__, _definition_of(tool)])
 
 
-def _told_of(tool: ir.Tool) -> JsonObject:
-    """Return the fields of a tool but where it stood, as plain values."""
-    told: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
+def _definition_of(tool: ir.Tool) -> JsonObject:
+    """Return the fields of a tool without its pointer, as JSON values."""
+    definition: JsonObject = {name: getattr(tool, name) for name in tool.__slots__ if name != "src"}
     if isinstance(tool, ir.Namespace):
-        told["tools"] = [_told_of(inner) for inner in tool.tools]
+        definition["tools"] = [_definition_of(inner) for inner in tool.tools]
     elif tool.cache:
-        told["cache"] = [tool.cache.ttl, tool.cache.extra]
-    return told
+        definition["cache"] = [tool.cache.ttl, tool.cache.extra]
+    return definition
 
 
 def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Leave out the tools that a choice of none forbids, where the target's choice is about others than the source's."""
+    """Leave out the tools that a choice of none forbids, where the choice of the target is about other tools than that of the source."""
     if not rules.governs_servers:
         return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
     if not any(_is_free(tool, choice) and _has(rules, tool) for tool in _all_of(request)):
@@ -129,10 +129,10 @@ def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: 
 
 
 def _required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Weaken a choice of any tool, where the target's choice is about others than the source's.
+    """Weaken a choice of any tool, where the choice of the target is about other tools than that of the source.
 
-    If it is about fewer, it would force one of them. If it is about more, one of the others will do; that there are only those makes
-    it no choice at all.
+    If it is about fewer tools, it would force one of them. If it is about more, another tool may be called; if there are only such tools,
+    nothing is left to choose.
     """
     tools = _all_of(request)
     if not any(_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
@@ -156,19 +156,19 @@ def _is_server(tool: ir.Tool) -> bool:
 
 
 def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
-    """Say whether a tool is one of the server's that a choice is not about."""
+    """Return whether a tool is a server tool that the choice is not about."""
     return isinstance(tool, ir.HostedTool | ir.McpServer) and server_word(tool) in choice.free
 
 
 def _has(rules: ToolRules, tool: ir.Tool) -> bool:
-    """Say whether the target has one of the server's tools."""
+    """Return whether the target has a server tool."""
     if isinstance(tool, ir.McpServer):
         return "mcp" in rules.servers and tool.url is not None and tool.allowed != []
     return isinstance(tool, ir.HostedTool) and tool.family in rules.servers
 
 
 def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
-    """Leave out tools, wherever they come from; return the same object where there are none such."""
+    """Leave out tools of the request and of its messages; return the same object where there are none."""
     if not any(map(is_out, _all_of(request))):
         return request
 
@@ -184,7 +184,7 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
 
 
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Leave out the tools that a choice among some does not allow, but functions where the target has a list of them."""
+    """Leave out the tools that a choice among some does not allow. Functions stay where the target has a list of them."""
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
     lists = left is not None and bool(left.names) and left.inner in rules.allows
@@ -196,7 +196,7 @@ def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losse
 
 
 def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
-    """Return the tools that a choice names, with their namespaces; those of the server's own behind a slash, which no name has."""
+    """Return the tools that a choice names, with their namespaces; server tools after a slash, which no name contains."""
     declared: set[_Key] = set()
     first: dict[str, _Key] = {}
     for tool in tools:
@@ -214,12 +214,12 @@ def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
 
 
 def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.ToolChoice | None:
-    """Return a free choice among the functions: a list that has room for them alone would force one of them."""
+    """Return a free choice among the functions, because a list of functions only would force one of them."""
     if not choice.names:
         is_forced = choice.inner == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
         return None
-    if choice.inner == "required" and "auto" in rules.allows:  # else the choice is written as another one, which tells of it
+    if choice.inner == "required" and "auto" in rules.allows:  # else the choice is written as another one, which reports it
         losses.changed(choice, "inner", "auto")
     return replace(choice, inner="auto", hosted=[])
 

@@ -1,7 +1,7 @@
-"""Tools under another format's rules: names it allows, free text wrapped as an argument, namespaces flattened, and the way home.
+"""Tools under the rules of the target: allowed names, free text wrapped as an argument, namespaces flattened.
 
-This rewrites the canonical request before the target encodes it, so that no encoder needs to know of it; definitions, choice, calls and
-results all go through one map, and the loss is noted once, at the definition.
+This changes the canonical request before the target encodes it, so that encoders need no such rules. Definitions, choice, calls and
+results use one map, and the loss is noted once, at the definition.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.formats.shared.tool_call_ids import IdsOfRequest, are_legal_ids
-from formatbridge.formats.shared.tool_selection import adapt_offer, added_tools
+from formatbridge.formats.shared.tool_selection import added_tools, select_tools
 from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -31,31 +31,31 @@ _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}
 
 @dataclass(slots=True)
 class _Names:
-    """One map for a whole request: (namespace, name) to the target's name, and back."""
+    """The map of a whole request: (namespace, name) to the target's name, and back."""
 
     rules: ToolRules
     ids: IdsOfRequest
     there: dict[tuple[str | None, str], str] = field(default_factory=dict)
-    home: dict[str, OwnTool] = field(default_factory=dict)
+    callers: dict[str, OwnTool] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
     server: set[str] = field(default_factory=set)
     numbers: Numbers = field(default_factory=Numbers)
 
     def reserve(self, tools: list[ir.Tool]) -> None:
-        """Keep the names that need no change for the tools that have them, those of the server's own tools above all."""
+        """Reserve the names that need no change for their tools, and first those of server tools."""
         self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
         self.legal = {
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
 
     def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
-        """Return the target's name of a definition: another one where the name was declared before and names must differ."""
+        """Return the target's name of a definition: another one where the name was declared before and names must be unique."""
         first = self.there.pop((namespace, name), None) if self.rules.distinct else None
-        given = self.give(namespace, name, kind)
+        new = self.give(namespace, name, kind)
         if first is not None:
             self.there[namespace, name] = first
-        return given
+        return new
 
     def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
@@ -63,29 +63,29 @@ class _Names:
         if known is not None:
             return known
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
-        is_kept = flat in self.legal and not namespace and flat not in self.home
-        taken = (self.home, self.server) if is_kept else (self.home, self.server, self.legal)
-        given = self.numbers.tell_apart(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
-        self.there[namespace, name] = given
-        self.home[given] = OwnTool(name=name, namespace=namespace, kind=kind)
-        return given
+        is_kept = flat in self.legal and not namespace and flat not in self.callers
+        taken = (self.callers, self.server) if is_kept else (self.callers, self.server, self.legal)
+        new = self.numbers.unique(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
+        self.there[namespace, name] = new
+        self.callers[new] = OwnTool(name=name, namespace=namespace, kind=kind)
+        return new
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
-        """Return the target's names of tools that a choice names; one without a namespace may stand in any."""
+        """Return the target's names of the tools in a choice; one without a namespace may be in any."""
         first: dict[str, str] = {}
-        for (_, known), given in self.there.items():
-            first.setdefault(known, given)
+        for (_, known), new in self.there.items():
+            first.setdefault(known, new)
         return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
 
 
 def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, OwnTool]]:
-    """Rewrite the tools, calls and results of a request to what the target allows.
+    """Change the tools, calls and results of a request to what the target allows.
 
-    Returns the request (the same object where nothing had to change) and the target's tool names to the caller's, where they differ.
+    Returns the request (the same object where nothing changes) and the target's tool names to the caller's, where they differ.
     """
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
-    request = adapt_offer(request, rules, losses)
+    request = select_tools(request, rules, losses)
     added = added_tools(request)
     calls, results = _uses_in(request.messages)
     choice = request.tool_choice
@@ -94,7 +94,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
-    tools = [tool for given in request.tools for tool in _adapt_tool(given, names, losses)]
+    tools = [tool for new in request.tools for tool in _adapt_tool(new, names, losses)]
     messages = (
         [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
         if added
@@ -103,18 +103,18 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     messages = [_adapt_message(message, names, losses) for message in messages]
     messages = request.messages if _is_same(messages, request.messages) else messages
     if not has_spaces and _is_same(tools, request.tools) and messages is request.messages:
-        return request, names.home
+        return request, names.callers
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
         there = names.chosen(choice.names, spaces)
         if any(space and (space, name) not in names.there for name, space in zip(choice.names, spaces, strict=True)):
             losses.changed(choice, "names", there, "renamed")
         choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
-    return replace(request, tools=tools, messages=messages, tool_choice=choice), names.home
+    return replace(request, tools=tools, messages=messages, tool_choice=choice), names.callers
 
 
 def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | None:
-    """Write the schema of a function's arguments for OpenAI, whose server wants an object with ``properties`` and no union at the root.
+    """Write the schema of a function's arguments for OpenAI, whose server requires an object with ``properties`` and no union at the root.
 
     Sources: openai/openai-agents-python#449, github/github-mcp-server#1548, browserbase/stagehand#1159, langchain-ai/langchainjs#9804.
     """
@@ -123,20 +123,20 @@ def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | Non
         return schema
     kind = schema.get("type")
     if kind not in (None, "object"):
-        is_among = isinstance(kind, list) and "object" in kind  # arguments are an object, whatever else they could be
+        is_among = isinstance(kind, list) and "object" in kind  # arguments are an object in any case
         losses.changed(tool, "parameters/type", "object", severity="info" if is_among else "lossy")
-    made = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
+    result = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
     if kind is None:
-        losses.added_in(made, "type", "object")
-    if made.get("properties") is None:
-        losses.added_in(made, "properties", {})
-    return made
+        losses.added_in(result, "type", "object")
+    if result.get("properties") is None:
+        losses.added_in(result, "properties", {})
+    return result
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:
-    """Note the choice of a request of whose tools none is left to choose among, which the target's server then refuses.
+    """Note the choice of a request without remaining tools, which the target's server refuses.
 
-    To choose freely, or nothing, among no tools is what happens anyway.
+    A free choice, or none, is the default without tools and no loss.
     """
     choice = request.tool_choice
     if request.settings.get("parallel_tool_calls") is False:
@@ -152,7 +152,7 @@ def drop_choice(request: ir.Request, losses: Ledger) -> None:
 
 
 def _bring_no_tools(messages: list[ir.Message]) -> bool:
-    """Say whether no turn brings tools, calls one or has a result."""
+    """Return whether no message adds tools, has a call or a result."""
     for message in messages:
         if message.tools:
             return False
@@ -177,7 +177,7 @@ def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.Too
 
 
 def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolResult], rules: ToolRules) -> bool:
-    """Say whether every tool, call and result is what the target allows already; the usual case, so it must be quick."""
+    """Return whether the target allows every tool, call and result unchanged. That is frequent, so the check must be fast."""
     declared = _declared(tools, rules) if tools else set()
     if declared is None:
         return False
@@ -194,7 +194,7 @@ def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolR
 
 
 def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
-    """Return the names of the tools; None where the target does not allow one of them as it is."""
+    """Return the names of the tools; None where the target does not allow one of them unchanged."""
     declared: set[str] = set()
     for tool in tools:
         kind = type(tool)
@@ -202,12 +202,12 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
             if name in declared or not _is_legal(name, rules):
                 return None
-            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test says so
+            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test before
                 return None
             declared.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
             return None
-        elif kind is ir.HostedTool and (taken := _server_name(tool, rules)):  # type: ignore[arg-type]  # the test says so
+        elif kind is ir.HostedTool and (taken := _server_name(tool, rules)):  # type: ignore[arg-type]  # the test before
             if taken in declared:
                 return None
             declared.add(taken)
@@ -215,7 +215,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
-    """Return the name that a tool of the server's own has in the target; None where it has none."""
+    """Return the name that a server tool has in the target; None where it has none."""
     return rules.server_names.get(tool.family)
 
 
@@ -228,17 +228,17 @@ def _is_legal(name: str, rules: ToolRules) -> bool:
 def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
     if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
         losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
-        return [made for inner in tool.tools for made in _adapt_tool(inner, names, losses, tool.name)]
+        return [result for inner in tool.tools for result in _adapt_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
     kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
-    given = names.declare(namespace, tool.name, kind)
-    if given != tool.name:
-        tool = replace(tool, name=given)
-        if given != (f"{namespace}__{names.home[given].name}" if namespace else None):
-            losses.changed(tool, "name", given, "renamed")
+    new = names.declare(namespace, tool.name, kind)
+    if new != tool.name:
+        tool = replace(tool, name=new)
+        if new != (f"{namespace}__{names.callers[new].name}" if namespace else None):
+            losses.changed(tool, "name", new, "renamed")
     if isinstance(tool, ir.CustomTool) and not names.rules.custom:
-        names.custom.add((namespace, names.home[given].name))
+        names.custom.add((namespace, names.callers[new].name))
         return [_wrapped_tool(tool, losses)]
     return [tool]
 
@@ -260,8 +260,8 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
 
 
 def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
-    """Adapt the tools that come with a turn, all before the first call: one may stand before the turn that brings its tool."""
-    tools = [tool for given in message.tools or () for tool in _adapt_tool(given, names, losses)]
+    """Adapt the tools that messages add, before the first call: a call may be before the message that adds its tool."""
+    tools = [tool for new in message.tools or () for tool in _adapt_tool(new, names, losses)]
     return message if _is_same(tools, message.tools) else replace(message, tools=tools)
 
 
@@ -278,7 +278,7 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
 
 
 def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
-    """Bind tokens to calls by the ids that these have now."""
+    """Bind tokens to calls by the new ids."""
     if not any(map(bound_to, parts)):
         return parts
     ids: dict[str, str] = {}
@@ -296,19 +296,19 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
     known = (call.namespace, call.name) in names.there
     name = names.give(call.namespace, call.name, call.kind)
-    given = names.ids.give(call)
+    new = names.ids.give(call)
     wraps = call.kind == "custom" and not names.rules.custom
-    if name == call.name and given == call.id and not wraps:
+    if name == call.name and new == call.id and not wraps:
         return call
     if name != call.name and not known:
         losses.changed(call, "name", name, "renamed")
-    if given != call.id:
-        losses.changed(call, "id", given, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
+    if new != call.id:
+        losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     return replace(
         call,
-        id=given,
+        id=new,
         name=name,
         namespace=call.namespace if names.rules.namespaces else None,
         kind="function" if wraps else call.kind,
@@ -317,14 +317,14 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
-    given = names.ids.give(result)
+    new = names.ids.give(result)
     name = names.there.get((result.namespace, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
-    if given == result.call_id and name == result.name and kind == result.kind:
+    if new == result.call_id and name == result.name and kind == result.kind:
         return result
-    if given != result.call_id:
-        losses.changed(result, "call_id", given, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
-    return replace(result, call_id=given, name=name, kind=kind)
+    if new != result.call_id:
+        losses.changed(result, "call_id", new, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
+    return replace(result, call_id=new, name=name, kind=kind)
 
 
 def _legal(name: str, rules: ToolRules) -> str:

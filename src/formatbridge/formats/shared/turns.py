@@ -1,4 +1,4 @@
-"""What encoders do with the turns of a conversation: the instructions before them, a last one of the model's, and none at all."""
+"""What encoders do with the turns of a conversation: the leading instructions, a final turn of the model, and none at all."""
 
 from __future__ import annotations
 
@@ -9,27 +9,23 @@ from formatbridge.report.ledger import Ledger
 
 
 def leading_instructions(messages: list[ir.Message]) -> int:
-    """Count the messages of the system prompt: the run of instructions before the first turn."""
+    """Count the messages of the system prompt: the instructions before the first turn."""
     for count, message in enumerate(messages):
         if message.role not in ("system", "developer") or message.tools or message.effort:
             return count
     return len(messages)
 
 
-_BILLING_HEADER = "x-anthropic-billing-header:"
-"""How a text of Claude Code begins that stands first in the system prompt. Source: vllm and CLIProxyAPI, which strip it."""
+def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) -> ir.Request:
+    """Return a request without the billing header of its client, which is no instruction; the same object where it has none.
 
-
-def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Return a request without the billing header of Claude Code, which is no instruction; the same object where it has none.
-
-    The header is a text of one line. A text that goes on behind it stays, for that may be an instruction.
+    The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """
     first = request.messages[0] if request.messages else None
-    if request.format != "messages" or first is None or first.role != "system" or not first.parts:
+    if first is None or first.role != "system" or not first.parts:
         return request
     header = first.parts[0]
-    if not isinstance(header, ir.Text) or not header.text.startswith(_BILLING_HEADER) or "\n" in header.text.rstrip():
+    if not isinstance(header, ir.Text) or not header.text.startswith(beginning) or "\n" in header.text.rstrip():
         return request
     losses.dropped(header, code="billing_header", severity="info")
     rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
@@ -37,13 +33,13 @@ def without_billing_header(request: ir.Request, losses: Ledger) -> ir.Request:
 
 
 def note_empty(message: ir.Message, losses: Ledger) -> None:
-    """Note that a turn that says nothing is left out; where another's parts were, each was noted."""
+    """Note that an empty turn is left out. If it had parts, each was noted."""
     if _is_blank(message):
         losses.changed(message, "", "", "empty", severity="info")
 
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
-    """Note that a last turn of the model's, which the format messages continues word by word, is only the turn before elsewhere."""
+    """Note that a final turn of the model, which messages continues word by word, is only the previous turn in other formats."""
     last = request.messages[-1] if request.messages else None
     if last is None or last.role != "assistant" or not last.parts:
         return
@@ -52,7 +48,7 @@ def note_prefill(request: ir.Request, losses: Ledger) -> None:
 
 
 def note_no_turns(request: ir.Request, losses: Ledger) -> None:
-    """Note that there is nothing for the model to answer; a turn is never made up."""
+    """Note that the conversation has no turn to answer. No turn is added."""
     if request.messages:
         losses.changed(request.messages[-1], "", [], "no_turns", severity="impossible")
     else:
@@ -60,7 +56,7 @@ def note_no_turns(request: ir.Request, losses: Ledger) -> None:
 
 
 def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
-    """Return a conversation whose later instructions join the leading ones; what they configure stays where it is."""
+    """Return a conversation with all instructions at the start. Their configuration stays in its place."""
     leading = leading_instructions(messages)
     first, others = messages[:leading], []
     for message in messages[leading:]:
@@ -76,5 +72,5 @@ def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[
 
 
 def _is_blank(message: ir.Message) -> bool:
-    """Say whether a turn has nothing in it but empty texts, if that."""
+    """Return whether a turn has nothing but empty texts."""
     return not any(type(part) is not ir.Text or part.text for part in message.parts)

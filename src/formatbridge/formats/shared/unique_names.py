@@ -1,4 +1,4 @@
-"""Names and ids that another format takes: of its letters, short enough, and none twice."""
+"""Names and ids that fit another format: legal characters, limited length, unique."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def with_legal_letters(name: str, longest: int | None) -> str:
-    """Return a name in letters that every format takes; one that is too long ends in what tells it from others that begin alike."""
+    """Return a name in characters that every format takes. A name that is too long ends in a hash, so that it stays unique."""
     legal = _ILLEGAL.sub("_", name)
     return legal if longest is None or len(legal) <= longest else shortened(legal, longest, name)
 
 
 def shortened(text: str, longest: int, whole: str) -> str:
-    """Return the beginning of a text that is too long, and behind it what tells the ``whole`` of it from others that begin alike."""
+    """Return the beginning of a text that is too long, and a hash of the ``whole`` of it."""
     return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 
 
 class Numbers:
-    """Puts numbers behind names that are taken."""
+    """Appends numbers to names that are taken."""
 
     __slots__ = ("_last",)
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
-    def tell_apart(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
-        """Return a name that is not taken; the numbers go on where the last name like it ended."""
-        made, count = name, self._last.get(name, 1)
-        while any(made in names for names in taken):
+    def unique(self, name: str, *taken: Container[str], longest: int | None = None) -> str:
+        """Return a name that is not taken. Numbers continue after the last similar name."""
+        result, count = name, self._last.get(name, 1)
+        while any(result in names for names in taken):
             count += 1
             tail = f"_{count}"
-            made = f"{name if longest is None else name[: longest - len(tail)]}{tail}"
+            result = f"{name if longest is None else name[: longest - len(tail)]}{tail}"
         self._last[name] = count
-        return made
+        return result
 
 
 _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 
 
-def encode_id(given: str | None, prefix: str) -> str | None:
-    """Return an id with the target's prefix that still holds the source's; None where there is none."""
-    if not given:
+def encode_id(raw: str | None, prefix: str) -> str | None:
+    """Return an id with the target's prefix that contains the source's id; None where there is none."""
+    if not raw:
         return None
-    if prefix and prefix not in given:  # nearly always: it was not made from an id of the target's
-        return f"{prefix}{given}"
+    if prefix and prefix not in raw:  # nearly always: it does not come from an id of the target
+        return f"{prefix}{raw}"
     for known in _PREFIXES:
-        if given.startswith(known):
-            inner = given.removeprefix(known)
+        if raw.startswith(known):
+            inner = raw.removeprefix(known)
             if inner.startswith(_PREFIXES) and inner.startswith(prefix):
                 return inner
             break
-    return given if given.startswith(prefix) else f"{prefix}{given}"
+    return raw if raw.startswith(prefix) else f"{prefix}{raw}"
 
 
-def made_call_id(*facts: Any) -> str:
-    """Make the id of a call in an answer that has no id itself: from all that tells the call from those of other answers."""
+def derive_call_id(*facts: Any) -> str:
+    """Return an id for a call in an answer without an id, from all that distinguishes the call from those of other answers."""
     return f"call_{sha256(dumps(facts)).hexdigest()[:24]}"

@@ -1,4 +1,4 @@
-"""What a decoder does with keys it does not model: keep them, by pointer, for the report and for the way home."""
+"""Unmodelled fields: decoders keep them by pointer, for the report and for their format."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from formatbridge.jsontext.types import JsonObject
 
 
 def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
-    """Return the members of an object that are not known, by pointer relative to the node; None where there are none.
+    """Return the unknown members of an object, by pointer relative to the node; None where there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
     if known.issuperset(raw):
         return None
-    made: JsonObject = {}
+    result: JsonObject = {}
     for key, value in raw.items():  # a comprehension takes half as long again
         if value is not None and key not in known:
-            made[at + (escape(key) if "/" in key or "~" in key else key)] = value
-    return made or None
+            result[at + (escape(key) if "/" in key or "~" in key else key)] = value
+    return result or None
 
 
 def unknown_event(raw: JsonObject) -> JsonObject | None:
-    """Return an event that nobody knows as a field of the answer: under its type, or as ``event`` where it has none."""
+    """Return an unknown event as a field of the answer: under its type, or as ``event`` where it has none."""
     kind = raw.get("type")
     if isinstance(kind, str):
         return {kind: raw}
     return {"event": raw} if raw else None
 
 
-def says_something(raw: JsonObject) -> bool:
-    """Say whether an object has any member but null, empty ones and zeros: some servers send objects that they have not filled in."""
+def has_values(raw: JsonObject) -> bool:
+    """Return whether an object has any member but null, empty ones and zeros. Some servers send objects without values."""
     return any(raw.values())
 
 
 def joined(*extras: JsonObject | None) -> JsonObject | None:
-    """Put the leftovers of a node's own objects together."""
+    """Join the unmodelled fields of a node's objects."""
     if not any(extras):
         return None
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
 
 
 def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
-    """Add leftovers to those that a loop or a stream has gathered, which are its own: to join them each time would copy them each time."""
+    """Add unmodelled fields to those of a loop or a stream, in place: a new dict for each would take quadratic time."""
     if not more:
         return held
     if held is None:
@@ -53,52 +53,45 @@ def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | N
 
 
 class Pieces:
-    """Fields that nobody knows and that come in pieces: texts and lists go on, objects go on member by member.
+    """Unknown fields that arrive in pieces: texts and lists are extended, objects member by member.
 
-    What only comes again as it was is said again, not more of it. Of all else the last counts; what says nothing replaces nothing.
+    A value that repeats is one value. Of other values the last one counts; an empty value replaces nothing.
     """
 
-    __slots__ = ("_told", "latest")
+    __slots__ = ("_values",)
 
     def __init__(self) -> None:
-        #: The fields that came last; None where the last event had none.
-        self.latest: JsonObject | None = None
-        self._told: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
+        self._values: dict[str, list[tuple[Any, int]]] = {}  # each value, and how many times it came in a row
 
-    def take(self, fields: JsonObject | None) -> None:
-        """Take the next piece of some fields."""
-        self.latest = fields
+    def take(self, fields: JsonObject | None, count: int = 1) -> None:
+        """Add the next piece of some fields, which came ``count`` times in a row."""
         for name, value in (fields or {}).items():
-            told = self._told.setdefault(name, [])
-            last, times = told[-1] if told else (None, 0)
+            values = self._values.setdefault(name, [])
+            last, times = values[-1] if values else (None, 0)
             if times and _is_same(last, value):
-                told[-1] = (value, times + 1)
+                values[-1] = (value, times + count)
             else:
-                told.append((value, 1))
-
-    def again(self) -> None:
-        """Take the same piece once more."""
-        self.take(self.latest)
+                values.append((value, count))
 
     def whole(self) -> JsonObject:
-        """Return the fields as they have come so far; objects lie as deep in each other as a body may be."""
-        made: JsonObject = {}
-        pending = [(made, self)]
+        """Return the fields as they are now. Objects may be nested as deep as in any body."""
+        result: JsonObject = {}
+        pending = [(result, self)]
         while pending:
             holder, pieces = pending.pop()
-            for name, told in pieces._told.items():
-                value = _joined(told)
+            for name, values in pieces._values.items():
+                value = _joined(values)
                 if isinstance(value, Pieces):
                     inner: JsonObject = {}
                     holder[name] = inner
                     pending.append((inner, value))
                 else:
                     holder[name] = value
-        return made
+        return result
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Say whether two values are equal, however deep they are."""
+    """Return whether two values are equal, at any depth."""
     try:
         return bool(one == other)
     except RecursionError:
@@ -118,19 +111,19 @@ def _is_same_below(one: Any, other: Any) -> bool:
     return True
 
 
-def _joined(told: list[tuple[Any, int]]) -> Any:
-    """Return what the pieces of a field make: of objects, the pieces of their members."""
-    said = [(value, times) for value, times in told if value] or told[-1:]
-    first = said[0][0]
-    if len(said) > 1 and all(type(value) is type(first) for value, _ in said):
+def _joined(values: list[tuple[Any, int]]) -> Any:
+    """Join the pieces of a field; of objects, return the pieces of their members."""
+    values_set = [(value, times) for value, times in values if value] or values[-1:]
+    first = values_set[0][0]
+    if len(values_set) > 1 and all(type(value) is type(first) for value, _ in values_set):
         match first:
             case str():
-                return "".join(value * times for value, times in said)
+                return "".join(value * times for value, times in values_set)
             case list():
-                return [item for value, times in said for item in value * times]
+                return [item for value, times in values_set for item in value * times]
             case dict():
                 inner = Pieces()
-                for value, _ in said:
+                for value, _ in values_set:
                     inner.take(value)
                 return inner
-    return said[-1][0]
+    return values_set[-1][0]

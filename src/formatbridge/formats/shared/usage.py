@@ -1,4 +1,4 @@
-"""Counts of tokens: those that stand under two names, and those that a target does not have."""
+"""Token counts with two names, and counts that a target does not have."""
 
 from __future__ import annotations
 
@@ -10,65 +10,47 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
-def either(raw: JsonObject, names: Iterable[str], leftover: JsonObject, told: int | None = None) -> int | None:
-    """Read a count that has several names: the first that is not zero. Another that says something else is left over.
+def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
+    """Read a count that has several names: the first that is not zero. Other values become unmodelled fields.
 
-    Relays send all names with zeros where they know nothing. ``told``: what the name before these says.
+    Relays send all names, with zeros for unknown counts. ``value``: the count of an earlier name.
     """
     for name in names:
         count = raw.get(name)
-        if not told and count is not None:
-            told = count
-        elif count and count != told:
-            leftover[name] = count
-    return told
+        if not value and count is not None:
+            value = count
+        elif count and count != value:
+            unread[name] = count
+    return value
 
 
-def details(raw: JsonObject, name: str, alias: str, main: str, leftover: JsonObject) -> tuple[str, JsonObject]:
-    """Read details that stand under two names: those that have more than zeros, and their ``main`` count as ``either`` does.
+def details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
+    """Read details that have two names: those with more than zeros, and their ``main`` count as ``either`` does.
 
-    The first value is where they stand.
+    The first value is the name under which they are.
     """
-    found, other = raw.get(name) or {}, raw.get(alias) or {}
-    if not any(found.values()) and any(other.values()):
+    chosen, other = raw.get(name) or {}, raw.get(alias) or {}
+    if not any(chosen.values()) and any(other.values()):
         return alias, other
     for key, count in other.items():
-        if count and key == main and not found.get(key):
-            found = found | {key: count}
-        elif count and count != found.get(key):
-            leftover[f"{alias}/{escape(key)}"] = count
-    return name, found
+        if count and key == main and not chosen.get(key):
+            chosen = chosen | {key: count}
+        elif count and count != chosen.get(key):
+            unread[f"{alias}/{escape(key)}"] = count
+    return name, chosen
 
 
 def count_reasoning_in(usage: ir.Usage) -> None:
-    """Count the reasoning in where the total says that the server counted it beside the output, as some compatible servers do."""
+    """Add the reasoning to the output if the total shows that the server counted them separately, as some compatible servers do."""
     reasoning = usage.reasoning or 0
     if usage.total == usage.input + usage.output + reasoning:
         usage.output += reasoning
 
 
 def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
-    """Note that what was written to the cache is in ``total`` only, whatever time it stays: it may have been told by these times alone.
+    """Note that cache writes are in ``total`` only, without their lifetimes. The source may have had the lifetimes only.
 
-    None: the target does not count it apart from the prompt.
+    None: the target does not count them separately from the prompt.
     """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
         losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
-
-
-def drop_counts(usage: ir.Usage, names: Iterable[str], losses: Ledger) -> None:
-    """Note each count that is lost, one by one within a group; zero counts nothing. A tool's prompt is still in the input."""
-    for name in names:
-        value = getattr(usage, name)
-        if not value:
-            continue
-        if name == "tool_prompt":
-            losses.changed(usage, name, usage.input, "accounting", severity="info")
-        elif name == "cache_write_ttl":
-            join_ttls(usage, usage.cache_write, losses)
-        elif isinstance(value, dict):
-            for word, count in value.items():
-                if count:
-                    losses.dropped(usage, f"{name}.{word}", "accounting", severity="info")
-        else:
-            losses.dropped(usage, name, "accounting", severity="info")

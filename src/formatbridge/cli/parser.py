@@ -1,0 +1,177 @@
+"""The arguments of the command line, and the ``Options`` that they set."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import formatbridge as fb
+from formatbridge.cli.format_argument import FORMAT
+
+KINDS = ("request", "response", "error", "models")
+
+
+def _read_key(path: str) -> bytes:
+    """Return the key in a file. It is no argument because other users can see the command line."""
+    try:
+        return Path(path).read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+
+
+_OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "raise_on": (
+        "--raise-on",
+        {"choices": ("none", "info", "lossy", "impossible"), "default": "none", "help": "fail from this severity on (default %(default)s)"},
+    ),
+    "default_max_tokens": (
+        "--default-max-tokens", {"type": int, "default": 4096, "help": "the limit if the target requires one (default 4096)"}
+    ),
+    "on_truncated": (
+        "--on-truncated",
+        {"choices": ("error", "close"), "default": "error", "help": "end a truncated stream with an error, or as if it were complete"},
+    ),
+    "mid_system": (
+        "--mid-system", {"choices": ("native", "hoist"), "default": "native", "help": "instructions in the middle of a conversation"}
+    ),
+    "unsigned_reasoning": (
+        "--unsigned-reasoning",
+        {
+            "choices": ("drop", "text", "item"), "default": "drop",
+            "help": "reasoning without a token of the target, in requests to responses (default %(default)s)",
+        },
+    ),
+    "unsigned_calls": (
+        "--unsigned-calls",
+        {
+            "choices": ("placeholder", "leave"), "default": "placeholder",
+            "help": "calls without a signature, in requests to generate_content (default %(default)s)",
+        },
+    ),
+    "json_mode": (
+        "--json-mode",
+        {
+            "choices": ("instruct", "drop"), "default": "instruct",
+            "help": "a JSON mode in requests to messages, which has none (default %(default)s)",
+        },
+    ),
+    "strip_billing_header": (
+        "--strip-billing-header",
+        {"action": "store_true", "help": "leave out the billing header that Claude Code puts into its system prompt"},
+    ),
+    "messages_version": ("--messages-version", {"default": "2023-06-01", "help": "the API version of messages (default 2023-06-01)"}),
+    "carry_reasoning": (
+        "--drop-reasoning",
+        {"action": "store_false", "dest": "carry_reasoning", "help": "do not carry other vendors' reasoning tokens"},
+    ),
+    "token_key": (
+        "--token-key-file",
+        {
+            "dest": "token_key", "type": _read_key, "metavar": "FILE",
+            "help": "a file with the key that seals carried reasoning tokens; line ends after the key are removed",
+        },
+    ),
+    "created": ("--created", {"type": int, "help": "the creation time of an answer without one, in seconds since the epoch"}),
+}  # fmt: skip
+"""Each field of ``Options``: its flag, and the settings of ``add_argument``."""
+
+
+def _add_options(command: argparse.ArgumentParser, *names: str) -> None:
+    """Add arguments for some of the options to a command; without names, for all."""
+    for name in names or _OPTIONS:
+        flag, settings = _OPTIONS[name]
+        command.add_argument(flag, **settings)
+
+
+def options_of(arguments: argparse.Namespace) -> fb.Options:
+    """Return the options that the arguments set."""
+    known = {field.name for field in fields(fb.Options)}
+    chosen: dict[str, Any] = {name: None if value == "none" else value for name, value in vars(arguments).items() if name in known}
+    return fb.Options(**chosen)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    root = argparse.ArgumentParser(
+        prog="formatbridge",
+        description="Convert payloads between four wire formats.",
+        epilog=f"FORMAT: {', '.join(fb.FORMATS)}, the name of a registered format, or MODULE:ATTRIBUTE of a FormatSpec.",
+    )
+    root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
+    commands = root.add_subparsers(required=True, metavar="COMMAND")
+
+    convert = commands.add_parser("convert", help="convert one body and report what was lost")
+    convert.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
+    convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
+    convert.add_argument("--to", dest="target", **FORMAT, required=True)
+    convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
+    convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
+    convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
+    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
+    _add_options(convert)
+    convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    convert.set_defaults(command="convert")
+
+    stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it arrives")
+    stream.add_argument("--from", dest="source", **FORMAT, required=True)
+    stream.add_argument("--to", dest="target", **FORMAT, required=True)
+    mode = stream.add_mutually_exclusive_group()
+    mode.add_argument("--collect", action="store_true", help="write the answer as one body instead")
+    mode.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")
+    _add_options(stream, "raise_on", "on_truncated", "carry_reasoning", "created")
+    stream.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    stream.set_defaults(command="stream")
+
+    detect = commands.add_parser("detect", help="detect the format of a body, and print the reasons")
+    detect.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    _add_formats(detect)
+    detect.set_defaults(command="detect")
+
+    schema = commands.add_parser(
+        "schema", help="print the JSON Schema of a typed model, such as messages.request or messages.TextBlock"
+    )
+    schema.add_argument("name", metavar="FORMAT[.NAME]", help="a format alone: print the names of its models")
+    schema.set_defaults(command="schema")
+
+    _add_relay_commands(commands)
+
+    matrix = commands.add_parser("matrix", help="print which fields of other formats each format can hold")
+    matrix.add_argument("--source", **FORMAT, help="only fields of this format")
+    _add_formats(matrix)
+    matrix.set_defaults(command="matrix")
+    return root
+
+
+def _add_formats(command: argparse.ArgumentParser) -> None:
+    """Add the option for formats from outside."""
+    command.add_argument(
+        "--format", dest="formats", action="append", default=[], **FORMAT, help="one more format, registered or MODULE:ATTRIBUTE"
+    )
+
+
+def _add_relay_commands(commands: Any) -> None:
+    """Add the commands that call a relay. They read its key from ``FORMATBRIDGE_API_KEY`` only."""
+    demo = commands.add_parser("demo", help="run one conversation in each format, each through the endpoint of another format")
+    demo.add_argument("--base-url", help="a relay; the default is a fake relay in the process")
+    demo.add_argument("--model", help="the default is the first model that the relay lists")
+    demo.set_defaults(command="demo")
+
+    send = commands.add_parser("send", help="send a request to a relay and write the answer")
+    send.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    send.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
+    send.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
+    send.add_argument("--via", **FORMAT, help="the endpoint's format; the default is the format of the request")
+    send.add_argument("--model", help="replaces the model of the body")
+    send.add_argument("--stream", action="store_true", help="write the visible text as it arrives, instead of the body")
+    _add_options(send)
+    send.set_defaults(raise_on="impossible")
+    send.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    send.set_defaults(command="send")
+
+    models = commands.add_parser("models", help="list the models of a relay")
+    models.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
+    models.set_defaults(command="models")

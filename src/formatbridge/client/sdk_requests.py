@@ -1,0 +1,314 @@
+"""A request of an official SDK as a generator: its format, the call to the endpoint, and the response. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from formatbridge import formats
+from formatbridge.client import calls, errors
+from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
+from formatbridge.client.profile import RelayProfile
+from formatbridge.client.secrets import Headers, checked_key
+from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
+from formatbridge.convert.bodies import Converted, convert_error, convert_models
+from formatbridge.convert.bridge import Bridge, Exchange
+from formatbridge.convert.masking import Mask, Secret
+from formatbridge.convert.replay import replay_response
+from formatbridge.convert.streams import StreamConverter
+from formatbridge.errors import (
+    APIConnectionError,
+    APIStatusError,
+    FormatBridgeError,
+    InvalidPayloadError,
+    UnexpectedResponseError,
+)
+from formatbridge.formats.format import FormatSpec, SdkFacts
+from formatbridge.jsontext import codec
+from formatbridge.options import Options
+
+_LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
+_JSON, _EVENTS = "application/json", "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class SDKRequest:
+    """The HTTP request of an SDK."""
+
+    method: str
+    url: str
+    headers: Headers
+    content: bytes = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        """The path, without a slash at its end."""
+        return urlsplit(self.url).path.removesuffix("/")
+
+    @property
+    def endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
+        """The format of the endpoint at this path, and the match of the path; None if there is no such endpoint."""
+        matches = ((spec, sdk.path.fullmatch(self.path)) for spec, sdk in sdk_facts())
+        return next(((spec, match) for spec, match in matches if match is not None), None)
+
+    @property
+    def format(self) -> FormatSpec:
+        """The format of the SDK, from the path or else from its headers."""
+        if self.endpoint is not None:
+            return self.endpoint[0]
+        known = sdk_facts()
+        return next((spec for spec, sdk in reversed(known) if self._is_of(sdk)), known[0][0])
+
+    def _is_of(self, sdk: SdkFacts) -> bool:
+        return sdk.header in self.headers or (sdk.path_part is not None and sdk.path_part in self.path)
+
+
+def sdk_facts() -> list[tuple[FormatSpec, SdkFacts]]:
+    """Return the formats that have an official SDK, each with how the SDK calls its endpoint."""
+    specs = map(formats.load, formats.FORMATS)
+    return [(spec, spec.endpoint.sdk) for spec in specs if spec.endpoint.sdk is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBody:
+    """The step that reads the body of the answer: all of it, or slightly more than ``max_bytes`` decompressed bytes of a longer one."""
+
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SDKResponse:
+    """The response for the SDK: a whole body, or a converter for the endpoint's stream and a mask for its errors.
+
+    ``content``: the body, or the bytes of the endpoint's stream that were already read.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+    converter: StreamConverter | None = None
+    format: FormatSpec | None = None
+    mask: Mask = field(default_factory=lambda: Mask(()))
+
+
+SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
+"""Yields a call and is sent the ``Head`` of its answer; yields ``ReadBody`` and is sent the bytes; returns the response for the SDK."""
+
+
+class RejectedRequestError(Exception):
+    """The transport has no answer for the request. The SDK gets an error answer in its own format; this exception stays in the package."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class SDKRequestHandler:
+    """Handles the requests of one transport.
+
+    ``takes_sdk_key``: use the SDK's key if there is no other; ``report`` is called with every conversion.
+    """
+
+    base_url: str
+    via: FormatSpec
+    profile: RelayProfile
+    key: Secret | Callable[[], str] | None
+    takes_sdk_key: bool
+    headers: Headers
+    options: Options
+    report: Callable[[Converted], object] | None
+    limits: Limits = field(default_factory=Limits)
+    clock: Clock = field(default_factory=Clock)
+
+    def handle(self, request: SDKRequest) -> SDKFlow:
+        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer without a retry."""
+        try:
+            is_list = request.method == "GET" and _LIST.fullmatch(request.path)
+            return (yield from self._list_models(request) if is_list else self._exchange(request))
+        except RejectedRequestError as error:
+            converted = convert_error(str(error), source=request.format, target=request.format, status=error.status)
+        except FormatBridgeError as error:
+            status = 502 if isinstance(error, APIConnectionError) else 400
+            converted = Bridge(request.format, via=self.via).reject(error, status)
+        return SDKResponse(converted.status, {"content-type": _JSON, "x-should-retry": "false"}, converted.json())
+
+    def _key(self, request: SDKRequest) -> Secret | None:
+        return sdk_key(request.headers) if self.takes_sdk_key else current_key(self.key)
+
+    def _exchange(self, request: SDKRequest) -> SDKFlow:
+        exchange, streams = self._open(request)
+        self.report_conversion(exchange.request)
+        forwarded = forwarded_headers(request.headers, request.format, self.via)
+        call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
+        head = yield from self._send(call)
+        start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
+        if is_stream:
+            headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
+            return SDKResponse(head.status, headers, start, exchange.stream(), request.format, call.mask)
+        try:
+            native = yield from self._read(head, call, start)
+            answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
+        except APIStatusError as error:
+            return self._error_response(error, head, request.format)
+        self.report_conversion(answer)
+        headers = response_headers(head.headers, request.format, self.profile, _JSON)
+        if not streams:
+            return SDKResponse(head.status, headers, answer.json())
+        return SDKResponse(
+            head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=request.format))
+        )
+
+    def _read_start(self, head: Head) -> Generator[ReadBody, bytes, tuple[bytes, bool]]:
+        """Return the first bytes of the body, and whether it is a stream, by its media type or else by its first bytes."""
+        kind = head.headers.get("content-type", "").lower()
+        start = BodyStart()
+        if kind.startswith(_EVENTS):
+            return b"", True
+        while start.is_undecided and (chunk := (yield ReadBody(0))):
+            start.feed(chunk)
+        return start.read, "text/html" not in kind and start.content[:1] not in (b"", b"{", b"<")
+
+    def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
+        """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
+        if request.method != "POST" or request.endpoint is None:
+            paths = ", ".join(sdk.description for _, sdk in sdk_facts())
+            expected = f"expected {paths} or a list of models"
+            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, {expected}")
+        format, match = request.endpoint
+        groups = match.groupdict()
+        model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
+        stream = groups["stream"] is not None if "stream" in groups else None
+        header = format.endpoint.version_header
+        version = request.headers.get(header) if header is not None and format is self.via else None
+        options = replace(self.options, messages_version=version) if version else self.options
+        bridge = Bridge(format, via=self.via, options=options)
+        answer_options = options_for_answer(options, self.clock.time())
+        exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
+        streams = exchange.request.stream
+        if streams and self.via.name in self.profile.plain_only:
+            exchange = bridge.open(request.content, stream=False, model=model, answer_options=answer_options)
+            calls.report_replay(exchange.request)
+        return exchange, streams
+
+    def _list_models(self, request: SDKRequest) -> SDKFlow:
+        """Request the list of models in the profile's format, and convert it, or the one model in the path, to the SDK's format."""
+        call, head = yield from self._request_list(request)
+        try:
+            listed = yield from self._read(head, call)
+            converted = self._convert_list(listed, head, call, request.format)
+        except APIStatusError as error:
+            return self._error_response(error, head, request.format)
+        self.report_conversion(converted)
+        headers = response_headers(head.headers, request.format, self.profile, _JSON)
+        return SDKResponse(head.status, headers, codec.dumps(_chosen(converted.body, request.path)))
+
+    def _request_list(self, request: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
+        """Request the list of models at each of its possible paths, until the answer is not a 404."""
+        key = self._key(request)
+        for location in self.profile.model_lists(self.via):
+            forwarded = forwarded_headers(request.headers, request.format, location[1])
+            call = calls.build_models_call(self.base_url, self.profile, key, self.headers, location, sdk_headers=forwarded)
+            head = yield from self._send(call)
+            if head.status != 404:
+                break
+        return call, head
+
+    def _convert_list(self, listed: Native, head: Head, call: Call, target: FormatSpec) -> Converted:
+        try:
+            return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
+        except InvalidPayloadError as error:
+            raise calls.invalid_models(error, head, listed.value, call, self.profile.request_id_headers) from None
+
+    def _send(self, call: Call) -> Generator[Call, Head, Head]:
+        """Send a call and follow redirects within its origin; no other origin gets a request."""
+        return follow_redirects(call, self.limits, lambda request: request)
+
+    def _read(self, head: Head, call: Call, start: bytes = b"") -> Generator[ReadBody, bytes, Native]:
+        """Read the body of a success; raise ``APIStatusError`` for any other answer, of which only a limited part is read."""
+        names = self.profile.request_id_headers
+        id = errors.request_id(head.headers, names)
+        if head.status >= 300:
+            body = yield ReadBody(errors.MAX_READ_BYTES)
+            raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
+        max_bytes = self.limits.max_response_bytes
+        body = start + (yield ReadBody(max_bytes - len(start)))
+        if len(body) > max_bytes:
+            raise errors.unexpected_body(
+                f"is longer than {max_bytes} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask
+            )
+        return calls.read_json(head, body, call, names)
+
+    def _error_response(self, error: APIStatusError, head: Head, target: FormatSpec) -> SDKResponse:
+        """Convert an error. An error in a success has a header that prevents retries."""
+        converted = errors.convert_status_error(error, target, default_message=str(error))
+        self.report_conversion(converted)
+        headers = response_headers(head.headers, target, self.profile, _JSON)
+        if isinstance(error, UnexpectedResponseError) and not errors.is_transient(error):
+            headers |= {"x-should-retry": "false"}
+        return SDKResponse(converted.status, headers, converted.json())
+
+    def report_conversion(self, converted: Converted) -> None:
+        """Call ``report``, if there is one."""
+        if self.report is not None:
+            self.report(converted)
+
+
+def _chosen(listed: Mapping[str, Any], path: str) -> Any:
+    """Return the whole list, or the one model in the path; reject a model that is not in the list."""
+    match = _LIST.fullmatch(path)
+    model = unquote(match["model"] or "") if match else ""
+    if not model:
+        return listed
+    entries: list[dict[str, Any]] = listed.get("models") or listed.get("data") or []
+    for entry in entries:
+        if model in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
+            return entry
+    raise RejectedRequestError(404, f"no model {model!r} in the list")
+
+
+_HOP_HEADERS = frozenset(KEY_HEADERS) | {
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie", "host", "keep-alive",
+    "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
+}  # fmt: skip
+"""Headers that hold for one connection, or contain a secret. They are not forwarded."""
+
+_SDK_PREFIX = "x-stainless-"
+_VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
+"""Prefixes of headers that only the servers of the SDK's own format can read."""
+
+
+def sdk_key(headers: Mapping[str, str]) -> Secret | None:
+    """Return the key of an SDK, from any header for keys; None if there is none."""
+    name = next((name for name in KEY_HEADERS if name in headers), None)
+    if name is None:
+        return None
+    if name != "authorization":
+        return checked_key(headers[name])
+    is_bearer = headers[name].partition(" ")[0].lower() == "bearer"
+    return checked_key(headers[name].partition(" ")[2] if is_bearer else "")
+
+
+def forwarded_headers(headers: Mapping[str, str], source: FormatSpec, target: FormatSpec) -> Headers:
+    """Return the headers of an SDK's request that are sent to the endpoint."""
+    is_same = source is target
+    return Headers({name: value for name, value in headers.items() if _is_forwarded(name, is_same=is_same)})
+
+
+def _is_forwarded(name: str, *, is_same: bool) -> bool:
+    if name in _HOP_HEADERS or name.startswith(_SDK_PREFIX):
+        return False
+    return is_same or not name.startswith(_VENDOR_PREFIXES)
+
+
+def response_headers(headers: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
+    """Return the headers for the SDK, with the request id under the SDK's own name. ``kind``: the media type."""
+    forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
+    id = errors.request_id(headers, profile.request_id_headers)
+    sdk = target.endpoint.sdk
+    if id is not None and sdk is not None and sdk.request_id_header is not None:
+        forwarded_headers[sdk.request_id_header] = id
+    return forwarded_headers | {"content-type": kind}

@@ -1,0 +1,360 @@
+"""Decoder state for Chat Completions streams: one choice, its parts and its tool calls."""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from dataclasses import dataclass, field, replace
+
+from formatbridge import ir
+from formatbridge.formats.chat_completions.response import decode_answer
+from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
+from formatbridge.formats.chat_completions.tool_calls import call_stem
+from formatbridge.formats.shared.tool_arguments import read_object
+from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
+from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.framing import ArrayReader
+from formatbridge.streaming.replay import unfold
+
+_CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"})
+_FUNCTION = frozenset({"name", "arguments", "input"})
+
+
+# Tool calls.
+
+
+class _ObjectEnd:
+    """Searches a list of pieces of text for the end of an object; it reads each piece once."""
+
+    def __init__(self) -> None:
+        self._reader = ArrayReader(sys.maxsize)
+        self._count = 0
+        self._has_end = False
+
+    def is_in(self, pieces: list[str]) -> bool:
+        """Return whether the pieces contain it."""
+        text = "".join(pieces[self._count :]).encode()
+        self._count = len(pieces)
+        self._has_end = self._has_end or any(value.data.startswith(b"{") for value in self._reader.feed(text))
+        return self._has_end
+
+
+@dataclass(slots=True)
+class CallState:
+    """The state of one call, with the pieces of its arguments."""
+
+    kind: str = "function"
+    id: str | None = None
+    name: str | None = None
+    extra: JsonObject | None = None
+    pieces: list[str] = field(default_factory=list)
+    is_named_again: bool = False
+    _object_end: _ObjectEnd | None = None
+
+    def take(self, raw: JsonObject) -> None:
+        """Take another piece; the first id and the first name are valid."""
+        name = _name_of(raw)
+        self.is_named_again = self.is_named_again or bool(name and self.name)
+        self.kind = "custom" if kind_of_call(raw) == "custom" else self.kind
+        self.id = self.id or raw.get("id")
+        self.name = self.name or name
+        self.extra = raw.get("extra_content") or self.extra
+        self.pieces.append(arguments_of(raw))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has a name, and its arguments are an object. Free text may always be complete."""
+        return bool(self.name) and (self.kind == "custom" or read_object("".join(self.pieces)) is not None)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its arguments contain the end of an object. Free text has no such end."""
+        self._object_end = self._object_end or _ObjectEnd()
+        return self.kind == "function" and self._object_end.is_in(self.pieces)
+
+    def opened(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
+        """Return the call as it opens, without arguments. ``number``: its place in the choice; ``slot``: makes an id if it has none."""
+        src = f"/choices/{choice}/message"
+        body = {"name": self.name or "", "input" if self.kind == "custom" else "arguments": ""}
+        raw: JsonObject = {"id": self.id or f"{call_stem(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
+        raw |= {"extra_content": self.extra} if self.extra else {}
+        parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
+        call = parts[0]
+        assert isinstance(call, ir.ToolCall)
+        call.arguments, call.src, call.id_made = "", f"{src}/tool_calls/{number}", not self.id
+        return call
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one choice, by slot.
+
+    ``open``: the numbers of their parts; ``begun``: calls that have a part; ``pending``: calls that have none yet; ``unknown``: their
+    unmodelled fields. ``count``: how many have a part. ``ids``: the first id of each slot; ``slots``: the slot of each id; ``last``: the
+    highest slot; ``latest``: the latest slot of each index.
+    """
+
+    open: dict[int, int] = field(default_factory=dict)
+    begun: dict[int, CallState] = field(default_factory=dict)
+    pending: dict[int, CallState] = field(default_factory=dict)
+    unknown: dict[int, JsonObject] = field(default_factory=dict)
+    count: int = 0
+    ids: dict[int, str] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+    last: int = -1
+    latest: dict[int, int] = field(default_factory=dict)
+
+    def slot_of(self, raw: JsonObject, position: int) -> int:
+        """Return the slot of a piece. Some servers omit the index, and some use one index for several calls."""
+        index, call_id = raw.get("index"), raw.get("id")
+        slot = self.latest.get(index, index) if index is not None else None
+        if slot is None:
+            slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
+        call = self.pending.get(slot) or self.begun.get(slot)
+        if call is not None:
+            slot = self._slot_after(call, raw, slot)
+        self.last = max(self.last, slot)
+        self.ids[slot] = self.ids.get(slot) or call_id or ""
+        if call_id and self.ids[slot] == call_id:
+            self.slots.setdefault(call_id, slot)
+        if index is not None:
+            self.latest[index] = slot
+        return int(slot)
+
+    def _slot_after(self, call: CallState, raw: JsonObject, slot: int) -> int:
+        """Return the slot of a piece whose index is that of a call: the same, the next one, or that of its id."""
+        call_id, is_next = raw.get("id"), _begins_next(raw, call)
+        after = self.last + 1 if is_next else slot
+        if call_id and call.id and call_id != call.id:
+            return self.slots.get(call_id, after)
+        if is_next and not _name_of(raw):
+            self.pending[after] = CallState(name=call.name)
+        return after
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether every call is complete."""
+        return all(call.is_complete for call in (*self.begun.values(), *self.pending.values()))
+
+    def note_unknown(self, raw: JsonObject, slot: int) -> None:
+        """Keep the unmodelled fields of a piece, by pointer relative to the call."""
+        kind = kind_of_call(raw)
+        body = raw.get(kind) or {}
+        if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
+            known = self.unknown.get(slot, {})
+            self.unknown[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
+
+    def note_changes(self, raw: JsonObject, slot: int, call: CallState) -> None:
+        """Keep an id or a name of a piece that differs from the first one."""
+        kind = kind_of_call(raw)
+        for place, new, known in (("id", raw.get("id"), call.id), (f"{kind}/name", _name_of(raw), call.name)):
+            if new and known and new != known:
+                self.unknown[slot] = self.unknown.get(slot, {}) | {place: new}
+
+
+def _begins_next(raw: JsonObject, call: CallState) -> bool:
+    """Return whether a piece begins the next call: it has another id, and a name.
+
+    Where the server sends no ids, another name shows it, or the same name with text after the end of the arguments. Some servers repeat
+    the name in every piece, and some send empty pieces last. A call with an id takes no other name after the end of its arguments either.
+    """
+    call_id, name = raw.get("id"), _name_of(raw)
+    if call_id and call.id:
+        return bool(name) and call_id != call.id
+    if name and call.name and name != call.name:
+        return not call.id or call.has_ended
+    is_named_twice = call.name is not None and (name is not None or call.is_named_again)
+    return is_named_twice and not call.id and bool(arguments_of(raw).strip()) and call.has_ended
+
+
+def _name_of(raw: JsonObject) -> str | None:
+    """Return the name in a piece; None where it is empty, too."""
+    return (raw.get(kind_of_call(raw)) or {}).get("name") or None
+
+
+def arguments_of(raw: JsonObject) -> str:
+    """Return the arguments in a piece; some servers send an object."""
+    kind = kind_of_call(raw)
+    body = raw.get(kind) or {}
+    text = body.get("input") if kind == "custom" else body.get("arguments")
+    return text if isinstance(text, str) else dumps(text).decode() if text else ""
+
+
+def kind_of_call(raw: JsonObject) -> str:
+    """Return whether a piece is of a custom tool's call or of a function's; some servers send a function with an empty ``custom``."""
+    custom = raw.get("custom")
+    return "custom" if custom and (has_values(custom) or not raw.get("function")) else "function"
+
+
+# Choices.
+
+
+@dataclass(slots=True)
+class Choice:
+    """The state of one choice. ``open``: the kind and number of the part that text is added to.
+
+    ``parts``: the parts that have opened, by number. ``items``: the length of each list of the message. ``tokens``: the number of log
+    probabilities, by their kind. ``finish`` and ``stop``: the finish reason, and the text or token that stopped it. ``citations``: those
+    that came before any text. ``token``: the latest signature of the message. ``pending_token``: one that has no part yet. ``audio``: the
+    number of the audio part, which may continue until the end. ``extra``: unmodelled fields. ``part_extra``: those of the open part that
+    came after its start. ``unknown``: those that accumulate. ``has_text``: whether any part is visible text. ``blocks``: its thinking
+    blocks, if any came.
+    """
+
+    index: int
+    open: tuple[str, int] | None = None
+    calls: Calls | None = None
+    parts: list[ir.Part] = field(default_factory=list)
+    items: dict[str, int] = field(default_factory=dict)
+    finish: str | None = None
+    stop: str | int | None = None
+    tokens: dict[str, int] = field(default_factory=dict)
+    citations: list[ir.Citation] | None = None
+    audio: int | None = None
+    token: str | None = None
+    pending_token: ir.Signature | None = None
+    extra: JsonObject | None = None
+    part_extra: JsonObject | None = None
+    unknown: Pieces = field(default_factory=Pieces)
+    has_text: bool = False
+    blocks: BlockDecoder | None = None
+    _reasoning: ReasoningTexts | None = None
+
+    @property
+    def ending(self) -> JsonObject:
+        """Its finish reason, as a whole choice has it."""
+        return {"finish_reason": self.finish, "stop_reason": self.stop}
+
+    @property
+    def reasoning(self) -> ReasoningTexts:
+        """Its reasoning texts; most answers have none."""
+        self._reasoning = self._reasoning or ReasoningTexts()
+        return self._reasoning
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has content, and no incomplete call."""
+        return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_complete)
+
+    def add_text(self, kind: str, part: ir.Part, text: str, out: list[events.Event]) -> None:
+        """Add text to the open part of a kind."""
+        out.append(events.Delta(self.index, self.enter(kind, part, out), text))
+
+    def enter(self, kind: str, part: ir.Part, out: list[events.Event]) -> int:
+        """Return the number of the open part of a kind; if the open part has another kind, close it and open the next."""
+        if self.open is None or self.open[0] != kind:
+            self.close_part(out)
+            if isinstance(part, ir.Reasoning):
+                part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
+                self.reasoning.open(part)
+            self.open = (kind, self.start(part, out))
+        return self.open[1]
+
+    def start(self, part: ir.Part, out: list[events.Event]) -> int:
+        """Open a part and return its number. The first text gets the citations that came before it."""
+        number = len(self.parts)
+        if self.pending_token is not None:
+            self._sign(part)
+        self._append(part)
+        out.append(events.PartStart(self.index, number, part))
+        if self.citations and isinstance(part, ir.Text):
+            out += [events.PartMeta(self.index, number, citation=citation) for citation in self.citations]
+            self.citations = None
+        return number
+
+    def _sign(self, part: ir.Part) -> None:
+        """Give the pending signature to the first text, or to a call before any."""
+        is_first = isinstance(part, ir.Text | ir.ToolCall) and not self.has_text
+        if is_first and part.signature is None:  # type: ignore[union-attr]  # the line before excludes it
+            part.signature, self.pending_token = self.pending_token, None  # type: ignore[union-attr]
+
+    def add(self, part: ir.Part, out: list[events.Event]) -> None:
+        """Take a part that comes in one piece."""
+        self.close_part(out)
+        out += unfold(self.index, len(self.parts), part)
+        self._append(part)
+
+    def _append(self, part: ir.Part) -> None:
+        self.parts.append(part)
+        self.has_text = self.has_text or isinstance(part, ir.Text)
+
+    def close_part(self, out: list[events.Event]) -> None:
+        """Close the open part, if there is one."""
+        if self.open is not None:
+            if self.open[0] == "reasoning":
+                self.reasoning.close(self.open[1])
+            self.end_part(None, out)
+
+    def end_part(self, whole: ir.Part | None, out: list[events.Event]) -> None:
+        """Emit the end of the open part, with the fields that came after its start. ``whole``: the part, if it differs from its start."""
+        assert self.open is not None
+        out.append(events.PartEnd(self.index, self.open[1], whole, self.part_extra))
+        self.open, self.part_extra = None, None
+
+    def keep_extra(self, src: str, extra: JsonObject) -> None:
+        """Keep fields that come after the start of the open part: items of the content continue one number, details have one each.
+
+        Of the values in pieces of an item the last is valid, but one that was false stays false.
+        """
+        assert self.open is not None
+        items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]
+        if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
+            known = ChainMap(self.part_extra or {}, opened.extra or {})
+            new = {name: value for name, value in extra.items() if known.get(name) is not False}
+            self.part_extra = gathered(self.part_extra, new)
+        else:
+            self.keep_item_extra(src, extra)
+
+    def keep_item_extra(self, src: str, extra: JsonObject) -> None:
+        """Keep fields of an item that is no separate part, under its number."""
+        place = src.removeprefix(f"/choices/{self.index}/")
+        self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+
+    @property
+    def open_reasoning(self) -> int | None:
+        """The number of the open part, if that is reasoning."""
+        return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
+
+    def unmodelled(self) -> JsonObject | None:
+        """Return the unmodelled fields of the whole choice."""
+        out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
+        if self.blocks is not None:
+            out |= self.blocks.unmodelled(self.reasoning)
+        return joined(self.extra, self.unknown.whole(), out)
+
+    def part_of_tokens(self, kind: str) -> int | None:
+        """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
+        if self.open is not None and kind in ("text", self.open[0]):
+            return self.open[1]
+        return self.audio if kind == "text" and self.open is None else None
+
+    def cite(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
+        """Add citations to the open text, or to closed ones; before any text, keep them for the first."""
+        if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
+            out += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
+        elif self.has_text:
+            out += [events.Cited(self.index, citation) for citation in citations]
+        else:
+            self.citations = self.citations or []
+            self.citations += citations
+
+    def pending(self, answer_id: str) -> list[events.Event]:
+        """Return what its end would emit: fields of open parts, and parts that have not opened. The choice does not change."""
+        extras: dict[int, JsonObject | None] = {} if self.open is None else {self.open[1]: self.part_extra}
+        parts: list[ir.Part] = []
+        if self.citations:
+            parts.append(ir.Text("", f"/choices/{self.index}/message/content", citations=[*self.citations]))
+        if calls := self.calls:
+            extras |= {number: calls.unknown.get(slot) for slot, number in calls.open.items()}
+            for number, (slot, state) in enumerate(calls.pending.items(), calls.count):
+                call = state.opened(slot, number, self.index, answer_id)
+                extra = joined(call.extra, calls.unknown.get(slot))
+                parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
+        if self.pending_token is not None:
+            parts.append(ir.Text("", self.pending_token.src, signature=self.pending_token))
+        out: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
+        for number, part in enumerate(parts, len(self.parts)):
+            out += unfold(self.index, number, part)[:-1]
+        return out

@@ -1,0 +1,86 @@
+"""Decoder state for generateContent streams: one candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from formatbridge import ir
+from formatbridge.formats.generate_content.citations import decode_citations
+from formatbridge.formats.generate_content.stream_pieces import Gathered, PartialCalls, Sources
+from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.shared.unmodelled_fields import joined
+from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
+
+
+@dataclass(slots=True)
+class Choice:
+    """The state of one candidate. ``texts``: all visible text.
+
+    ``open``: the number of the open part, and its kind if text may be added to it; ``before``: the text before a token without text, also
+    open. ``unsigned``: the reasoning that a token of another format signs, the last one after all tokens. ``token_parts``: how many tokens
+    on other parts became separate parts.
+    """
+
+    index: int
+    src: str
+    calls: Calls
+    parts: int = 0
+    open: tuple[type[ir.Part] | None, int] | None = None
+    before: int | None = None
+    unsigned: int | None = None
+    token_parts: int = 0
+    texts: dict[int, list[str]] = field(default_factory=dict)
+    called: list[ir.Part] = field(default_factory=list)
+    partial: PartialCalls | None = None
+    finish: JsonObject = field(default_factory=dict)
+    sources: Sources | None = None
+    pages: Gathered | None = None
+    tokens: list[ir.TokenLogprob] = field(default_factory=list)
+    token_count: int = 0
+    extra: JsonObject = field(default_factory=dict)
+
+    @property
+    def open_texts(self) -> list[int]:
+        """The numbers of the visible texts that are open."""
+        latest = self.open[1] if self.open is not None else None
+        return [number for number in (self.before, latest) if number in self.texts and number is not None]
+
+    @property
+    def place(self) -> int:
+        """The place of the next part in the body."""
+        return self.parts - self.token_parts
+
+    @property
+    def at(self) -> str:
+        """The pointer of the next part."""
+        return f"{self.src}/content/parts/{self.place}"
+
+    def cite(self, out: list[events.Event]) -> JsonObject | None:
+        """Emit each citation with its text, or alone if that has closed; return the unmodelled fields of the sources."""
+        if self.sources is None:
+            return None
+        texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}
+        extra = decode_citations(self.sources.told, list(texts.values()), self.src)
+        still_open = self.open_texts
+        for number, text in texts.items():
+            for citation in text.citations or ():
+                if number in still_open:
+                    out.append(events.PartMeta(self.index, number, citation=citation))
+                else:
+                    out.append(events.Cited(self.index, citation))
+        return extra
+
+    def pending(self) -> list[events.Event]:
+        """Return what its end would emit: citations, log probabilities, incomplete calls. The candidate does not change."""
+        out: list[events.Event] = []
+        extra = self.cite(out)
+        if self.tokens:
+            texts = self.open_texts
+            number = texts[0] if texts else self.parts
+            if not texts:
+                out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
+            out.append(events.Delta(self.index, number, "", [*self.tokens]))
+        if extra := joined(extra, self.partial.left_over(self.place) if self.partial else None):
+            out.append(events.Meta(extra, self.index))
+        return out

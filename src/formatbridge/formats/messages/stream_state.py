@@ -1,0 +1,342 @@
+"""Decoder state for Messages streams: the content blocks, from their start to their stop, as parts.
+
+Servers leave out starts and stops, reuse an index, and interleave blocks. A thinking block that only holds the token of the part
+after it becomes no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.errors import StreamDecodeError
+from formatbridge.formats.messages.citations import decode_citation
+from formatbridge.formats.messages.conversation import decode_block
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
+from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.formats.shared.tool_arguments import parse_object
+from formatbridge.formats.shared.unmodelled_fields import Pieces, joined, rest
+from formatbridge.ir import events
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.replay import unfold
+
+_TEXT_DELTAS: dict[object, tuple[str, str]] = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "input_json_delta": ("tool_use", "partial_json"),
+}
+"""Kind of delta to the kind of block that it continues, and the member with the text."""
+_DELTA_OF = {"signature": "signature_delta", **{member: kind for kind, (_, member) in _TEXT_DELTAS.items()}}
+"""Member of a delta to the kind of delta that has it."""
+_REQUIRED: dict[str, JsonObject] = {
+    "text": {"text": ""},
+    "thinking": {"thinking": "", "signature": ""},
+    "tool_use": {"input": {}},
+    "server_tool_use": {"input": {}},
+    "mcp_tool_use": {"input": {}},
+}
+"""Required fields of a block, for servers that omit them while they are empty."""
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """The state of a block. ``number``: that of its part, None while that has not opened; ``size``: characters of its deltas.
+
+    ``text``: its number among the texts.
+    """
+
+    kind: str
+    src: str
+    raw: JsonObject
+    part: ir.Part | None = None
+    number: int | None = None
+    size: int = 0
+    text: int = -1
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    token: ir.Signature | None = None
+    unknown: Pieces = field(default_factory=Pieces)
+
+
+class Blocks:
+    """The blocks of one stream: which are open, how many there were, and the length of the visible text."""
+
+    def __init__(self) -> None:
+        self._open: dict[Any, Block] = {}
+        self._calls: dict[str, list[Any]] = {}  # the indexes of blocks, by their id
+        self._latest: Block | None = None  # the block that got text last
+        self._count = 0
+        self._part_count = 0
+        self._lengths = Lengths()  # of the texts, without the latest text of the latest block
+        self._next_token: ir.Reasoning | None = None  # whose token belongs to the part after it
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether there were any, and none is open."""
+        return self._count > 0 and not self._open
+
+    def begin(self, index: object, content: JsonObject, out: list[events.Event]) -> None:
+        """Open a block."""
+        content = without_nulls(content)
+        self._end_call(content.get("tool_use_id"), out)
+        kind = content.get("type")
+        if isinstance(kind, str):
+            content = {"type": kind, **_REQUIRED.get(kind, {}), **content}
+        block = self._add(index, content, out)
+        block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
+        if kind == "text":
+            block.text = self._lengths.add()
+        self._open_part(block, out)
+
+    def _end_call(self, call_id: object, out: list[events.Event]) -> None:
+        """Close the call whose result begins, if it is still open: a result must follow its call."""
+        for index in self._calls.pop(call_id, ()) if isinstance(call_id, str) else ():
+            if index in self._open and self._open[index].raw.get("id") == call_id:
+                self.end(index, out)
+
+    def skip(self, index: object, out: list[events.Event]) -> str:
+        """Open a block that becomes no part, and return its pointer."""
+        self._flush_token(out)
+        return self._add(index, {}, out).src
+
+    def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
+        """Number a block in the order of the blocks; an index that is used again closes the block before."""
+        if index in self._open:
+            self.end(index, out)
+        block = Block("", f"/content/{self._count}", content)
+        place = f"block/{self._count}" if index is None else index
+        self._open[place] = block
+        if isinstance(call_id := content.get("id"), str):
+            self._calls.setdefault(call_id, []).append(place)
+        self._count += 1
+        return block
+
+    def end_all(self, out: list[events.Event]) -> None:
+        """Close what is open."""
+        for index in list(self._open):
+            self.end(index, out)
+        self._flush_token(out)
+
+    def _open_part(self, block: Block, out: list[events.Event]) -> None:
+        """Open the part of a block, without what its deltas bring. Reasoning opens with its text: it may be the token of another part."""
+        part = block.part = decode_block(block.raw, block.src)
+        match part:
+            case ir.Reasoning() if block.kind == "thinking":
+                block.token, part.signature = part.signature, None
+                text, part.text = part.text, ""
+                if text:
+                    self._add_text(block, text, out)
+            case ir.Reasoning() if carries_call_token(part):
+                self._flush_token(out)
+                self._next_token, block.part = part, None
+            case ir.Text():
+                text, part.text = part.text, ""
+                block.citations, part.citations = part.citations or [], None
+                self._start_part(block, out)
+                if text:
+                    self._add_text(block, text, out)
+            case ir.ToolCall():
+                part.arguments = ""
+                self._start_part(block, out)
+            case _:
+                if isinstance(part, ir.Hosted) and block.kind == "input":
+                    part.arguments = None
+                self._start_part(block, out)
+
+    def _start_part(self, block: Block, out: list[events.Event]) -> None:
+        part = block.part
+        assert part is not None
+        if self._next_token is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature, self._next_token = self._next_token.signature, None
+        self._flush_token(out)
+        block.number, self._part_count = self._part_count, self._part_count + 1
+        out.append(events.PartStart(0, block.number, part))
+        if block.token is not None:
+            out.append(events.PartMeta(0, block.number, signature=block.token))
+
+    def _flush_token(self, out: list[events.Event]) -> None:
+        """Emit a token as a separate part, because the part that it belongs to never came."""
+        if self._next_token is not None:
+            reasoning, self._next_token = self._next_token, None
+            self._start_part(block := Block("whole", reasoning.src, {}, reasoning), out)
+            out.append(events.PartEnd(0, block.number or 0))
+
+    # Deltas.
+
+    def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
+        """Take the delta of a block, or ``count`` of them joined; return whether it has unknown fields."""
+        delta = raw.get("delta") or {}
+        block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, out)
+        return self._take_delta(block, delta, out, count)
+
+    def _take_delta(self, block: Block, delta: JsonObject, out: list[events.Event], count: int) -> bool:
+        kind, member = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
+        if kind != block.kind:
+            named = with_kind(delta)
+            if named is not delta:
+                return self._take_delta(block, named, out, count)
+            fields = self._take_other(block, delta, out)
+        else:
+            fields = rest(delta, {"type", member}) if len(delta) > 2 else None
+            if text := delta.get(member):
+                self._add_text(block, text, out)
+        if fields:
+            block.unknown.take(fields, count)
+        return bool(fields)
+
+    def _add_text(self, block: Block, text: str, out: list[events.Event]) -> None:
+        if block.number is None:
+            self._start_part(block, out)
+        if block is not self._latest:
+            self._count_latest()
+            self._latest = block
+        block.size += len(text)
+        out.append(events.Delta(0, block.number or 0, text))
+
+    def _count_latest(self) -> None:
+        block = self._latest
+        if block is not None and block.text >= 0:
+            self._lengths.set_length(block.text, block.size)
+
+    def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> Block:
+        """Return the block of a delta whose index is not open: the latest, or for text a new one."""
+        index = raw.get("index")
+        if index is None and self._open:
+            return next(reversed(self._open.values()))
+        kind, _ = _TEXT_DELTAS.get(with_kind(delta).get("type"), ("", ""))
+        if kind not in ("text", "thinking"):
+            raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
+        self.begin(index, {"type": kind}, out)
+        return next(reversed(self._open.values()))
+
+    def _take_other(self, block: Block, delta: JsonObject, out: list[events.Event]) -> JsonObject | None:
+        """Take a delta that does not continue the text of its block; return its unknown fields."""
+        match delta.get("type"):
+            case "signature_delta" if block.kind == "thinking":
+                if token := delta.get("signature"):
+                    self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), out)
+                return rest(delta, {"type", "signature"})
+            case "citations_delta" if block.kind == "text":
+                place = f"{block.src}/citations/{len(block.citations)}"
+                block.citations.append(decode_citation(delta["citation"], place))
+                return rest(delta, {"type", "citation"})
+            case "input_json_delta" if block.kind == "input":
+                block.pieces.append(delta.get("partial_json") or "")
+                return rest(delta, {"type", "partial_json"})
+            case "compaction_delta":
+                block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
+                return None
+            case None:
+                return rest(delta, {"type"})
+            case other:
+                return {str(other): delta}
+
+    def _sign(self, block: Block, token: ir.Signature, out: list[events.Event]) -> None:
+        block.token = token
+        if block.number is not None:
+            out.append(events.PartMeta(0, block.number, signature=token))
+        elif token.kind != "call":
+            self._start_part(block, out)
+
+    # Ends of blocks.
+
+    def end(self, index: object, out: list[events.Event]) -> None:
+        """Close a block; without an index, the latest."""
+        if index is None and self._open:
+            index = next(reversed(self._open))
+        block = self._open.pop(index, None)
+        if block is None or block.part is None:
+            return
+        final: ir.Part | None = None
+        match block.kind:
+            case "thinking" if block.number is None:
+                if self._keep_token(block, out):
+                    return
+                self._start_part(block, out)
+            case "text" if block.citations:
+                out += self._placed_citations(block)
+            case "tool_use" if not block.size:
+                self._add_text(block, dumps(block.raw["input"]).decode(), out)
+            case "input":
+                final = with_input(block)
+            case "whole" if block.raw.get("type") == "compaction":
+                final = decode_block(block.raw, block.src)
+        out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
+
+    def _keep_token(self, block: Block, out: list[events.Event]) -> bool:
+        """Keep reasoning that is only the token of another part for that part."""
+        reasoning = block.part
+        assert isinstance(reasoning, ir.Reasoning)
+        reasoning.signature = block.token
+        if not carries_call_token(reasoning):
+            reasoning.signature = None
+            return False
+        self._flush_token(out)
+        self._next_token = reasoning
+        return True
+
+    def _placed_citations(self, block: Block) -> list[events.Event]:
+        """Return the citations of a text with their span, which depends on the texts before it; these may still be open."""
+        self._count_latest()
+        start = self._lengths.before(block.text)
+        placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
+        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
+
+    # What is pending.
+
+    def pending(self) -> list[events.Event]:
+        """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
+        out: list[events.Event] = []
+        waiting = [self._next_token] if self._next_token is not None else []
+        for block in self._open.values():
+            if block.number is not None:
+                out += self._pending_of(block)
+            elif isinstance(block.part, ir.Reasoning):
+                extra = joined(block.part.extra, block.unknown.whole())
+                waiting.append(replace(block.part, signature=block.token, extra=extra))
+        parts = [part for part in waiting if part.signature or part.extra]
+        for number, part in enumerate(parts, self._part_count):
+            out += unfold(0, number, part)[:-1]
+        return out
+
+    def _pending_of(self, block: Block) -> list[events.Event]:
+        number, extra = block.number or 0, block.unknown.whole() or None
+        out: list[events.Event] = []
+        match block.kind:
+            case "text" if block.citations:
+                out = self._placed_citations(block)
+            case "tool_use" if not block.size and block.raw["input"]:
+                out = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
+            case "input" if block.pieces or block.raw["input"]:
+                return [events.PartEnd(0, number, with_input(block), extra)]
+            case "whole" if block.raw.get("type") == "compaction":
+                return [events.PartEnd(0, number, decode_block(block.raw, block.src), extra)]
+        return [*out, events.PartMeta(0, number, extra=extra)] if extra else out
+
+
+def with_input(block: Block) -> ir.Part:
+    """Return the part of a server tool call with its whole input, on which its kind depends."""
+    text = "".join(block.pieces)
+    raw = block.raw
+    if text.strip():
+        value = parse_object(text)[0]
+        raw = {**raw, "input": {"raw_arguments": text} if value is None else value}
+    part = decode_block(raw, block.src)
+    if block.part is not None and not isinstance(part, ir.Refusal):
+        part.signature = getattr(block.part, "signature", None)
+    return part
+
+
+def with_kind(delta: JsonObject) -> JsonObject:
+    """Return a delta with its type, where that is missing and its members show it."""
+    if delta.get("type") is not None:
+        return delta
+    kind = next((kind for member, kind in _DELTA_OF.items() if isinstance(delta.get(member), str)), None)
+    return delta if kind is None else {**delta, "type": kind}
+
+
+def without_nulls(raw: JsonObject) -> JsonObject:
+    """Return an object without the members that are null."""
+    return {key: value for key, value in raw.items() if value is not None}

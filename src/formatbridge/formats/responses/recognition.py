@@ -1,0 +1,42 @@
+"""By what bodies, events and errors of responses are recognized, and the text that an event shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge.formats.format import DetectionRule, detection_rules
+from formatbridge.jsontext.types import JsonObject
+
+DETECTION: tuple[DetectionRule, ...] = (
+    DetectionRule("request", 4, "tool_choice", shape=str),
+    DetectionRule("request", 3, "store", shape=bool),
+    DetectionRule("request", 3, "service_tier", ("default", "flex", "scale", "priority")),
+    DetectionRule("request", 8, "input"),
+    *detection_rules(
+        "request", 5, "instructions", "previous_response_id", "max_output_tokens", "include", "truncation", "conversation",
+        "background", "max_tool_calls",
+    ),
+    *detection_rules("request", 5, "text", "reasoning", "prompt", shape=dict),
+    DetectionRule("request", 4, "tools/*/name"),
+    DetectionRule("response", 30, "object", ("response",)),  # which repeats much of its request
+    DetectionRule("response", 12, "output"),
+    *detection_rules("response", 4, "incomplete_details", "parallel_tool_calls"),
+    DetectionRule("response", 3, "created_at"),
+)  # fmt: skip
+
+
+def recognizes_event(event: JsonObject) -> bool:
+    """Return whether an event has a type that the events of no other format have."""
+    kind = event.get("type")
+    return isinstance(kind, str) and kind.startswith("response.")
+
+
+def recognizes_error(event: JsonObject, name: str) -> bool:
+    """Return whether the official SDK recognizes an event as an error. It ignores the name."""
+    del name
+    return isinstance(event.get("type"), str) or bool(event.get("error"))
+
+
+def event_text(event: Any) -> str:
+    """Return the text that a typed event adds to the answer."""
+    return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""

@@ -1,0 +1,472 @@
+"""Output items of Responses streams, encoded: each opens, grows by deltas, and is repeated whole when it is done."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from formatbridge import ir
+from formatbridge.formats.responses.citations import encode_citations
+from formatbridge.formats.responses.content import text_of
+from formatbridge.formats.responses.hosted_tools import encode_hosted
+from formatbridge.formats.responses.item_ids import ItemIds
+from formatbridge.formats.responses.reasoning import encode_item
+from formatbridge.formats.responses.tool_calls import encode_answer_call
+from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
+from formatbridge.formats.shared.reasoning_tokens import id_of
+from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.formats.shared.tool_arguments import is_whole
+from formatbridge.jsontext.codec import dumps, loads
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import null_ledger
+from formatbridge.streaming.replay import altered
+
+_ARGUMENTS = {
+    "mcp_call": ("response.mcp_call_arguments", "arguments"),
+    "code_interpreter_call": ("response.code_interpreter_call_code", "code"),
+}
+"""Kind of item to the stem of its delta events, and the field that they continue."""
+_PROGRESS = {"code_interpreter_call": "interpreting", "web_search_call": "searching", "image_generation_call": "generating"}
+"""Kind of item to its event between start and end."""
+
+
+class OpenText:
+    """A text that is sent in deltas. ``head`` and ``tail``: the bytes around the text of each; ``pieces``: its text.
+
+    ``fields``: its place, as the JSON of an event has it. ``number``: its place among the visible texts. ``only``: the text as JSON, while
+    it is a single piece.
+    """
+
+    __slots__ = ("_counted", "_length", "fields", "head", "kind", "number", "only", "pieces", "place", "tail")
+
+    def __init__(self, kind: str, place: JsonObject) -> None:
+        self.kind = kind
+        self.place = place
+        self.pieces: list[str] = []
+        self.only: bytes | None = None
+        self.number = -1
+        self._counted, self._length = 0, 0
+        self.fields, name = dumps(place)[1:-1], kind.encode()
+        self.head = b'event: %b.delta\ndata: {"type":"%b.delta",%b,"delta":' % (name, name, self.fields)
+        self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
+
+    def text(self) -> str:
+        """Return the joined text."""
+        return "".join(self.pieces)
+
+    def written(self) -> bytes:
+        """Return the joined text, as JSON."""
+        return dumps(self.text()) if self.only is None else self.only
+
+    def length(self) -> int:
+        """Return its length; each piece is counted once."""
+        self._length += sum(map(len, self.pieces[self._counted :]))
+        self._counted = len(self.pieces)
+        return self._length
+
+
+class Writer:
+    """Encodes events with their numbers, and keeps the items that are done, because the last event repeats them.
+
+    ``unsigned``: the tokens of reasoning that was done without them.
+    """
+
+    def __init__(self) -> None:
+        self.losses = null_ledger()
+        self.ids = ItemIds("/output", "", self.losses)
+        self._lengths = Lengths()  # of the visible texts; the latest one is counted when another grows
+        self._latest: OpenText | None = None
+        self._tokens: list[ir.TokenLogprob] = []
+        self._unused_tokens = PendingTokens()  # those of no text that is done
+        self._used_tokens: list[ir.TokenLogprob] = []
+        self.unsigned: list[ir.Signature] = []
+        self._items: list[bytes | None] = []
+        self._number = 0
+        self._out: list[bytes] = []
+
+    def emit(self, kind: str, fields: JsonObject) -> None:
+        """Write one event."""
+        self.write(kind, dumps(fields)[1:-1])
+
+    def write(self, kind: str, fields: bytes) -> None:
+        """Write one event whose fields are written."""
+        name = kind.encode()
+        self._out.append(b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (name, name, fields, self._number))
+        self._number += 1
+
+    def go_on(self, number: int) -> None:
+        """Continue after events that other code has sent: number the next one so, and drop those before it."""
+        self._number, self._out = number, []
+
+    def add_text(self, open_text: OpenText, text: str) -> None:
+        """Write a delta."""
+        self._out.append(self.delta(open_text, text))
+
+    def delta(self, open_text: OpenText, text: str) -> bytes:
+        """Return a delta instead of writing it; valid only where nothing is waiting to be returned."""
+        if open_text is not self._latest:
+            self._count_latest(open_text)
+        written = dumps(text)
+        open_text.only = None if open_text.pieces else written
+        open_text.pieces.append(text)
+        self._number += 1
+        return b"%b%b%b%d}\n\n" % (open_text.head, written, open_text.tail, self._number - 1)
+
+    def add_text_with_logprobs(self, open_text: OpenText, text: str, tokens: list[ir.TokenLogprob]) -> None:
+        """Write a delta with the log probabilities of its tokens, where the event has a field for them."""
+        self._count_latest(open_text)
+        open_text.only = None
+        open_text.pieces.append(text)
+        logprobs = (
+            {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if open_text.kind == "response.output_text" else {}
+        )
+        self.emit(f"{open_text.kind}.delta", {**open_text.place, "delta": text, **logprobs})
+
+    def add_logprobs(self, tokens: list[ir.TokenLogprob]) -> None:
+        """Keep tokens, for the texts that are done next."""
+        self._tokens += tokens
+        self._unused_tokens.add(tokens)
+
+    def logprobs_of(self, text: str) -> list[JsonObject]:
+        """Return the log probabilities of a text that is done."""
+        _, tokens = self._unused_tokens.take(text)
+        self._used_tokens += tokens
+        return encode_tokens(tokens, self.losses, needs_bytes=True)
+
+    def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
+        """Return the tokens of texts and reasoning that were done without them."""
+        out: list[ir.TokenLogprob | ir.Signature] = [*self.unsigned]
+        left, written = PendingTokens(self._tokens), set(map(id, self._used_tokens))
+        items = [loads(item) for item in self._items if item is not None]
+        for part in (part for item in items if item["type"] == "message" for part in item["content"]):
+            if left and part["type"] == "output_text":
+                _, tokens = left.take(part["text"])
+                out += [token for token in tokens if id(token) not in written]
+        return out
+
+    def add_visible_text(self, open_text: OpenText) -> None:
+        """Add a visible text after all others."""
+        open_text.number = self._lengths.add()
+
+    def start_of(self, open_text: OpenText) -> int:
+        """Return the length of the visible text before a text; texts before it may be open."""
+        self._count_latest(None)
+        return self._lengths.before(open_text.number)
+
+    def _count_latest(self, open_text: OpenText | None) -> None:
+        """Count the latest text before another one grows."""
+        latest, self._latest = self._latest, open_text
+        if latest is not None and latest.number >= 0:
+            self._lengths.set_length(latest.number, latest.length())
+
+    def take(self) -> bytes:
+        """Return what was written since the last call."""
+        out, self._out = self._out, []
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def next_place(self) -> int:
+        """Return the place of the next item."""
+        return len(self._items)
+
+    def add(self, item: JsonObject) -> int:
+        """Open an item and return its place."""
+        at = len(self._items)
+        self._items.append(None)
+        self.write("response.output_item.added", b'"output_index":%d,"item":%b' % (at, dumps(item)))
+        return at
+
+    def done(self, at: int, item: bytes) -> None:
+        """Close an item, which is encoded."""
+        self._items[at] = item
+        self.write("response.output_item.done", b'"output_index":%d,"item":%b' % (at, item))
+
+    def begin(self, body: JsonObject) -> None:
+        """Write the events that begin a stream."""
+        fields = b'"response":%b' % dumps(body)
+        for kind in ("response.created", "response.in_progress"):
+            self.write(kind, fields)
+
+    def end(self, kind: str, body: JsonObject) -> None:
+        """Write the last event with the items that are done; no list precedes them in the body."""
+        before, behind = dumps(body | {"output": []}).split(b'"output":[]', 1)
+        items = b",".join([item for item in self._items if item is not None])
+        self.write(kind, b'"response":%b"output":[%b]%b' % (before, items, behind))
+
+
+class Content:
+    """A part of a message. ``citations``: those of each text that joined it; ``start``: the length of the text before it then.
+
+    ``is_single``: no other text joins it, because it has a token.
+    """
+
+    __slots__ = ("citations", "is_refusal", "is_single", "open_text", "start")
+
+    def __init__(self, open_text: OpenText, *, is_refusal: bool, is_single: bool) -> None:
+        self.open_text = open_text
+        self.is_refusal = is_refusal
+        self.is_single = is_single
+        self.citations: list[list[ir.Citation]] = []
+        self.start: int | None = None
+
+
+class Message:
+    """A message; it stays open while text follows text. ``open_parts``: how many of its parts are open."""
+
+    def __init__(self, writer: Writer, source_id: str | None) -> None:
+        self.source_id = source_id
+        self.open_parts = 0
+        self._writer = writer
+        self._content: Content | None = None
+        self._done: list[JsonObject] = []
+        self._id = source_id or writer.ids.make("msg", writer.next_place())
+        self._at = writer.add(self._item("in_progress"))
+
+    def _item(self, status: str) -> JsonObject:
+        return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._done}
+
+    def open(self, part: ir.Text | ir.Refusal, *, is_single: bool) -> Content:
+        """Return the content of a part: texts in a row share one, except one with a token."""
+        is_refusal = isinstance(part, ir.Refusal)
+        if self._content and not (is_refusal or self._content.is_refusal or self._content.is_single):
+            return self._content
+        self._close_content()
+        place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._done)}
+        self._writer.emit("response.content_part.added", {**place, "part": _refusal("") if is_refusal else _text("", [], [])})
+        open_text = OpenText("response.refusal" if is_refusal else "response.output_text", place)
+        self._content = Content(open_text, is_refusal=is_refusal, is_single=is_single)
+        if not is_refusal:
+            self._writer.add_visible_text(self._content.open_text)
+        return self._content
+
+    def end_part(self, citations: list[ir.Citation]) -> None:
+        """Take the end of a part; the spans of its citations count from its present start."""
+        self.open_parts -= 1
+        if citations and self._content and not self._content.is_refusal:
+            self._content.start = self._writer.start_of(self._content.open_text)
+
+    def close(self, status: str = "completed") -> None:
+        """Close the message."""
+        self._close_content()
+        self._writer.done(self._at, dumps(self._item(status)))
+
+    def _close_content(self) -> None:
+        content, self._content = self._content, None
+        if content is None:
+            return
+        writer, place, text = self._writer, content.open_text.place, content.open_text.text()
+        if content.is_refusal:
+            part = _refusal(text)
+            writer.emit("response.refusal.done", {**place, "refusal": text})
+        else:
+            citations = [citation for each in content.citations for citation in each]
+            start = writer.start_of(content.open_text) if content.start is None else content.start
+            annotations = encode_citations(citations, start, len(text), writer.losses)
+            part = _text(text, annotations, writer.logprobs_of(text))
+            for index, annotation in enumerate(annotations):
+                fields = {**place, "annotation_index": index, "annotation": annotation}
+                writer.emit("response.output_text.annotation.added", fields)
+            writer.emit("response.output_text.done", {**place, "text": text, "logprobs": part["logprobs"]})
+        writer.emit("response.content_part.done", {**place, "part": part})
+        self._done.append(part)
+
+
+def _text(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+
+
+def _refusal(text: str) -> JsonObject:
+    return {"type": "refusal", "refusal": text}
+
+
+class ReasoningItem:
+    """A reasoning item: one summary part if there is text, and its token at the end."""
+
+    def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
+        self._writer = writer
+        item = encode_item("", None, writer.next_place(), writer.ids, id_of(part))
+        self.id: str = item["id"]
+        self._at = writer.add(item)
+        self._live: OpenText | None = None
+
+    def open(self) -> OpenText:
+        """Open the summary part for the text."""
+        place = {"item_id": self.id, "output_index": self._at, "summary_index": 0}
+        self._writer.emit("response.reasoning_summary_part.added", {**place, "part": {"type": "summary_text", "text": ""}})
+        self._live = OpenText("response.reasoning_summary_text", place)
+        return self._live
+
+    def close(self, token: str | None, status: str | None = None) -> None:
+        """Close the item; only an incomplete one has a status."""
+        writer, text = self._writer, ""
+        if self._live:
+            text, place = self._live.text(), self._live.place
+            writer.emit("response.reasoning_summary_text.done", {**place, "text": text})
+            writer.emit("response.reasoning_summary_part.done", {**place, "part": {"type": "summary_text", "text": text}})
+        item = encode_item(text, token, self._at, writer.ids, self.id)
+        writer.done(self._at, dumps(item | ({"status": status} if status else {})))
+
+
+class HostedItem:
+    """A call that the server ran. ``call`` is what is known of it; ``index`` the place of its part in the answer."""
+
+    def __init__(self, writer: Writer, call: ir.Hosted, index: int, item: JsonObject) -> None:
+        self.call = call
+        self.index = index
+        self._writer = writer
+        self._kind: str = item["type"]
+        self._at = writer.add(item | {"status": "in_progress"})
+        self._place = {"item_id": item["id"], "output_index": self._at}
+        writer.emit(f"response.{self._kind}.in_progress", self._place)
+        deltas = _ARGUMENTS.get(self._kind)
+        self.open_text = OpenText(deltas[0], self._place) if deltas else None
+
+    @classmethod
+    def open(cls, writer: Writer, call: ir.Hosted, index: int) -> HostedItem:
+        """Open the item of a call."""
+        bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
+        return cls(writer, call, index, encode_hosted(bare, None, writer.next_place(), writer.ids, writer.losses))
+
+    def complete(self, call: ir.Hosted) -> None:
+        """Close the arguments: the call is complete."""
+        self.call = replace(call, arguments=self.open_text.text()) if self.open_text else call
+        if self.open_text:
+            self._writer.emit(f"{self.open_text.kind}.done", {**self._place, _ARGUMENTS[self._kind][1]: self.call.arguments})
+        if self._kind in _PROGRESS:
+            self._writer.emit(f"response.{self._kind}.{_PROGRESS[self._kind]}", self._place)
+
+    def close(self, result: ir.Hosted | None, status: str | None = None) -> None:
+        """Close the item, with the result if that is a separate part."""
+        item = encode_hosted(self.call, result, self._at, self._writer.ids, self._writer.losses)
+        item |= {"status": status} if status else {}
+        word = item.get("status")
+        if not status and (word == "completed" or (word == "failed" and self._kind == "mcp_call")):  # others have no event for it
+            self._writer.emit(f"response.{self._kind}.{word}", self._place)
+        self._writer.done(self._at, dumps(item))
+
+
+class HostedItems:
+    """The calls that the server ran and whose results have not come."""
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, HostedItem] = {}
+        self._by_id: dict[tuple[str, str], deque[HostedItem]] = {}
+
+    def add(self, item: HostedItem) -> None:
+        """Take the next one."""
+        self._by_index[item.index] = item
+        self._by_id.setdefault((item.call.family, item.call.id), deque()).append(item)
+
+    def take_call_of(self, result: ir.Hosted, index: int) -> HostedItem | None:
+        """Remove and return the call of the result at ``index``: the first with its id, or else the one directly before it."""
+        named = self._by_id.get((result.family, result.id), deque())
+        while named and self._by_index.get(named[0].index) is not named[0]:
+            named.popleft()
+        before = self._by_index.get(index - 1)
+        item = named[0] if named else before if before and before.call.family == result.family else None
+        return None if item is None else self._by_index.pop(item.index)
+
+    def close(self, status: str | None = None) -> None:
+        """Close those without a result."""
+        for item in self._by_index.values():
+            item.close(None, status)
+        self._by_index = {}
+
+
+def write_image(writer: Writer, item: JsonObject) -> None:
+    """Write an image, which comes in one piece."""
+    at = writer.add({"type": item["type"], "id": item["id"], "status": "in_progress", "result": None})
+    place = {"item_id": item["id"], "output_index": at}
+    for word in ("in_progress", "generating", "completed"):
+        writer.emit(f"response.image_generation_call.{word}", place)
+    writer.done(at, dumps(item))
+
+
+class Call:
+    """A call of one of the caller's tools."""
+
+    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
+        self._writer = writer
+        bare = altered(call, arguments="") if call.arguments else call
+        self._item = encode_answer_call(bare, writer.next_place(), writer.ids, writer.losses)
+        self._field = "input" if call.kind == "custom" else "arguments"
+        self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
+        kind = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
+        self.open_text = OpenText(kind, {"item_id": self._item["id"], "output_index": self._at})
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether its arguments should be a JSON object, and are incomplete."""
+        return self._field == "arguments" and not is_whole(self.open_text.text())
+
+    def complete(self, pieces: list[str], part: ir.Part) -> None:
+        """Do nothing: all arguments have been sent."""
+
+    def close(self, status: str | None = None) -> None:
+        """Close the call, with its status if its type has one."""
+        field, place = self._field.encode(), self.open_text.fields
+        text = b'"%b":%b' % (field, self.open_text.written())
+        name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
+        self._writer.write(f"{self.open_text.kind}.done", b"%b,%b%b" % (place, name, text))
+        ended = self._item | {"status": status} if status and "status" in self._item else self._item
+        before, behind = dumps(ended).split(b'"%b":""' % field, 1)
+        self._writer.done(self._at, before + text + behind)
+
+
+class Search:
+    """A call of the caller's tool search. Its query, JSON text, is sent whole, because there are no events for pieces of it."""
+
+    open_text = None
+
+    def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
+        self._query = text_of(call)
+        self._writer = writer
+        self._call = call
+        item = encode_answer_call(altered(call, arguments={}), writer.next_place(), writer.ids, writer.losses)
+        self._at = writer.add(item | {"status": "in_progress"})
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether its query should be a JSON object, and is incomplete."""
+        return not is_whole(self._query)
+
+    def complete(self, pieces: list[str], part: ir.Part) -> None:
+        """Take the query: what came after the start of the call, or else that of the complete call."""
+        self._query = self._query + "".join(pieces) or text_of(part)
+
+    def close(self, status: str) -> None:
+        """Close the call with its status."""
+        item = encode_answer_call(altered(self._call, arguments=self._query), self._at, self._writer.ids, self._writer.losses)
+        self._writer.done(self._at, dumps(item | {"status": status}))
+
+
+def open_call(writer: Writer, call: ir.ToolCall) -> Call | Search:
+    """Open the item of a call of the caller's tool."""
+    return Search(writer, call) if call.kind == "tool_search" else Call(writer, call)
+
+
+class Calls:
+    """The calls that have ended and are not closed, because they may be incomplete: the last one, and those that are."""
+
+    def __init__(self) -> None:
+        self._last: Call | Search | None = None
+        self._incomplete: list[Call | Search] = []
+
+    def end(self, call: Call | Search) -> None:
+        """Take a call that has ended; the one before it was not the last."""
+        self.leave()
+        self._last = call
+
+    def leave(self) -> None:
+        """Close the last call if it is complete, because other content follows."""
+        call, self._last = self._last, None
+        if call and call.is_incomplete:
+            self._incomplete.append(call)
+        elif call:
+            call.close("completed")
+
+    def close(self, status: str) -> None:
+        """Close all of them, because nothing follows."""
+        calls = [*self._incomplete, *([self._last] if self._last else [])]
+        self._last, self._incomplete = None, []
+        for call in calls:
+            call.close(status)

@@ -1,0 +1,488 @@
+"""Decoder state for Responses streams: output items, their parts, and the order of messages.
+
+Where the text of a message begins is known when the messages before it are complete.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from sys import maxsize
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats.responses.citations import decode_citations, shift
+from formatbridge.formats.responses.content import decode_part
+from formatbridge.formats.responses.conversation import as_text, decode_item, kind_of
+from formatbridge.formats.responses.response import RESPONSE_FIELDS
+from formatbridge.formats.shared.logprobs import decode_tokens
+from formatbridge.formats.shared.reasoning_tokens import carries_call_token
+from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.ir import events
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.replay import GROWS, unfold
+
+TEXT_FIELD = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
+"""Kind of item to the field that its deltas continue."""
+_WHOSE = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_FIELD.items() for when in ("delta", "done")}
+"""Kind of event to the kind of its item."""
+_NAMES = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
+"""Kind of item to its fields that name the tool."""
+_AFTER_ALL = (maxsize, 0)
+"""The place of a part that comes after its item has closed."""
+
+
+@dataclass(slots=True)
+class Slot:
+    """The state of a part. ``start``: the length of the text before it in its item; ``whole``: the part as its ``done`` event has it.
+
+    ``step``: the index of the reasoning part that deltas continue; ``stepped``: the length of those before it. ``annotations``: how many
+    came by separate events. ``extra``: the fields that its end emitted.
+    """
+
+    number: int
+    part: ir.Part
+    src: str
+    start: int = 0
+    length: int = 0
+    pieces: list[str] = field(default_factory=list)
+    citations: list[ir.Citation] = field(default_factory=list)
+    annotations: int = 0
+    tokens: int = 0
+    step: int | None = None
+    stepped: int = 0
+    whole: JsonObject | None = None
+    is_closed: bool = False
+    extra: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class Item:
+    """An item of the output. ``slots``: its parts by place. A closed item keeps only what the finish reason depends on.
+
+    ``execution``: who runs it; ``done_shape``: how much it had when it was done; ``start``, ``length``: the length of the visible text
+    before and in it. ``waiting``: its events that depend on that, with the parts that they cite. ``reasoning``: the number of its reasoning
+    part. ``arguments``, ``known``: of a call that has not opened, its arguments and other fields. ``added``: the item as it opened;
+    ``parts``: its parts as their ``added`` or ``done`` events have them, by list and number.
+    """
+
+    kind: str
+    at: int
+    id: str | None
+    slots: dict[int, Slot] = field(default_factory=dict)
+    reasoning: int | None = None
+    latest: Slot | None = None
+    is_closed: bool = False
+    has_refusal: bool = False
+    execution: object = None
+    done_shape: JsonObject | None = None
+    start: int = 0
+    length: int = 0
+    waiting: list[tuple[Slot | None, JsonObject]] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    known: JsonObject = field(default_factory=dict)
+    added: JsonObject = field(default_factory=dict)
+    parts: dict[tuple[str, int], JsonObject] = field(default_factory=dict)
+
+    def keep_arguments(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
+        """Keep the arguments of a call that has not opened: its name may come later, or never."""
+        if self.kind not in TEXT_FIELD:
+            self.kind = _WHOSE[raw["type"]]
+        if isinstance(text, str) and text:
+            if is_whole:
+                self.arguments.clear()
+            self.arguments.append(text)
+        if isinstance(raw.get("name"), str):
+            self.known["name"] = raw["name"]
+
+    def unopened_call(self) -> JsonObject | None:
+        """Return the call that has not opened. Its id pairs it with its result."""
+        if self.is_closed or self.slots or not (self.arguments or self.known):
+            return None
+        names = dict.fromkeys(_NAMES.get(self.kind, ()), "")
+        if "call_id" in names:
+            names["call_id"] = self.id or ""
+        raw = {"type": self.kind, "id": self.id, **names, **{key: value for key, value in self.known.items() if value}}
+        field = TEXT_FIELD.get(self.kind)
+        return raw | {field: "".join(self.arguments)} if field else raw
+
+    def slots_out_of_range(self, count: int) -> Iterator[Slot]:
+        """Yield the open parts whose place is out of range: some servers continue to count from the item before."""
+        return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
+
+    def stub(self) -> JsonObject:
+        """Return what the finish reason depends on."""
+        return {"type": self.kind, "execution": self.execution, "content": [{"type": "refusal"}] if self.has_refusal else []}
+
+
+class PartEmitter:
+    """Emits the events of parts: it numbers them, gives a pending token to the next part, and emits nothing twice."""
+
+    def __init__(self) -> None:
+        self.out: list[events.Event] = []
+        self.token: ir.Reasoning | None = None
+        self.place = (0, 0)  # of the token
+        self._parts = 0
+
+    def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
+        """Open a part of an item. ``place``: its place in the answer, if it is another. A token goes to no part before it."""
+        place = place or (item.at, at)
+        held = self.token if self.place < place else None
+        if isinstance(part, ir.Reasoning | ir.Refusal):
+            if held is not None:
+                self.flush_token()
+        elif held is not None:
+            part = replace(part, signature=held.signature)
+            self.token = None
+        slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
+        if isinstance(part, ir.Reasoning):
+            item.reasoning = slot.number
+        self._parts += 1
+        self.out.append(events.PartStart(0, slot.number, part, place))
+        return slot
+
+    @property
+    def count(self) -> int:
+        """How many parts have opened."""
+        return self._parts
+
+    def flush_token(self) -> None:
+        """Emit the pending token as an empty text: no part followed that can have it."""
+        if self.token is not None:
+            number, part = self._parts, as_text(self.token)
+            self._parts, self.token = number + 1, None
+            self.out += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
+
+    def complete(self, slot: Slot, whole: ir.Part) -> None:
+        """Emit the rest of a part that is complete now; what no delta can add comes with its end."""
+        if slot.is_closed:
+            return
+        slot.is_closed, slot.extra = True, whole.extra
+        held = getattr(slot.part, "signature", None)
+        if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
+            whole = replace(whole, signature=held)
+        whole = _named(whole, slot.part)
+        expected: JsonObject = {"extra": whole.extra}
+        text_field = GROWS.get(type(whole))
+        if text_field and type(whole) is type(slot.part):
+            sent, text = "".join(slot.pieces), getattr(whole, text_field)
+            if isinstance(text, str) and text.startswith(sent):
+                self.add_text(slot, text[len(sent) :])
+                sent = text
+            expected[text_field] = sent
+        if isinstance(whole, ir.Text):
+            new = new_citations(whole.citations or [], slot.citations)
+            self.out += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
+            expected["citations"] = slot.citations + new or None
+        if isinstance(whole, ir.Reasoning) and whole.signature:
+            self.out.append(events.PartMeta(0, slot.number, signature=whole.signature))
+            expected["signature"] = whole.signature
+        is_emitted = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
+        self.out.append(events.PartEnd(0, slot.number, None if is_emitted else whole, whole.extra if is_emitted else None))
+
+    def add(self, item: Item, at: int, part: ir.Part) -> None:
+        """Emit a part whose item has closed: the token of reasoning that was emitted, or else a part after all others."""
+        if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
+            self.out.append(events.Signed(0, item.reasoning, part.signature))
+        else:
+            self.complete(self.open(item, at, as_opened(part), place=_AFTER_ALL), part)
+
+    def add_text(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
+        """Emit a delta of a part; a value that is no text is skipped."""
+        if not isinstance(text, str):
+            return
+        if text or tokens:
+            slot.length += len(text)
+            slot.pieces.append(text)
+            self.out.append(events.Delta(0, slot.number, text, tokens))
+
+    def close(self, item: Item) -> None:
+        """Close the parts of an item that are still open."""
+        self.out += [events.PartEnd(0, slot.number) for slot in item.slots.values() if not slot.is_closed]
+        item.slots, item.latest, item.is_closed = {}, None, True
+        item.added, item.parts = {}, {}
+
+
+def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
+    """Return a complete call with the name and the id from its start, where its end has none."""
+    if not isinstance(whole, ir.ToolCall) or not isinstance(opened, ir.ToolCall):
+        return whole
+    if whole.id_made:
+        whole = replace(whole, id=opened.id, id_made=opened.id_made)
+    return whole if whole.name else replace(whole, name=opened.name)
+
+
+def cited(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
+    """Decode a citation of a part. ``start``: the length of the visible text before its message."""
+    at = raw.get("annotation_index")
+    citations, _ = decode_citations([raw["annotation"]], "")
+    for citation in citations or ():
+        citation.src = f"{slot.src}/annotations/{slot.annotations if at is None else at}"
+        shift([citation], start + slot.start)
+    return citations or []
+
+
+def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> list[ir.Citation]:
+    """Return the citations that were not emitted yet; their indexes do not matter."""
+    if not (citations and emitted):
+        return citations
+    left = Counter(repr(replace(citation, src="")) for citation in emitted)
+    new: list[ir.Citation] = []
+    for citation in citations:
+        key = repr(replace(citation, src=""))
+        if left[key]:
+            left[key] -= 1
+        else:
+            new.append(citation)
+    return new
+
+
+def as_opened(part: ir.Part) -> ir.Part:
+    """Return a complete part as it opens: without what deltas and its end bring."""
+    fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
+    text_field = GROWS.get(type(part))
+    if text_field and isinstance(getattr(part, text_field), str):
+        fields[text_field] = ""
+    return replace(part, extra=None, **fields)
+
+
+def opening(item: Item, raw: JsonObject) -> ir.Part | None:
+    """Decode what is known of an item when it opens; None where that is not enough."""
+    known = {key: value for key, value in raw.items() if key != "status"}
+    if item.kind in TEXT_FIELD:
+        known[TEXT_FIELD[item.kind]] = ""
+    parts: list[ir.Part] = []
+    decode_item(known, item.kind, f"/output/{item.at}", parts)
+    part = parts[0]
+    if isinstance(part, ir.ToolCall) and not (part.id and part.name):
+        return None
+    return as_opened(part)
+
+
+class Items:
+    """The output items, by index and id, and the messages in the order of the output."""
+
+    def __init__(self) -> None:
+        self.all: list[Item] = []
+        self._length = 0
+        self._by_index: dict[int, Item] = {}
+        self._by_id: dict[str, Item] = {}
+        self._by_place: dict[int, Item] = {}
+        self._row: list[tuple[int, int, Item]] = []
+        self._count = 0
+
+    def add(self, kind: str, index: Any, item_id: Any) -> Item:
+        """Add the next item."""
+        is_place = isinstance(index, int) and index not in self._by_index
+        item = Item(kind, index if is_place else len(self.all), item_id if isinstance(item_id, str) else None)
+        self.all.append(item)
+        self._by_place[item.at] = item
+        self._by_index[index if isinstance(index, int) else item.at] = item
+        if item.id:
+            self._by_id[item.id] = item
+        if kind == "message":
+            self.add_message(item)
+        return item
+
+    def find(self, raw: JsonObject, item_id: Any, kind: str = "") -> Item:
+        """Return the item of an event, or add it."""
+        return self.get(raw, item_id) or self.add(kind, raw.get("output_index"), item_id)
+
+    def get(self, raw: JsonObject, item_id: Any) -> Item | None:
+        """Return the item of an event, if there is one. The index is valid, unless another item has the id of the event."""
+        item = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
+        if isinstance(item_id, str) and (item is None or item.id != item_id):
+            item = self._by_id.get(item_id, item)
+        return item
+
+    def repeated(self, raw: JsonObject, at: int) -> Item:
+        """Return the item that the last event repeats: by its id, or else by its place. An item that never came is added."""
+        item = self._by_id.get(raw.get("id") or "")
+        if item is None or item.kind != kind_of(raw):
+            item = self._by_place.get(at)
+        if item is not None and item.kind == kind_of(raw):
+            return item
+        return self.add(kind_of(raw), at, raw.get("id"))
+
+    # Messages.
+
+    @property
+    def length(self) -> int:
+        """The length of the visible text before the first open message."""
+        self.first()
+        return self._length
+
+    def add_message(self, item: Item) -> None:
+        """Add a message to the order of the output."""
+        self._count += 1
+        heappush(self._row, (item.at, self._count, item))
+
+    def first(self) -> Item | None:
+        """Return the first message that is open."""
+        while self._row and self._row[0][2].is_closed:
+            item = heappop(self._row)[2]
+            item.start = self._length
+            self._length += item.length
+        return self._row[0][2] if self._row else None
+
+    def is_next(self, item: Item) -> bool:
+        """Return whether all messages before an item are complete."""
+        first = self.first()
+        return first is None or item.at <= first.at
+
+
+def cites(raw: JsonObject) -> bool:
+    """Return whether a message has citations, whose spans count from the start of the answer."""
+    content = raw.get("content")
+    return isinstance(content, list) and any(isinstance(part, dict) and part.get("annotations") for part in content)
+
+
+def length_of(item: Item) -> int:
+    """Return the length of the visible text of an item."""
+    return sum(slot.length for slot in item.slots.values() if isinstance(slot.part, ir.Text))
+
+
+_MESSAGE = frozenset({"type", "role", "content", "id", "status"})
+_KINDS = ("output_text", "refusal")
+_REASONING_PART = frozenset({"type", "text"})
+
+
+def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list[events.Event]:
+    """Return what the end would emit of open items, and the fields of the first events, ``head``. Nothing changes."""
+    out: list[events.Event] = []
+    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, as_text(emitter.token))]
+    extra: JsonObject | None = None
+    start = 0
+    for item in sorted(items.all, key=lambda item: item.at):
+        if item.is_closed:
+            start += item.length
+            continue
+        parts, extra_fields = _decode_open(item)
+        extra = gathered(extra, extra_fields)
+        for at, part in parts:
+            slot = item.slots.get(at)
+            if slot is None:
+                new += [((item.at, at), as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
+            elif not slot.is_closed:
+                out += _completed(slot, _placed(part, start + slot.start), _waiting(item, slot, start))
+        start += length_of(item)
+    for number, (place, part) in enumerate(new, emitter.count):
+        out += _opened(number, place, part)
+    fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
+    return [*out, *(events.Meta(each, choice) for each, choice in fields if each)]
+
+
+# Pending items.
+
+
+def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+    """Decode an open item: its parts by place, and its unmodelled fields. An item that is done may wait for others."""
+    src = f"/output/{item.at}"
+    done = next((raw["item"] for slot, raw in item.waiting if slot is None), None)
+    if done is not None:
+        return _read(done, item.kind, src)
+    if item.kind == "message":
+        return _message_parts(item, src), rest(item.added, _MESSAGE, f"{src}/")
+    if item.kind == "reasoning":
+        return [(0, _reasoning(item, src))], None
+    if item.kind == "image_generation_call":
+        return [], {src: item.added} if item.added else None
+    raw = {key: value for key, value in (item.unopened_call() or item.added).items() if key != "status"}
+    if field := TEXT_FIELD.get(item.kind):
+        raw[field] = raw.get(field) or ""
+    return _read(raw, item.kind, src) if raw.get("type") else ([], None)
+
+
+def _read(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
+    parts: list[ir.Part] = []
+    extra_fields = decode_item(raw, kind, src, parts)
+    return [*enumerate(parts)], extra_fields
+
+
+def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
+    """Decode the parts of a message; a part without an ``added`` event has only the text of its deltas."""
+    opened = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
+    known: dict[int, JsonObject | None] = {**opened, **{at: raw for (_, at), raw in item.parts.items()}}
+    return [
+        (at, item.slots[at].part if raw is None else _message_part(raw, f"{src}/content/{at}", item.id))
+        for at, raw in sorted(known.items())
+    ]
+
+
+def _message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    """Decode a part of a message; one of an unknown type stays unchanged."""
+    kind = raw.get("type")
+    return decode_part(raw, src, item_id) if kind in _KINDS else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
+
+
+def _reasoning(item: Item, src: str) -> ir.Reasoning:
+    """Decode reasoning with the unmodelled fields of its parts; its text only if no delta brought any."""
+    raw = {key: value for key, value in item.added.items() if key not in ("status", "summary", "content")}
+    parts: list[ir.Part] = []
+    decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
+    out = parts[0]
+    assert isinstance(out, ir.Reasoning)
+    for (name, at), part in item.parts.items():
+        out.extra = joined(out.extra, rest(part, _REASONING_PART, f"{name}/{at}/"))
+    if not item.slots:
+        name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
+        texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
+        out.text, out.summary = "\n\n".join(filter(None, texts)), name == "summary"
+    return out
+
+
+# Pending parts.
+
+
+def _placed(part: ir.Part, start: int) -> ir.Part:
+    """Return a part with the spans of its citations counted from the start of the answer."""
+    if isinstance(part, ir.Text) and part.citations:
+        shift(part.citations, start)
+    return part
+
+
+def _waiting(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
+    """Return the citations of a part that wait for the messages before its message."""
+    return [citation for each, raw in item.waiting if each is slot for citation in cited(slot, raw, start)]
+
+
+def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
+    """Yield what remains of an open part if it was complete. A text that is shorter than its deltas is ignored."""
+    yield from (events.PartMeta(0, slot.number, citation=citation) for citation in citations)
+    tokens = _tokens(whole)
+    if tokens and not slot.tokens:
+        yield events.Delta(0, slot.number, "", tokens)
+    if type(whole) is not type(slot.part):
+        yield events.PartMeta(0, slot.number, extra=getattr(whole, "extra", None))
+        return
+    sent, known = "".join(slot.pieces), [*slot.citations, *citations]
+    more: dict[str, Any] = {}
+    text = getattr(whole, text_field := GROWS.get(type(whole), ""), None)
+    if isinstance(text, str) and not text.startswith(sent):
+        more[text_field] = sent
+    if isinstance(whole, ir.Text):
+        more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
+    if isinstance(slot.part, ir.Reasoning):
+        more["summary"] = slot.part.summary
+    emitter = PartEmitter()
+    emitter.complete(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
+    yield from emitter.out
+
+
+def _tokens(part: ir.Part) -> list[ir.TokenLogprob] | None:
+    """Take the log probabilities out of a part."""
+    raw = part.extra.pop("logprobs", None) if isinstance(part, ir.Text) and part.extra else None
+    return decode_tokens(raw, f"{part.src}/logprobs") if raw else None
+
+
+def _has_content(part: ir.Part) -> bool:
+    return not isinstance(part, ir.Reasoning) or bool(part.text or part.signature or part.extra)
+
+
+def _opened(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
+    """Yield what opens a part that has not opened yet; it stays open."""
+    tokens = _tokens(part)
+    for event in unfold(0, number, part, tokens)[:-1]:
+        yield replace(event, place=place) if isinstance(event, events.PartStart) else event

@@ -1,0 +1,117 @@
+"""Reports the canonical fields that a target does not hold, by the HOLDS tables of its package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
+
+Holds = Mapping[type, frozenset[str]]
+"""Type of canonical node to the fields that a format holds, wholly or in part. If in part, its encoder reports the rest."""
+
+NONE: frozenset[str] = frozenset()
+"""Nodes of this type are written as something else, or dropped as a whole."""
+
+DropUnheld = Callable[[ir.Node, Ledger], None]
+"""Reports the fields of a node that a format does not hold."""
+
+POINTERS = frozenset({"src", "aside", "share", "shares"})
+"""Fields with pointers of a node in the source."""
+
+_CONTAINERS = frozenset({list, dict})
+_Report = Callable[[Any, Any, Ledger], None]
+"""Reports one field of a node, whose value is not None."""
+
+
+def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
+    """Return the fields of a type of node that are not held, in the order of the rules. Unmodelled fields are never held.
+
+    Raises ``ValueError`` for a field without a rule.
+    """
+    prefix = f"{kind.__name__}."
+    lost = {each.name for each in fields(kind)} - held - POINTERS - {"extra"}
+    lost -= {name for name in lost if prefix + name in NO_LOSS}
+    ruled = [row.removeprefix(prefix) for row in LOSS_RULES if row.startswith(prefix)]
+    if not lost.issubset(ruled):
+        raise ValueError(f"no rule for the loss of {prefix}{min(lost.difference(ruled))}")
+    return tuple(name for name in ruled if name in lost)
+
+
+def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
+    """Return a function that reports what a node has and the format does not hold.
+
+    A node without such fields costs one call: all of them are read at once and compared with their defaults.
+    """
+    checks = {kind: _check_of(kind, unheld_names(kind, held), format) for kind, held in holds.items() if held}
+
+    def drop_unheld(node: ir.Node, losses: Ledger) -> None:
+        if node.extra:
+            losses.extras(node)
+        check = checks[type(node)]
+        if check is not None:
+            read, nothing, reports = check
+            values = read(node)
+            if values != nothing:
+                if len(reports) == 1:  # then the value itself was read
+                    values = (values,)
+                for index, report in enumerate(reports):
+                    if values[index] is not None:
+                        report(node, values[index], losses)
+
+    return drop_unheld
+
+
+def _check_of(kind: type, names: tuple[str, ...], format: ir.Format) -> tuple[Callable[[Any], Any], Any, list[_Report]] | None:
+    """Return what reads some fields of a node at once, its result for a node without them, and what reports each of them."""
+    if not names:
+        return None
+    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
+    nothing = tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]]
+    return attrgetter(*names), nothing, [_report_of(kind, name, format) for name in names]
+
+
+def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
+    """Report one field by its rule, if it has a value that is not neutral. ``format``: the target, for the reason why a token is lost."""
+    value = getattr(node, name)
+    if value is not None:
+        kind: type = type(node)
+        _report_of(kind, name, format)(node, value, losses)
+
+
+@cache
+def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
+    """Return the function that reports a field of a type of node by its rule."""
+    rule = LOSS_RULES[f"{kind.__name__}.{name}"]
+    code, severity, has_neutral = rule.code, rule.severity, bool(rule.neutral)
+
+    def drop_value(node: ir.Node, value: Any, losses: Ledger) -> None:
+        if (has_neutral or type(value) in _CONTAINERS) and rule.is_neutral(value):
+            return
+        losses.dropped(node, name, code, severity=severity)
+
+    def drop_node(_node: ir.Node, value: ir.Node, losses: Ledger) -> None:
+        losses.dropped(value, code=code, severity=severity)
+
+    def drop_token(_node: ir.Node, value: ir.Signature, losses: Ledger) -> None:
+        is_native = format in (value.home, value.found)
+        losses.dropped(value, code=code if is_native else "foreign_signature", severity=severity)
+
+    def drop_counts(usage: ir.Usage, value: int | dict[str, int], losses: Ledger) -> None:
+        counts = (
+            {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
+        )
+        if rule.counted_in and counts:
+            losses.changed(usage, name, getattr(usage, rule.counted_in), code, severity=severity)
+            return
+        for word in counts:
+            losses.dropped(usage, f"{name}.{word}" if word else name, code, severity=severity)
+
+    if kind is ir.Usage:
+        return drop_counts
+    return {"signature": drop_token, "cache": drop_node, "audio": drop_node, "image": drop_node}.get(name, drop_value)

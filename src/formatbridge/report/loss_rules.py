@@ -1,0 +1,134 @@
+"""The severity and reason of losing each canonical field that a target does not hold: one table for all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from formatbridge.report.field_paths import LossRule
+
+_DIAGNOSTIC = LossRule("info", "diagnostic")
+_INFO = LossRule("info")
+_LOSSY = LossRule()
+_COUNT = LossRule("info", "accounting", neutral=(0,))
+_CALLERS = LossRule(neutral=(["direct"],))
+
+LOSS_RULES: Mapping[str, LossRule] = {
+    "Request.audio": _LOSSY,
+    "Request.image": _LOSSY,
+    "Message.effort": LossRule("impossible"),
+    "Text.id": _DIAGNOSTIC,
+    "Text.citations": _INFO,  # in a request the model hardly sees them
+    "Text.cache": _INFO,
+    "Text.signature": _LOSSY,
+    "Media.cache": _INFO,
+    "Media.filename": _INFO,
+    "Media.detail": LossRule(neutral=("auto",)),
+    "Media.transcript": LossRule(neutral=("",)),
+    "Media.id": _DIAGNOSTIC,
+    "Media.signature": _LOSSY,
+    "Reasoning.id": _DIAGNOSTIC,
+    "Refusal.id": _DIAGNOSTIC,
+    "ToolCall.cache": _INFO,
+    "ToolCall.item_id": _DIAGNOSTIC,
+    "ToolCall.namespace": _LOSSY,
+    "ToolCall.signature": _LOSSY,
+    "ToolResult.is_error": LossRule(neutral=(False,)),
+    "ToolResult.cache": _INFO,
+    "ToolResult.signature": _LOSSY,
+    "FunctionTool.output_schema": _LOSSY,
+    "FunctionTool.cache": _INFO,
+    "FunctionTool.strict": LossRule(neutral=(False,)),
+    "FunctionTool.defer_loading": LossRule(neutral=(False,)),
+    "FunctionTool.callers": _CALLERS,
+    "CustomTool.cache": _INFO,
+    "CustomTool.defer_loading": LossRule(neutral=(False,)),
+    "CustomTool.callers": _CALLERS,
+    "HostedTool.cache": _INFO,
+    "HostedTool.allowed_domains": _LOSSY,
+    "HostedTool.blocked_domains": _LOSSY,
+    "HostedTool.user_location": _LOSSY,
+    "HostedTool.context_size": LossRule(neutral=("medium",)),  # the default of the servers that have the option
+    "HostedTool.max_uses": _LOSSY,
+    "McpServer.cache": _INFO,
+    "McpServer.approval": LossRule("impossible", neutral=("never",)),
+    "McpServer.description": LossRule(neutral=("",)),
+    "McpServer.defer_loading": LossRule(neutral=(False,)),
+    "ReasoningConfig.show": LossRule(neutral=("hide",)),
+    "OutputFormat.name": _INFO,
+    "OutputFormat.description": _LOSSY,
+    "AudioOutput.format": _LOSSY,
+    "AudioOutput.language": _LOSSY,
+    "Response.created": _INFO,
+    "Choice.refusal_logprobs": _LOSSY,
+    "Citation.cited_text": _INFO,
+    "Citation.file_id": _INFO,
+    "Finish.stop_sequence": _INFO,
+    "Finish.category": _INFO,
+    "Usage.input_modality": _COUNT,
+    "Usage.output_modality": _COUNT,
+    "Usage.cached_modality": _COUNT,
+    "Usage.tool_prompt": LossRule("info", "accounting", neutral=(0,), kind="changed", counted_in="input"),
+    "Usage.server_tools": _COUNT,
+    "Usage.accepted_prediction": _COUNT,
+    "Usage.rejected_prediction": _COUNT,
+    "Usage.cache_write_ttl": LossRule("info", "accounting", kind="changed", counted_in="cache_write"),
+    "Error.param": LossRule("info", "diagnostic", neutral=("",)),
+    "Error.request_id": LossRule("info", "diagnostic", neutral=("",)),
+    "Error.retry_after": _DIAGNOSTIC,
+    **{
+        f"Model.{name}": LossRule("info", neutral=("",))
+        for name in (
+            "display_name", "description", "version", "owner", "created", "input_limit", "output_limit", "methods", "lifecycle",
+            "retires",
+        )
+    },
+    **{f"ModelList.{name}": LossRule("info", neutral=(False, "")) for name in ("more", "first_id", "last_id", "next_page")},
+}  # fmt: skip
+"""``Class.field`` of the canonical model to the severity and reason of its loss. Rows are in the order in which a report has them."""
+
+NO_LOSS: frozenset[str] = frozenset({
+    "Request.format",
+    "Media.home",  # the issuer of a file id
+    "Reasoning.summary",  # is text all the same
+    "ToolCall.id_made",
+    "ToolResult.id_made",
+    "ToolResult.kind",  # that of its call, as the next two
+    "ToolResult.name",
+    "ToolResult.namespace",
+    "Hosted.raw",  # the item itself, of which the other fields are read
+    "Response.format",
+    "Response.late",  # the next three are reported by the encoders of streams
+    "Response.retold",
+    "Response.cited",
+    "ModelList.format",
+})  # fmt: skip
+"""Fields that hold nothing that could be lost, apart from the pointers that every node has."""
+
+_SETTING_RULES: Mapping[str, LossRule] = {
+    "seed": _LOSSY,
+    "presence_penalty": LossRule(neutral=(0, 0.0)),
+    "frequency_penalty": LossRule(neutral=(0, 0.0)),
+    "logprobs": LossRule(neutral=(False,)),
+    "top_logprobs": LossRule(neutral=(0,)),
+    "n": LossRule("impossible", "single_answer", (1,)),
+    "parallel_tool_calls": LossRule(neutral=(True,)),
+    "modalities": LossRule("impossible", "unsupported_media", neutral=("text",)),
+    "tier": LossRule(neutral=("auto",)),
+    "tier_beside": LossRule(neutral=("auto",)),
+    "user": _INFO,
+    "safety_identifier": _INFO,
+    "metadata": _INFO,
+    "store": LossRule("info", neutral=(False,)),
+    "verbosity": LossRule(neutral=("medium",)),
+    "prompt_cache_key": _INFO,
+    "prompt_cache_retention": _INFO,
+    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="the server's own caching"),
+    "stream_options": _INFO,
+    "usage_in_stream": LossRule("info", neutral=(True,)),
+}
+"""Setting of a request to the severity and reason of its loss. A setting without a row is lossy."""
+
+
+def rule_of_setting(name: str) -> LossRule:
+    """Return what the loss of a setting means."""
+    return _SETTING_RULES.get(name, _LOSSY)

@@ -1,0 +1,39 @@
+"""What the servers of chat_completions reject. There are few rules, because the format has few fields that a server could verify."""
+
+from __future__ import annotations
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
+
+_TOKEN_KEYS = ("signature", "data", "thought_signature")
+
+
+def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first function whose parameters lack ``properties``."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        failure = check_parameters(tool.get("function"), f"tools[{index}].function.parameters")
+        if failure is not None:
+            return failure
+    return None
+
+
+def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a reasoning token of another format. Other tokens pass, because the servers of this format have no common kind of token."""
+    for index, message in enumerate(body["messages"]):
+        slots = [message.get("reasoning_details"), message.get("thinking_blocks"), message.get("extra_content")]
+        slots += [call.get("extra_content") for call in message.get("tool_calls") or ()]
+        for node in objects(slots):
+            if any(isinstance(node.get(key), str) and is_tagged(node[key]) for key in _TOKEN_KEYS):
+                param = f"messages[{index}]"
+                return openai_failure(400, f"Invalid value: {param!r} holds a reasoning token of another format.", param=param)
+    return None
+
+
+RULES = (
+    Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
+         SCHEMA_SOURCE, _check_schemas),
+    Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",
+         "formats/shared/reasoning_tokens.py", _check_tokens),
+)  # fmt: skip

@@ -1,0 +1,106 @@
+"""What the server of generate_content rejects: the Gemini Developer API, with models of the third generation."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
+
+_WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rstrip("=") for word in _WORDS}
+"""Documented placeholders for tool calls of other models, as text and in base64. Source: docs, "Thought signatures", FAQ."""
+
+_OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
+_DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+
+
+def _failure(message: str) -> Failure:
+    """Return an error with the vendor's error body."""
+    return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+
+
+def _field(node: JsonObject, name: str, snake: str) -> Any:
+    """Return a field, which proto3 JSON writes in camel case or snake case."""
+    return node.get(name, node.get(snake))
+
+
+def _listed(value: Any) -> list[JsonObject]:
+    """Return a repeated field as a list; a single object counts as one."""
+    return [value] if isinstance(value, dict) else value or []
+
+
+def _parts(content: JsonObject) -> list[JsonObject]:
+    return _listed(content.get("parts"))
+
+
+def _current_turn(contents: list[JsonObject]) -> int:
+    """Return the index at which the current turn begins: after the last user content that is not a tool result."""
+    for index in range(len(contents) - 1, -1, -1):
+        parts = _parts(contents[index])
+        if contents[index].get("role") != "model" and any(
+            not _field(part, "functionResponse", "function_response") for part in parts
+        ):
+            return index + 1
+    return 0
+
+
+def _first_calls(contents: list[JsonObject], start: int) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the first call of each turn of the model, with the index of its content. Adjacent contents of the model are one turn."""
+    is_open = False
+    for index in range(start, len(contents)):
+        if contents[index].get("role") != "model":
+            is_open = False
+            continue
+        for part in _parts(contents[index]):
+            if not is_open and _field(part, "functionCall", "function_call"):
+                is_open = True
+                yield index, part
+
+
+def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject the first call of the current turn if it lacks its signature."""
+    if not facts.reasons or _OLDER_MODEL.search(facts.model):
+        return None
+    contents = _listed(body.get("contents"))
+    for index, part in _first_calls(contents, _current_turn(contents)):
+        if not _field(part, "thoughtSignature", "thought_signature"):
+            name = _field(part, "functionCall", "function_call").get("name")
+            return _failure(
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly,"
+                " and missing thought_signature may lead to degraded model performance. Additional data, function call"
+                f" `default_api:{name}` , position {index + 1}. Please refer to {_DOCS} for more details."
+            )
+    return None
+
+
+def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a signature that this server did not issue and that is not a documented placeholder."""
+    for content in _listed(body.get("contents")):
+        for part in _parts(content):
+            token = _field(part, "thoughtSignature", "thought_signature")
+            is_placeholder = isinstance(token, str) and token.rstrip("=") in PLACEHOLDERS
+            if token and not is_placeholder and not facts.accepts_token("generate_content", token):
+                return _failure("Corrupted thought signature.")
+    return None
+
+
+def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject ``labels``, which only Vertex AI has."""
+    if "labels" not in body:
+        return None
+    return _failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')
+
+
+RULES = (
+    Rule("call_without_signature",
+         "the first `functionCall` of a model turn has no `thoughtSignature`; in the current turn, for models after Gemini 2",
+         "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),
+    Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
+         "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
+    Rule("labels", "`labels`, a field of Vertex AI", "google-genai, _GenerateContentConfig_to_mldev", _check_labels),
+)  # fmt: skip

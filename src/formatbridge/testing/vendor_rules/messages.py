@@ -1,0 +1,57 @@
+"""What the server of messages rejects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
+
+_UNIONS = ("oneOf", "allOf", "anyOf")
+_TOKEN_SLOTS = {"thinking": "signature", "redacted_thinking": "data"}
+
+
+def _failure(message: str, **details: Any) -> Failure:
+    """Return an error with the vendor's error body."""
+    error = {"type": "invalid_request_error", "message": message} | ({"details": details} if details else {})
+    return Failure(400, message, body={"type": "error", "error": error})
+
+
+def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first tool whose schema has a union at its root."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        schema = tool.get("input_schema")
+        if isinstance(schema, dict) and not schema.keys().isdisjoint(_UNIONS):
+            reason = "input_schema does not support oneOf, allOf, or anyOf at the top level"
+            return _failure(f"tools.{index}.custom.input_schema: {reason}")
+    return None
+
+
+def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject the first reasoning block that this server did not sign."""
+    for place, message in enumerate(body["messages"]):
+        content = message.get("content")
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            slot = _TOKEN_SLOTS.get(block.get("type"))
+            if slot is not None and not facts.accepts_token("messages", block.get(slot)):
+                return _failure(f"messages.{place}.content.{index}: Invalid `{slot}` in `{block['type']}` block")
+    return None
+
+
+def _check_thread(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a request for a thread; the client then sends the whole conversation instead."""
+    if body.get("thread") is None:
+        return None
+    message = "thread: this server does not keep threads, send the full conversation without `thread`"
+    return _failure(message, error_code="thread_unsupported_request")
+
+
+RULES = (
+    Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
+         "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
+    Rule("unknown_signature", "the `signature` of a thinking block, or the `data` of a redacted one, is not this server's",
+         "anthropics/claude-code#10627 and #56708, anthropics/anthropic-sdk-python#1598", _check_tokens),
+    Rule("thread", "`thread` asks for a conversation that the server keeps (`thread_unsupported_request`)",
+         "anthropic SDK, thread_unsupported_request_error.py", _check_thread),
+)  # fmt: skip

@@ -1,0 +1,158 @@
+"""What the server of responses rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
+
+_LEAST_TOKENS = 16
+_TOKEN = "reasoning.encrypted_content"
+
+
+def asks_for_token(body: Any) -> bool:
+    """Return whether a request includes ``reasoning.encrypted_content``; without it no answer has such a token."""
+    return isinstance(body, dict) and _TOKEN in (body.get("include") or ())
+
+
+def stores_answer(body: Any) -> bool:
+    """Return whether the server stores the answer to a request. This is the default."""
+    return not isinstance(body, dict) or body.get("store") is not False
+
+
+def _items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the items of the input with their indexes; none if the input is text."""
+    value = body.get("input")
+    yield from enumerate(value if isinstance(value, list) else ())
+
+
+def _not_found(id_: object) -> Failure:
+    hint = "Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
+    return openai_failure(404, f"Item with id '{id_}' not found. {hint}", param="input")
+
+
+def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a reasoning item without a token that the server has not stored."""
+    for index, item in _items(body):
+        if item.get("type") != "reasoning" or item.get("encrypted_content") or facts.stores(item.get("id")):
+            continue
+        if item.get("id"):
+            return _not_found(item["id"])
+        param = f"input[{index}].id"
+        return openai_failure(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
+    return None
+
+
+def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a token of another server. Only reasoning tokens are recorded; for other items, tagged tokens are rejected."""
+    for _, item in _items(body):
+        token = item.get("encrypted_content")
+        if not isinstance(token, str) or not token:
+            continue
+        is_known = facts.accepts_token("responses", token) if item.get("type") == "reasoning" else not is_tagged(token)
+        if not is_known:
+            shown = token if len(token) <= 8 else f"{token[:4]}...{token[-4:]}"
+            reason = "Encrypted content could not be decrypted or parsed."
+            message = f"The encrypted content {shown} could not be verified. Reason: {reason}"
+            return openai_failure(400, message, code="invalid_encrypted_content")
+    return None
+
+
+def _check_include(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject ``include`` of reasoning tokens for a model that does not reason."""
+    if facts.reasons or not asks_for_token(body):
+        return None
+    return openai_failure(400, "Encrypted content is not supported with this model.", param="include")
+
+
+def _check_summary(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a summary of reasoning for an organisation that is not verified."""
+    reasoning = body.get("reasoning") or {}
+    if facts.is_verified or (reasoning.get("summary") is None and reasoning.get("generate_summary") is None):
+        return None
+    message = (
+        "Your organization must be verified to generate reasoning summaries. Please go to:"
+        " https://platform.openai.com/settings/organization/general and click on Verify Organization."
+        " If you just verified, it can take up to 15 minutes for access to propagate."
+    )
+    return openai_failure(400, message, param="reasoning.summary", code="unsupported_value")
+
+
+def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a token limit below the minimum."""
+    limit = body.get("max_output_tokens")
+    if limit is None or limit >= _LEAST_TOKENS:
+        return None
+    message = (
+        f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {_LEAST_TOKENS}, but got {limit} instead."
+    )
+    return openai_failure(400, message, param="max_output_tokens", code="integer_below_min_value")
+
+
+def _check_reference(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a reference to an item that is not stored. The type of such an item is optional."""
+    for _, item in _items(body):
+        is_reference = item.get("type") == "item_reference" or item.keys() == {"id"}
+        if is_reference and not facts.stores(item.get("id")):
+            return _not_found(item.get("id"))
+    return None
+
+
+def _check_previous(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject ``previous_response_id`` of a response that is not stored."""
+    id_ = body.get("previous_response_id")
+    if id_ is None or facts.stores(id_):
+        return None
+    message = f"Previous response with id '{id_}' not found."
+    return openai_failure(400, message, param="previous_response_id", code="previous_response_not_found")
+
+
+def _check_conversation(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a conversation: this server cannot create one."""
+    conversation = body.get("conversation")
+    if conversation is None:
+        return None
+    id_ = conversation.get("id") if isinstance(conversation, dict) else conversation
+    return openai_failure(404, f"Conversation with id '{id_}' not found.", param="conversation")
+
+
+def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first function whose parameters lack ``properties``."""
+    failures = (check_parameters(tool, f"{path}.parameters") for path, tool in _functions(body))
+    return next((failure for failure in failures if failure is not None), None)
+
+
+def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the functions of a request with their paths: in its tools, in namespaces, and in ``additional_tools`` items."""
+    holders: list[tuple[str, Any]] = [("", body)]
+    holders += [(f"input[{index}].", item) for index, item in _items(body) if item.get("type") == "additional_tools"]
+    for path, holder in holders:  # grows while it is read
+        for index, tool in enumerate(holder.get("tools") or ()):
+            place = f"{path}tools[{index}]"
+            if tool.get("type") == "function":
+                yield place, tool
+            elif tool.get("type") == "namespace":
+                holders.append((f"{place}.", tool))
+
+
+RULES = (
+    Rule("reasoning_not_stored", "a reasoning item has no `encrypted_content`, and its id is not of an answer that this server stored",
+         "vercel/ai#7543, openai/openai-agents-python#919, earendil-works/pi#5059", _check_items),
+    Rule("unknown_token", "an `encrypted_content` is not this server's", "openai/codex#8128", _check_tokens),
+    Rule("token_without_reasoning", "`include` asks for `reasoning.encrypted_content`, and the model does not reason",
+         "pydantic/pydantic-ai#2865 and #3326", _check_include),
+    Rule("summary_unverified", "`reasoning.summary` is set, and the organisation is not verified (`verified=False`)",
+         "continuedev/continue#9607", _check_summary),
+    Rule("limit_below_16", "`max_output_tokens` is below 16", "vectorize-io/hindsight#58, braintrustdata/lingua#186", _check_limit),
+    Rule("reference_not_stored", "an `item_reference` names an item that is not stored", "home-assistant/core#175363", _check_reference),
+    Rule("previous_response_not_stored", "`previous_response_id` names a response that is not stored",
+         "maximhq/bifrost#2441", _check_previous),
+    Rule("conversation_not_stored", "`conversation` names a conversation, of which the server has none",
+         "docs, Conversations", _check_conversation),
+    Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
+         SCHEMA_SOURCE, _check_schemas),
+)  # fmt: skip
