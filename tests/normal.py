@@ -15,14 +15,15 @@ from formatbridge import ir
 
 JsonObject = dict[str, Any]
 
-_NOWHERE = frozenset(
-    {"src", "found", "aside", "share", "shares", "extra", "raw", "format", "item_id", "id_made", "carried", "seal_key"}
-)
+_NOWHERE = frozenset({
+    "src", "received_in", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id", "has_generated_id",
+    "tagged_text", "seal_key",
+})  # fmt: skip
 """Fields that say where a node stood, or hold what only its own format knows."""
 
 _UNSAID: dict[str, frozenset[str]] = {
     "Text": frozenset({"id"}),
-    "Media": frozenset({"id", "home", "transcript"}),
+    "Media": frozenset({"id", "issuer", "transcript"}),
     "Reasoning": frozenset({"id"}),
     "Refusal": frozenset({"id"}),
     "ToolResult": frozenset({"name", "kind"}),
@@ -30,7 +31,7 @@ _UNSAID: dict[str, frozenset[str]] = {
     "HostedTool": frozenset({"kind", "name"}),
     "Citation": frozenset({"cited_text"}),
     "Usage": frozenset({"total"}),
-    "Finish": frozenset({"raw", "finer"}),
+    "Finish": frozenset({"raw", "is_specific"}),
     "Error": frozenset({"family", "status", "code", "type", "param", "request_id", "retry_after"}),
     "Response": frozenset({"id", "created", "settings"}),
     "Choice": frozenset({"index"}),
@@ -102,7 +103,7 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
     """Choose one of the spellings that a node of some class may have."""
     match node:
         case ir.ToolCall():
-            bare = without(form, ["id"]) if node.id_made else form
+            bare = without(form, ["id"]) if node.has_generated_id else form
             return bare | {"arguments": node.arguments if node.kind == "custom" else _arguments(node.arguments)}
         case ir.ToolResult():
             return form | ({"content": [_result(part) for part in form["content"]]} if "content" in form else {})
@@ -118,7 +119,7 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
         case ir.TokenLogprob():
             return form | {"bytes": list(node.token.encode()) if node.bytes is None else node.bytes}
         case ir.Opaque():
-            return {"what": node.what}
+            return {"label": node.label}
     return form
 
 

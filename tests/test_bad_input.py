@@ -1,4 +1,4 @@
-"""What is not of its format is refused with the format, the pointer and what was expected, quickly and with nothing half done."""
+"""An invalid body is rejected with its format, a pointer and what was expected, quickly and without partial results."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
     ],
 )
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_text_that_is_no_json_object_is_refused(text: bytes, told: str, source: str) -> None:
-    """A proxy got an HTML page, half a body, or a number that JSON does not have."""
+def test_text_that_is_no_json_object_is_rejected(text: bytes, told: str, source: str) -> None:
+    """For example an HTML page of a proxy, a truncated body, or a number that JSON does not have."""
     target = next(name for name in fb.FORMATS if name != source)
 
     with pytest.raises(fb.InvalidPayloadError) as caught:
@@ -74,8 +74,8 @@ def test_text_that_is_no_json_object_is_refused(text: bytes, told: str, source: 
         ("/metadata", MappingProxyType({"x": "x"}), "is a mappingproxy, expected a dict"),
     ],
 )
-def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, told: str) -> None:
-    """Whoever reads the message can mend the body without opening the documentation."""
+def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: Any, told: str) -> None:
+    """The message is enough to correct the body without the documentation."""
     body = copy.deepcopy(REQUESTS["chat_completions"])
     *way, last = path.split("/")[1:]
     place: Any = body
@@ -113,10 +113,10 @@ def test_a_wrong_leaf_is_named_with_what_was_expected(path: str, value: Any, tol
         ),
     ],
 )
-def test_what_was_nested_as_in_another_format_is_missing_where_it_belongs(
+def test_a_structure_of_another_format_is_reported_as_a_missing_key(
     source: str, wrong: dict[str, Any], told: dict[str, str]
 ) -> None:
-    """The commonest mistake: a tool as chat completions spell it, whose key is called like the kind of the tool."""
+    """The most common mistake: a tool in the structure of chat completions, whose key is the name of the tool's type."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(REQUESTS[source] | wrong, source, "generate_content")
 
@@ -128,8 +128,8 @@ def test_what_was_nested_as_in_another_format_is_missing_where_it_belongs(
     ("source", "name"),
     [("chat_completions", "messages"), ("messages", "messages"), ("responses", "input"), ("generate_content", "contents")],
 )
-def test_what_is_no_turn_is_told_where_it_stands(source: str, name: str, found: Any, told: str) -> None:
-    """A key of something that has none would be looked for in vain."""
+def test_an_invalid_message_is_reported_at_its_place(source: str, name: str, found: Any, told: str) -> None:
+    """The pointer must not contain a key of a value without keys."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(REQUESTS[source] | {name: [found]}, source, "responses" if source == "messages" else "messages")
 
@@ -137,8 +137,8 @@ def test_what_is_no_turn_is_told_where_it_stands(source: str, name: str, found: 
 
 
 @pytest.mark.parametrize("key", ["str", "0", "list", "string"])
-def test_a_key_that_is_called_like_a_type_is_no_place_of_a_fault(key: str) -> None:
-    """What may be text or a list was an object; what a validator calls the two is no key of it."""
+def test_a_key_named_like_a_json_type_is_not_in_the_pointer(key: str) -> None:
+    """An object in place of a string or list: the validator's names of the two types are not keys."""
     body = REQUESTS["messages"] | {"messages": [{"role": "user", "content": {key: 1}}]}
 
     with pytest.raises(fb.InvalidPayloadError) as caught:
@@ -156,7 +156,7 @@ def _nodes(schema: Any) -> Iterator[Any]:
 
 
 def _unions() -> Iterator[Any]:
-    """Yield the tagged unions of all formats, each as a core schema, with its key and the fields of its members by their tags."""
+    """Yield the tagged unions of all formats, each as a core schema with its key and the fields of its members by tag."""
     for name in fb.FORMATS:
         wire = importlib.import_module(f"formatbridge.formats.{name}.wire")
         seen: set[Any] = set()
@@ -179,7 +179,7 @@ def _unions() -> Iterator[Any]:
 
 
 def _fields(member: Any, definitions: list[Any]) -> set[str]:
-    """Return the names of the fields of the outermost object of a schema."""
+    """Return the field names of the outermost object of a schema."""
     while "fields" not in member:
         named = [each for each in definitions if each["ref"] == member.get("schema_ref")]
         member = named[0] if named else member["schema"]
@@ -187,8 +187,8 @@ def _fields(member: Any, definitions: list[Any]) -> set[str]:
 
 
 @pytest.mark.parametrize(("union", "key", "members"), list(_unions()))
-def test_a_key_that_is_called_like_a_kind_is_no_place_of_a_fault(union: Any, key: str, members: dict[str, set[str]]) -> None:
-    """Any kind of part, item, tool or event may hold a key of its own name, in the spelling of another format or of somebody's own."""
+def test_a_key_named_like_a_union_tag_is_not_in_the_pointer(union: Any, key: str, members: dict[str, set[str]]) -> None:
+    """Any part, item, tool or event may have a key that is named like its type, from another format or as an unknown field."""
     validate = SchemaValidator(union).validate_python
     for tag, fields in members.items():
         decoy = {} if tag in fields else {tag: dict.fromkeys(fields, "x")}
@@ -197,8 +197,8 @@ def test_a_key_that_is_called_like_a_kind_is_no_place_of_a_fault(union: Any, key
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_hundred_thousand_levels_of_nesting_are_refused(source: str, target: str) -> None:
-    """Somebody sends a bomb as a schema, as metadata or as a field that nobody knows."""
+def test_a_hundred_thousand_levels_of_nesting_are_rejected(source: str, target: str) -> None:
+    """An attacker may send deep nesting as a schema, as metadata or as an unknown field."""
     for text in (_nested(100_000), _nested(600)):
         body = json.dumps(REQUESTS[source]).encode()[:-1] + b',"metadata":' + text + b"}"
         with pytest.raises(fb.InvalidPayloadError, match="levels deep"):
@@ -209,8 +209,8 @@ def test_a_hundred_thousand_levels_of_nesting_are_refused(source: str, target: s
     "beside", ["plain", "🙂", "🙂" * 2_000, "a" * 240, "a🙂" * 9_000 + "a" * 90_000, "a" * 300_000, [[0] * 400] * 400]
 )
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])
-def test_a_number_too_large_is_found_whatever_stands_beside_it(beside: str | list[Any], number: str) -> None:
-    """``1e400`` reads as infinity, which no JSON can hold; the quick search for it must not be led astray by text."""
+def test_a_number_too_large_is_found_next_to_any_text(beside: str | list[Any], number: str) -> None:
+    """``1e400`` is parsed as infinity, which JSON cannot represent; text must not mislead the search for it."""
     body = json.dumps(REQUESTS["chat_completions"] | {"x_beside": beside}, ensure_ascii=False)[:-1] + f',"x_rate":{number}}}'
 
     with pytest.raises(fb.InvalidPayloadError, match=r"/x_rate is -?inf, expected a finite number"):
@@ -224,8 +224,8 @@ def _nested(levels: int) -> bytes:
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize("kind", ["function", "custom", "zork", None, 3, [], {}])
 @pytest.mark.parametrize("tool", ["f", 3, True, 1.5, ["f"], {"name": 3}, {"name": []}])
-def test_a_choice_that_names_no_tool_is_reported(tool: Any, kind: Any, target: str) -> None:
-    """Nothing holds the members of a choice to a shape, and no member may end in an exception that is not ours."""
+def test_a_tool_choice_without_a_valid_name_is_reported(tool: Any, kind: Any, target: str) -> None:
+    """The members of a choice are not validated, and no value may raise an exception of another library."""
     named = {"type": kind, "function": tool, "custom": tool}
     body = REQUESTS["chat_completions"] | {"tools": [{"type": "function", "function": {"name": "f"}}]}
     choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}}
@@ -239,8 +239,8 @@ def test_a_choice_that_names_no_tool_is_reported(tool: Any, kind: Any, target: s
 @pytest.mark.parametrize(
     "arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}']
 )
-def test_arguments_that_are_no_object_are_passed_on_as_text_and_reported(arguments: str, target: str) -> None:
-    """A model was cut in the middle of a call, or wrote nonsense; nothing is repaired in silence."""
+def test_arguments_that_are_no_object_are_kept_as_text_and_reported(arguments: str, target: str) -> None:
+    """A truncated or invalid call of a model is reported and not repaired silently."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
 
@@ -254,8 +254,8 @@ def test_arguments_that_are_no_object_are_passed_on_as_text_and_reported(argumen
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_equal_keys_in_arguments_are_reported(target: str) -> None:
-    """A model wrote a key twice: the last one counts, and the report says so."""
+def test_repeated_keys_in_arguments_are_reported(target: str) -> None:
+    """The last value of a key counts, and the report lists the others."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"a":1,"a":2}'}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
 
@@ -265,8 +265,8 @@ def test_equal_keys_in_arguments_are_reported(target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_inputs_are_never_changed(source: str, target: str) -> None:
-    """A caller sends the same history again and again."""
+def test_inputs_are_not_modified(source: str, target: str) -> None:
+    """Callers send the same history repeatedly."""
     body = REQUESTS[source]
     before = copy.deepcopy(body)
 
@@ -276,8 +276,8 @@ def test_inputs_are_never_changed(source: str, target: str) -> None:
     assert body == before
 
 
-def test_a_source_must_be_named_unless_the_body_is_a_model() -> None:
-    """Guessing a format in silence would be a default nobody is told about."""
+def test_a_source_is_required_unless_the_body_is_a_model() -> None:
+    """Automatic detection would be a hidden default."""
     with pytest.raises(fb.ConfigurationError, match="source is missing"):
         fb.convert_request(REQUESTS["messages"], target="responses")
     with pytest.raises(fb.UnknownFormatError, match="unknown format 'chat'"):
@@ -288,8 +288,8 @@ def test_a_source_must_be_named_unless_the_body_is_a_model() -> None:
     ("name", "meant"),
     [("chat", "chat_completions"), ("message", "messages"), ("Responses", "responses"), ("generateContent", "generate_content")],
 )
-def test_an_unknown_format_is_answered_with_the_one_that_may_be_meant(name: str, meant: str) -> None:
-    """Names of paths, of libraries and slips of the pen; what is like none gets the list alone."""
+def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, meant: str) -> None:
+    """URL paths, names of libraries and spelling mistakes; other names get the list of formats."""
     for given, told in (
         (name, f"perhaps {meant}; expected one of"),
         ("yaml", "'yaml': expected one of"),
@@ -300,7 +300,7 @@ def test_an_unknown_format_is_answered_with_the_one_that_may_be_meant(name: str,
 
 
 def test_keys_that_look_like_python_are_data() -> None:
-    """A key is never used to reach an attribute."""
+    """A key is never used as an attribute name."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
 
     home = fb.convert_request(body, source="chat_completions", target="chat_completions")
@@ -310,8 +310,8 @@ def test_keys_that_look_like_python_are_data() -> None:
     assert {loss.path for loss in there.losses} >= {"/__class__", "/model_config", "/", "/self", "/copy"}
 
 
-def test_a_body_of_a_hundred_megabytes_is_shared_not_copied() -> None:
-    """An image in a data URL crosses without being decoded, and text without being copied."""
+def test_a_large_body_is_shared_and_not_copied() -> None:
+    """A data URL of 100 MB is not decoded, and its text is not copied."""
     text = "x" * 100_000_000
 
     made = _convert({"model": "m", "messages": [{"role": "user", "content": text}]})
@@ -337,8 +337,8 @@ def _deep(levels: int) -> dict[str, Any]:
     ids=["infinity", "object", "bytes", "deep"],
 )
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
-def test_a_typed_model_is_held_to_what_json_can_say(schema: dict[str, Any], told: str, target: str) -> None:
-    """Models take any value where a schema stands; what is no JSON would become null, or break when it is sent."""
+def test_a_typed_model_with_other_values_than_json_is_rejected(schema: dict[str, Any], told: str, target: str) -> None:
+    """Schema fields of models accept any value; values that are not JSON would become null or fail later."""
     model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": schema}]})
 
     with pytest.raises(fb.InvalidPayloadError, match=re.escape(told)):
@@ -346,7 +346,7 @@ def test_a_typed_model_is_held_to_what_json_can_say(schema: dict[str, Any], told
 
 
 def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
-    """A schema of 300 levels is a schema, however it comes in."""
+    """A schema of 300 levels is valid in both."""
     model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": _deep(300)}]})
 
     assert fb.convert_request(model, target="messages").losses == ()
@@ -355,8 +355,8 @@ def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("kind", [{}, {"type": "novel"}], ids=["no type", "unknown"])
 @pytest.mark.parametrize("given", [5, "x", [1], {"google": 5}, {"google": [1]}, {"google": {"thought_signature": 5}}], ids=str)
-def test_what_stands_for_a_token_of_an_image_may_be_anything(given: Any, kind: dict[str, Any], target: str) -> None:
-    """Nothing checks an image without a known type, so a server of tomorrow must not end in somebody else's exception."""
+def test_any_value_in_place_of_an_image_signature_is_accepted(given: Any, kind: dict[str, Any], target: str) -> None:
+    """An image part without a known type is not validated, and no value may raise an exception of another library."""
     image = {**kind, "image_url": {"url": "https://img.test/a.png"}, "extra_content": given}
     turn = {"role": "assistant", "content": "y", "images": [image]}
     request = {"model": "m", "messages": [{"role": "user", "content": "x"}, turn, {"role": "user", "content": "z"}]}
@@ -377,8 +377,8 @@ def test_what_stands_for_a_token_of_an_image_may_be_anything(given: Any, kind: d
 @pytest.mark.parametrize("mark", ["x", 1, True, [1], {"ttl": 1}, {"ttl": {"a": 1}}, {"ttl": []}, {"type": {"b": 1}}], ids=str)
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
-def test_a_cache_mark_of_a_message_may_be_anything(target: str, role: str, mark: Any) -> None:
-    """No type validates this field but that of tool messages; what is no mark is reported as a field that is not modelled."""
+def test_any_value_in_place_of_a_cache_mark_is_accepted(target: str, role: str, mark: Any) -> None:
+    """Only tool messages validate this field; other values are reported as unmodelled fields."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "s"},

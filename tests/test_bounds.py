@@ -24,7 +24,7 @@ def _peak(act: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("half", ["", "\\ud83d"], ids=["whole", "mended"])
+@pytest.mark.parametrize("half", ["", "\\ud83d"], ids=["whole", "replaced"])
 @pytest.mark.parametrize("spelled", [json.loads, str.encode], ids=["dict", "text"])
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
 def test_a_long_key_over_many_objects_is_no_long_pointer_for_each(target: str, spelled: Callable[[str], Any], half: str) -> None:

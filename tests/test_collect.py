@@ -1,4 +1,4 @@
-"""An answer unfolds to events and folds back to itself."""
+"""Replaying an answer and accumulating its events returns the same answer."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _answer(sample: Sample) -> ir.Response:
 
 
 def _write_arguments(part: dict[str, Any]) -> None:
-    """Write arguments as the text that streams have."""
+    """Return arguments as text, as in streams."""
     if isinstance(part.get("arguments"), dict):
         part["arguments"] = dumps(part["arguments"]).decode()
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_collecting_what_was_replayed_gives_the_answer(format: str) -> None:
-    """Law 6: streamed and whole answers are the same answer."""
+def test_a_replayed_answer_accumulates_to_itself(format: str) -> None:
+    """Law 6: the stream and the whole answer are equal."""
     adapter = TypeAdapter(ir.Response)
     for sample in SAMPLES:
         if sample.format != format:
@@ -53,8 +53,8 @@ def test_collecting_what_was_replayed_gives_the_answer(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_replayed_events_keep_their_order(format: str) -> None:
-    """A start first, one end or failure last, every part opened before it grows and closed before its choice ends."""
+def test_replayed_events_are_in_order(format: str) -> None:
+    """The start is first, one end or failure is last; each part opens before its deltas and closes before its choice ends."""
     for sample in SAMPLES:
         if sample.format != format:
             continue
@@ -76,8 +76,8 @@ def test_replayed_events_keep_their_order(format: str) -> None:
                     assert {each for each in opened if each[0] == event.choice} <= closed
 
 
-def test_deltas_may_be_cut_anywhere() -> None:
-    """Law 7: the same text in other pieces is the same answer."""
+def test_deltas_may_be_split_anywhere() -> None:
+    """Law 7: the same text in other deltas gives the same answer."""
 
     def collect(pieces: list[str]) -> ir.Response:
         collector = Collector("messages")
@@ -93,8 +93,8 @@ def test_deltas_may_be_cut_anywhere() -> None:
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_writing_a_stream_changes_nothing_that_it_is_told(format: str) -> None:
-    """Law 14: the events belong to whoever collects them as well; a piece that an encoder hung on a part would be there twice."""
+def test_encoding_a_stream_does_not_change_its_events(format: str) -> None:
+    """Law 14: the accumulator uses the same events; text that an encoder adds to a part would be there twice."""
     for sample in SAMPLES:
         told = replay(_answer(sample))
         kept = deepcopy(told)

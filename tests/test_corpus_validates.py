@@ -1,4 +1,4 @@
-"""Every recorded body is read by the models of its own format, and converted to every other one."""
+"""Every recorded body is valid in its format, and can be converted to every other one."""
 
 import functools
 import importlib
@@ -20,8 +20,8 @@ MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "
 @corpus.requires_corpus
 @pytest.mark.parametrize("kind", MODEL_NAMES)
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_recorded_bodies_validate_as_their_own_format(format_name: str, kind: str) -> None:
-    """A body that a real client or server sent is never refused; fails when a model is narrower than the world.
+def test_recorded_bodies_are_valid_in_their_format(format_name: str, kind: str) -> None:
+    """Bodies of real clients and servers are accepted; the test fails if a model is too strict.
 
     A request that its server refused may be refused here.
     """
@@ -33,7 +33,7 @@ def test_recorded_bodies_validate_as_their_own_format(format_name: str, kind: st
 
 
 def _bodies(format_name: str, kind: str) -> Iterator[tuple[corpus.Entry, Any]]:
-    """Yield the bodies that are whole JSON values; an answer framed as an array counts as its elements."""
+    """Yield the whole JSON bodies; an answer in an array counts as its elements."""
     for entry in corpus.entries(format_name, kind):
         if entry.is_curated or entry.framing == "sse":
             continue
@@ -44,7 +44,7 @@ def _bodies(format_name: str, kind: str) -> Iterator[tuple[corpus.Entry, Any]]:
 
 
 def _is_one_model(value: Any, kind: str) -> bool:
-    """Say whether a body is the answer of the endpoint that describes one model, which is no list."""
+    """Return whether a body is the answer of the endpoint for one model, which is no list."""
     return kind == "models" and value.get("object") == "model"
 
 
@@ -52,7 +52,7 @@ def _is_one_model(value: Any, kind: str) -> bool:
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_no_recorded_answer_is_rejected(format_name: str, target: str) -> None:
-    """An answer has been paid for: whatever is odd in it, the rest of it is read."""
+    """The caller has paid for an answer, so the valid fields of it are read."""
     rejected = []
     for kind in ("response", "models", "error"):
         for entry, body in _bodies(format_name, kind):
@@ -68,7 +68,7 @@ def test_no_recorded_answer_is_rejected(format_name: str, target: str) -> None:
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_no_event_of_a_recorded_stream_is_rejected(format_name: str, target: str) -> None:
-    """A stream may break off, but no event of it is refused."""
+    """A stream may be truncated, but no event of it is rejected."""
     rejected = []
     for entry in corpus.entries(format_name, "stream"):
         converter = fb.StreamConverter(source=format_name, target=target)
@@ -87,7 +87,7 @@ def test_no_event_of_a_recorded_stream_is_rejected(format_name: str, target: str
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_a_recorded_request_is_rejected_only_where_the_vendor_rejected_it(format_name: str, target: str) -> None:
-    """What real servers accept is accepted."""
+    """Requests that real servers accept are accepted."""
     rejected = []
     for entry in corpus.entries(format_name, "request"):
         try:

@@ -1,4 +1,4 @@
-"""A body may be nested as deep as the library says, wherever its depths lie: nothing that reads them runs out of stack."""
+"""A body may be nested up to the documented limit at any place, and no code runs out of stack."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _leaf(value: JsonValue) -> JsonValue:
 
 
 def _told(leaves: list[JsonValue]) -> bytes:
-    """Return a stream whose deltas have a field that nobody knows, as deep as it may be, with such leaves."""
+    """Return a stream whose deltas have an unknown field of maximum depth, with these leaves."""
     levels = MAX_DEPTH - len(("choices", 0, "delta", "novel", "a"))
     deltas: list[JsonValue] = [{"delta": {"content": "x", "novel": _deep(levels, leaf)}} for leaf in leaves]
     told = [{"id": "a", "choices": [{"index": 0, **each}]} for each in (*deltas, {"delta": {}, "finish_reason": "stop"})]
@@ -44,24 +44,24 @@ def _told(leaves: list[JsonValue]) -> bytes:
 
 
 @pytest.mark.parametrize(("leaves", "whole"), [([1, 2], 2), (["a", "b"], "ab"), (["a", "a"], "a")], ids=["last", "joined", "again"])
-def test_a_field_that_nobody_knows_goes_on_at_any_depth(leaves: list[JsonValue], whole: JsonValue) -> None:
-    """A server may stream a tree of its own; its pieces are put together down to the last level."""
+def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], whole: JsonValue) -> None:
+    """A server may stream a tree in an unknown field; its deltas are merged at all levels."""
     made = fb.collect_stream([_told(leaves)], source="chat_completions", target="chat_completions")
 
     assert _leaf(made.body["choices"][0]["message"]["novel"]) == whole
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_field_that_nobody_knows_is_reported_at_any_depth(target: str) -> None:
-    """The report of a stream is asked for when it is over: too late to fail."""
+def test_an_unknown_field_is_reported_at_any_depth(target: str) -> None:
+    """The report of a stream is computed after its end, when an error would be too late."""
     made = fb.collect_stream([_told([1, 2])], source="chat_completions", target=target)
 
     at_home = target == "chat_completions"
     assert [loss.path for loss in made.losses if "novel" in loss.path] == ([] if at_home else ["/choices/0/message/novel"])
 
 
-def test_a_key_that_stands_twice_is_reported_at_any_depth() -> None:
-    """The value that does not count is shown as it was, which is read only when somebody asks."""
+def test_a_repeated_key_is_reported_at_any_depth() -> None:
+    """The report shows the overridden value, which is computed only when it is read."""
     lost = _deep(MAX_DEPTH - 1, 1)
     body = f'{{"model": "m", "metadata": {json.dumps(lost)}, "metadata": null, "messages": [{{"role": "user", "content": "x"}}]}}'
 
@@ -104,23 +104,23 @@ def _far_down(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
-def test_how_much_stack_the_caller_has_left_decides_nothing(
+def test_the_free_stack_of_the_caller_has_no_effect(
     spelled: Callable[[JsonValue], JsonValue], source: str, target: str, levels: int
 ) -> None:
-    """A web framework calls from deep down, and what was read in a test is refused there."""
+    """A web framework calls from deep in the stack, so a body that passes in a test could fail there."""
     body = spelled(SCHEMAS[source](_deep(levels, {"type": "string"})))
 
     def act() -> JsonValue:
         made = fb.convert_request(body, source=source, target=target, model="m")
         return made.json(), made.losses
 
-    shallow = act()  # and everything that is made once
+    shallow = act()  # and everything that is created once
 
     assert _far_down(sys.getrecursionlimit() - 250, act) == shallow
 
 
-def test_a_body_may_have_as_many_levels_from_deep_down() -> None:
-    """The limit is one of the body alone."""
+def test_a_deep_caller_may_convert_a_body_of_the_maximum_depth() -> None:
+    """The limit depends on the body alone."""
 
     def levels(count: int) -> bool:
         text = '{"a": ' * count + '"\\ud83d"' + "}" * count
@@ -136,14 +136,14 @@ def test_a_body_may_have_as_many_levels_from_deep_down() -> None:
 
 
 @given(JSON, st.booleans())
-def test_what_is_nested_deep_is_written_as_anything_else(value: JsonValue, is_sorted: bool) -> None:
-    """The writer for it is another one than the usual, so the two may differ."""
+def test_deep_values_are_written_like_all_others(value: JsonValue, is_sorted: bool) -> None:
+    """Separate code writes them, so the results could differ."""
     assert write(value, sort_keys=is_sorted) == json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)
 
 
 @given(JSON, st.data())
-def test_what_is_nested_deep_is_read_as_anything_else(value: JsonValue, data: st.DataObject) -> None:
-    """The reader for it is another one than the usual; what it refuses, it refuses in the same words."""
+def test_deep_values_are_read_like_all_others(value: JsonValue, data: st.DataObject) -> None:
+    """Separate code reads them; its errors must be the same as well."""
     text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
     at = data.draw(st.integers(0, len(text)))
     text = text[:at] + data.draw(st.sampled_from(["", ",", ":", "[", "}", '"', " "])) + text[at + data.draw(st.integers(0, 1)) :]

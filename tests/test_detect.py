@@ -1,4 +1,4 @@
-"""A body's format is told from what is in it, with the evidence."""
+"""The format of a body is detected from its keys and values, with reasons."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.fixtures import Fixture, fixtures
 from tests.laws import recorded
 
 TWINS = {("responses", "error")}
-"""Documents that look the same in chat_completions, whose name is then given."""
+"""Documents that also match chat_completions, which is the result in this case."""
 
 
 @pytest.mark.parametrize("fixture", fixtures("response"), ids=str)
-def test_an_answer_is_detected(fixture: Fixture) -> None:
-    """Every format names its answers, or has keys that no other has."""
+def test_a_fixture_is_detected(fixture: Fixture) -> None:
+    """Bodies of each format name it, or have keys that no other format has."""
     found = fb.detect_format(fixture.body)
 
     assert (found.format, found.kind) == (fixture.format, "response")
@@ -27,7 +27,7 @@ def test_an_answer_is_detected(fixture: Fixture) -> None:
 
 @requires_corpus
 def test_recorded_bodies_are_detected() -> None:
-    """Of real bodies at least 98 of 100; the rest are requests that two formats share to the letter, or errors of odd servers."""
+    """At least 98 % of real bodies; the rest are requests that are valid in two formats, or unusual errors."""
     samples = [sample for sample in recorded() if (sample.format, sample.kind) not in TWINS]
 
     found = [(fb.detect_format(sample.body), sample) for sample in samples]
@@ -36,7 +36,7 @@ def test_recorded_bodies_are_detected() -> None:
     assert sum(right) / len(right) >= 0.98
 
 
-def test_nothing_told_is_nothing_guessed() -> None:
+def test_a_body_without_clues_has_no_format() -> None:
     """A body of no format has no format."""
     found = fb.detect_format({"hello": 1})
 
@@ -46,8 +46,8 @@ def test_nothing_told_is_nothing_guessed() -> None:
 @pytest.mark.parametrize(
     "body", [{"text": "hello"}, {"prompt": "hello"}, {"reasoning": "because"}, {"thinking": "hm"}, {"messages": 5}]
 )
-def test_a_plain_word_of_another_shape_tells_nothing(body: dict[str, object]) -> None:
-    """What is converted unasked must not fail as a format that it never was."""
+def test_a_common_key_of_another_type_is_no_clue(body: dict[str, object]) -> None:
+    """Automatic conversion must not fail for a format that the body does not have."""
     assert fb.detect_format(body).format is None
 
 
@@ -79,8 +79,8 @@ CHAT: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("body", CHAT.values(), ids=CHAT)
-def test_what_only_chat_completions_has_outweighs_a_limit(body: dict[str, object]) -> None:
-    """Most of its servers take ``max_tokens``, which messages demands, and some ``thinking``."""
+def test_clues_of_chat_completions_outweigh_a_limit(body: dict[str, object]) -> None:
+    """Most of its servers accept ``max_tokens``, which messages requires, and some accept ``thinking``."""
     assert fb.detect_format({"model": "m", "max_tokens": 5, **body}).format == "chat_completions"
 
 
@@ -93,12 +93,12 @@ def test_what_only_chat_completions_has_outweighs_a_limit(body: dict[str, object
         {"service_tier": "auto", "tool_choice": {"type": "auto"}},
     ],
 )
-def test_what_only_messages_has_tells_it(more: dict[str, object]) -> None:
-    """The marks of the other format must not drown its own."""
+def test_clues_of_messages_alone_are_enough(more: dict[str, object]) -> None:
+    """Clues of the other format must not outweigh them."""
     assert fb.detect_format({"model": "m", "max_tokens": 5, "messages": [USER], **more}).format == "messages"
 
 
-def test_text_and_models_are_read_too() -> None:
+def test_text_and_models_are_detected() -> None:
     """A gateway has bytes; a service has a typed model, whose format is certain."""
     from formatbridge.formats.messages import wire
 
@@ -109,8 +109,8 @@ def test_text_and_models_are_read_too() -> None:
 
 
 @pytest.mark.parametrize("text", [b"{", b"[1, 2]", b"5"])
-def test_what_is_no_object_is_refused(text: bytes) -> None:
-    """There is nothing to look at, and no format or kind to blame."""
+def test_other_values_than_objects_are_rejected(text: bytes) -> None:
+    """The error has no format and no kind."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         fb.detect_format(text)
 

@@ -1,4 +1,4 @@
-"""Half of a character, as whoever cuts text by UTF-16 units makes it, ends no conversation: it is joined, or replaced and reported."""
+"""Lone surrogates, which result from cutting text by UTF-16 units, are joined, or replaced and reported."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from tests.test_bad_input import REQUESTS
 
 HIGH, LOW = "\ud83d", "\ude00"
 LONE = "\\ud800"
-"""Half a character, as JSON text spells it."""
+"""A lone surrogate as a JSON escape."""
 PLACES = {
     "chat_completions": "/messages/0/content",
     "messages": "/messages/0/content",
     "responses": "/input/0/content",
     "generate_content": "/contents/0/parts/0/text",
 }
-"""Where the smallest request of a format has its text."""
+"""Pointers of the text in the smallest request of each format."""
 
 
 def shown(text: str) -> str:
-    """Return text with halves of characters as JSON escapes them."""
+    """Return text with surrogates as JSON escapes."""
     return text.encode(errors="backslashreplace").decode()
 
 
-def mended(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
+def replaced(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
     return [(each.path, each.kind, each.severity, each.before, each.after) for each in made.losses if each.code == "lone_surrogate"]
 
 
 @pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_half_a_character_is_replaced_and_reported(source: str, target: str, spelled: Callable[[Any], Any]) -> None:
-    """A tool cut its output in the middle of an emoji: a server would refuse that history for ever."""
+def test_a_lone_surrogate_is_replaced_and_reported(source: str, target: str, spelled: Callable[[Any], Any]) -> None:
+    """A tool cut its output inside an emoji; without replacement the server would reject the conversation from then on."""
     for half in (HIGH, LOW, LOW + HIGH):
         text, whole = f"Hi {half}!", f"Hi {'�' * len(half)}!"
         body = with_value(REQUESTS[source], PLACES[source], text)
@@ -47,12 +47,12 @@ def test_half_a_character_is_replaced_and_reported(source: str, target: str, spe
         made = fb.convert_request(spelled(body), source=source, target=target, model="m")
 
         assert whole in made.json().decode()
-        assert mended(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
+        assert replaced(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
         assert value_at(body, PLACES[source]) == text
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_whoever_forbids_losses_gets_no_mended_text(source: str, target: str) -> None:
+def test_raise_on_rejects_replaced_text(source: str, target: str) -> None:
     """An evaluation must not compare the answers to two different questions."""
     body = with_value(REQUESTS[source], PLACES[source], HIGH)
 
@@ -63,27 +63,27 @@ def test_whoever_forbids_losses_gets_no_mended_text(source: str, target: str) ->
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_two_halves_side_by_side_are_one_character(source: str, target: str) -> None:
-    """Whoever put the pieces of a stream together as text has them so; it means the same, so nothing is lost."""
+def test_a_surrogate_pair_is_one_character(source: str, target: str) -> None:
+    """Concatenated stream deltas may contain pairs; the text is equivalent, so nothing is lost."""
     body = with_value(REQUESTS[source], PLACES[source], "a" + HIGH + LOW + "b")
 
     made = fb.convert_request(body, source=source, target=target, model="m")
 
     assert "a😀b" in made.json().decode()
-    assert mended(made) == []
+    assert replaced(made) == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_of_a_text_that_is_gone_no_half_is_missing(source: str, target: str) -> None:
-    """Two losses of one leaf would be one too many."""
+def test_a_dropped_text_has_no_second_loss(source: str, target: str) -> None:
+    """Two losses of one value would be one too many."""
     made = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
 
     assert [(loss.kind, loss.before) for loss in made.losses if loss.path == "/wild"] == [("dropped", "a�")]
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_half_a_character_in_a_key_is_refused(source: str) -> None:
-    """To rename a property could make two of them one."""
+def test_a_lone_surrogate_in_a_key_is_rejected(source: str) -> None:
+    """Replacing it could make two keys equal."""
     body = {**REQUESTS[source], "wild": {f"a{HIGH}": 1}}
 
     with pytest.raises(fb.InvalidPayloadError, match="expected a string of valid Unicode"):
@@ -91,8 +91,8 @@ def test_half_a_character_in_a_key_is_refused(source: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_arguments_with_half_a_character_are_still_arguments(target: str) -> None:
-    """As text they are JSON; the tool is to get its other arguments, not one of raw text."""
+def test_arguments_with_a_lone_surrogate_are_still_an_object(target: str) -> None:
+    """As text they are valid JSON, and the tool must get its other arguments."""
     arguments = '{"path": "a", "text": "x\\ud83d"}'
     call = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": arguments}}
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
@@ -101,13 +101,13 @@ def test_arguments_with_half_a_character_are_still_arguments(target: str) -> Non
     made = fb.convert_request({"model": "m", "messages": turns}, source="chat_completions", target=target)
 
     place = "/messages/1/tool_calls/0/function/arguments"
-    assert mended(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
+    assert replaced(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
     assert '{"path":"a","text":"x�"}' in made.json().decode()
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_answer_is_mended_too(source: str, target: str) -> None:
-    """A server that answers with half an emoji has answered all the same; so has a client's relay."""
+def test_a_lone_surrogate_in_an_answer_is_replaced(source: str, target: str) -> None:
+    """The answer is otherwise usable, also through a client."""
     text = json.dumps(body_of("responses", source)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     request = body_of("requests", target)
 
@@ -116,9 +116,9 @@ def test_an_answer_is_mended_too(source: str, target: str) -> None:
         reply = fb.Client("https://relay.test", "sk", http_client=http).send(request, target, via=source)
 
     assert "Vinnufossen �" in made.json().decode()
-    assert mended(made) != []
+    assert replaced(made) != []
     assert "Vinnufossen �" in reply.json().decode()
-    assert mended(made)[0] in mended(reply)
+    assert replaced(made)[0] in replaced(reply)
 
 
 @pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
@@ -133,17 +133,17 @@ def test_an_answer_is_mended_too(source: str, target: str) -> None:
     ids=["object", "list", "other", "words"],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_is_told_with_what_is_left_of_it(source: str, target: str, body: Any, path: str | None, spelled: Any) -> None:
-    """``convert_error`` refuses no body."""
+def test_a_lone_surrogate_in_an_error_is_replaced(source: str, target: str, body: Any, path: str | None, spelled: Any) -> None:
+    """``convert_error`` rejects no body."""
     made = fb.convert_error(spelled(body), source=source, target=target, status=400)
 
     assert "no �" in made.json().decode()
-    assert [each[0] for each in mended(made)] == [path] if path else len(mended(made)) == 1
+    assert [each[0] for each in replaced(made)] == [path] if path else len(replaced(made)) == 1
 
 
 @pytest.mark.parametrize("value", ["NaN", f'"{LONE}"', f'{{"{LONE}": 1}}', "1e400"])
-def test_a_key_with_half_a_character_is_told_in_whole_ones(value: str) -> None:
-    """Whoever logs the refusal writes it as UTF-8."""
+def test_the_error_for_a_key_with_a_lone_surrogate_is_valid_unicode(value: str) -> None:
+    """Log files are written as UTF-8."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         fb.convert_request(f'{{"x": {{"{LONE}": {value}}}}}', source="chat_completions", target="messages")
 
@@ -153,13 +153,13 @@ def test_a_key_with_half_a_character_is_told_in_whole_ones(value: str) -> None:
 
 @pytest.mark.parametrize("lone", [LONE, LONE.encode().decode("unicode_escape")], ids=["escaped", "bare"])
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_error_that_is_no_json_tells_of_nothing_in_it(lone: str, target: str) -> None:
-    """It is the message as it stands, so no pointer leads into it."""
+def test_an_error_that_is_no_json_has_no_pointers(lone: str, target: str) -> None:
+    """The whole body becomes the message, so no pointer leads into it."""
     body = f'{{"error": {{"message": "boom {lone}"}}, "{lone}": "{lone}"}}'
 
     made = fb.convert_error(body, source="chat_completions", target=target, status=400)
 
-    assert [each for each in mended(made) if each[0] != "/message"] == []
+    assert [each for each in replaced(made) if each[0] != "/message"] == []
     assert "".join(loss.path for loss in made.losses).encode() is not None
     assert made.json()
 
@@ -168,7 +168,7 @@ def test_an_error_that_is_no_json_tells_of_nothing_in_it(lone: str, target: str)
 
 
 def _stream(format: str, *pieces: str) -> list[bytes]:
-    """Return a stream whose text comes in these pieces, halves of characters as escapes."""
+    """Return a stream with these text deltas, with surrogates as escapes."""
     converter = fb.StreamConverter(source="chat_completions", target=format)
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     made = []
@@ -185,8 +185,8 @@ WHOLE = "One two 😀 three four😀😀 five six"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_character_that_two_events_share_is_put_together(source: str, target: str) -> None:
-    """Where text is cut decides nothing, and no half of a character goes out."""
+def test_a_pair_that_two_events_share_is_joined(source: str, target: str) -> None:
+    """The result does not depend on where the text is split, and the output has no lone surrogate."""
     chunks = _stream(source, *SPLIT)
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -196,7 +196,7 @@ def test_a_character_that_two_events_share_is_put_together(source: str, target: 
         if line.startswith(b"data: {"):
             told = json.dumps(json.loads(line.removeprefix(b"data: ")), ensure_ascii=False)
             assert told.encode(errors="replace") == told.encode(errors="ignore")  # which half a character would make different
-    assert mended(converter.response()) == []
+    assert replaced(converter.response()) == []
     for whole in (fb.collect_stream([made], source=target), fb.collect_stream(chunks, source=source, target=target)):
         assert WHOLE in whole.json().decode()
     by_byte = fb.StreamConverter(source=source, target=target)
@@ -204,15 +204,15 @@ def test_a_character_that_two_events_share_is_put_together(source: str, target: 
     assert bytewise == made
 
 
-def test_typed_events_hold_whole_characters() -> None:
-    """Half of one cannot be printed."""
+def test_typed_events_have_no_lone_surrogates() -> None:
+    """Printing one raises an exception."""
     events: Any = fb.iter_events(_stream("chat_completions", *SPLIT), format="chat_completions")
 
     assert "".join(event.choices[0].delta.content or "" for event in events) == WHOLE
 
 
-def test_parallel_arguments_keep_their_own_halves() -> None:
-    """Two calls are cut at the same time; each goes on with its own half."""
+def test_parallel_arguments_are_joined_separately() -> None:
+    """Two calls are split at the same time, and each continues with its second half."""
     pieces = [(0, '{"a": "' + HIGH), (1, '{"b": "\ud83c'), (0, LOW + '"}'), (1, '\udf0d"}')]
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     chunks = []
@@ -229,8 +229,8 @@ def test_parallel_arguments_keep_their_own_halves() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_behind_half_a_character_is_that_error(source: str, target: str) -> None:
-    """Whoever reads it learns why the answer broke off, not that it did."""
+def test_an_error_after_a_lone_surrogate_is_reported(source: str, target: str) -> None:
+    """The reader gets the error that ended the answer."""
     error = {"error": {"message": "overloaded", "type": "server_error", "code": 503, "status": "UNAVAILABLE"}}
     told = {"type": "error", **error} if source in ("messages", "responses") else error
     converter = fb.StreamConverter(source=source, target=target)
@@ -243,8 +243,8 @@ def test_an_error_behind_half_a_character_is_that_error(source: str, target: str
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
-    """A stream has no place for the report of what was mended in an answer that came whole."""
+def test_a_lone_surrogate_in_a_whole_answer_is_an_error_of_the_stream(via: str) -> None:
+    """A stream has no report, so the replacement in a whole answer could not be reported."""
     text = json.dumps(body_of("responses", via)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=text))
 
@@ -258,8 +258,8 @@ def test_half_a_character_in_a_whole_answer_is_no_stream(via: str) -> None:
 
 @pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_whose_half_stays_alone_is_no_success(source: str, target: str, pieces: tuple[str, ...]) -> None:
-    """What has left cannot be mended any more, so the reader is told by an error."""
+def test_a_stream_with_a_lone_surrogate_does_not_succeed(source: str, target: str, pieces: tuple[str, ...]) -> None:
+    """Bytes that were already sent cannot be replaced, so the stream ends with an error."""
     with pytest.raises(fb.StreamError) as caught:
         list(fb.convert_stream(_stream(source, *pieces), source=source, target=target))
 

@@ -1,4 +1,4 @@
-"""A number beyond doubles is found wherever it stands, also where the quick readers leave the look for it to the end."""
+"""An infinite number is found at any place, also where the fast parser leaves the check to a later step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.fixtures import Fixture, convert, fixtures
 
 MARK = "\0"
 PADDING = b" " * 400
-"""Makes it longer than text whose exponents are looked for by themselves."""
+"""Padding that makes a body too long for the check of exponents."""
 CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures() if fixture.kind in ("request", "response")]
 
 
 def _marked(body: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a body with a mark in the place of each value that is no object or list, and as a member more of each object."""
+    """Yield copies of a body with a mark in place of each scalar, and as an additional member of each object."""
     whole = copy.deepcopy(body)
     pending = [("", whole)]
     while pending:
@@ -37,8 +37,8 @@ def _marked(body: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("fixture", CASES)
-def test_an_infinity_is_refused_wherever_it_stands(fixture: Fixture) -> None:
-    """Decoders read texts and counts, and hand on the rest: whatever they hand on may hold one, also what they do not know."""
+def test_an_infinity_is_rejected_at_any_place(fixture: Fixture) -> None:
+    """Decoders pass on values that they do not examine, including unknown fields, and each may contain an infinity."""
     targets = [name for name in fb.FORMATS if name != fixture.format]
     for index, (pointer, body) in enumerate(_marked(fixture.body)):
         text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING
@@ -50,8 +50,8 @@ def test_an_infinity_is_refused_wherever_it_stands(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("name", ["top_k", "max_output_tokens", "input"])
 @pytest.mark.parametrize("padding", [b"", PADDING])
-def test_an_infinity_under_the_name_of_another_format_is_refused(name: str, padding: bytes) -> None:
-    """What is a number in one format may be anything in those that do not know its name."""
+def test_an_infinity_under_a_key_of_another_format_is_rejected(name: str, padding: bytes) -> None:
+    """A number field of one format may have any value in formats without this field."""
     text = b'{"model":"m","messages":[{"role":"user","content":"Q"}],"%s":1e400}' % name.encode()
 
     with pytest.raises(fb.InvalidPayloadError, match=f"/{name} is inf, expected a finite number"):
@@ -60,8 +60,8 @@ def test_an_infinity_under_the_name_of_another_format_is_refused(name: str, padd
 
 @pytest.mark.parametrize("response", [{"a": MARK}, {"output": MARK}, {"error": {"b": [MARK]}}])
 @pytest.mark.parametrize("padding", [b"", PADDING])
-def test_an_infinity_in_what_a_function_returned_is_refused(response: Any, padding: bytes) -> None:
-    """Other formats get the object in words, and in words an infinity is none any more."""
+def test_an_infinity_in_a_function_result_is_rejected(response: Any, padding: bytes) -> None:
+    """Other formats have the result as text, in which an infinity would be valid."""
     turns = [
         {"role": "user", "parts": [{"text": "Q"}]},
         {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {}}}]},
@@ -80,8 +80,8 @@ def test_an_infinity_in_what_a_function_returned_is_refused(response: Any, paddi
         ("chat_completions", {"object": "chat.completion", "created": 1, "choices": []}),
     ],
 )
-def test_an_infinity_in_an_error_is_refused(source: str, beside: dict[str, Any]) -> None:
-    """An answer that failed is as plain as any, but for its error."""
+def test_an_infinity_in_an_error_is_rejected(source: str, beside: dict[str, Any]) -> None:
+    """A failed answer is checked like any other."""
     body = {"id": "a", "model": "m", **beside, "error": {"message": "x", "code": "server_error", "wait": {"for": MARK}}}
     text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING
 

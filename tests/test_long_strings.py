@@ -1,4 +1,4 @@
-"""What is written without a search for escapes is written as any other: it matters for images, which are most of a body's bytes."""
+"""Copied strings are written like all others. This matters for images, which are most of the bytes of a body."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ VALUES = {
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_a_long_string_is_written_like_any_other(value: object, indent: int | None) -> None:
-    """Whatever the source holds, and however it is spaced."""
+    """For any content and any white space of the source."""
     source = json.dumps(BODY, indent=indent).encode()
 
     assert dumps(value, source) == dumps(value)
 
 
 @pytest.mark.parametrize("gap", ["\n", "\t", " ", "\r\n"])
-def test_what_stands_between_strings_is_not_taken_for_one(gap: str) -> None:
-    """A string of line ends looks like the spaces of pretty JSON, and must be escaped where those must not."""
+def test_text_between_strings_is_not_read_as_a_string(gap: str) -> None:
+    """A string of line ends looks like the white space of indented JSON, and must be escaped."""
     gaps = gap * 300 * 1024
     source = b'{"a":' + gaps.encode() + b'"b"}'
 
@@ -54,8 +54,8 @@ def test_what_stands_between_strings_is_not_taken_for_one(gap: str) -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=6), st.data())
-def test_long_strings_are_found_or_not_but_never_changed(words: list[str], data: st.DataObject) -> None:
-    """Any text, repeated until it is long, beside a source that has some of it."""
+def test_long_strings_never_change(words: list[str], data: st.DataObject) -> None:
+    """Any text, repeated until it is long, together with a source that contains a part of it."""
     texts = [word * (LONG // len(word) + 1) for word in words]
     source = json.dumps([*texts, "x" * 300 * 1024], ensure_ascii=data.draw(st.booleans())).encode()
     value = data.draw(st.permutations([*texts, *(text[5:] for text in texts)]))
@@ -65,8 +65,8 @@ def test_long_strings_are_found_or_not_but_never_changed(words: list[str], data:
 
 
 @given(st.data())
-def test_strings_that_moved_take_nothing_of_what_stands_behind_them(data: st.DataObject) -> None:
-    """Strings that are much alike, in another order, some of them changed so that they are not found: each ends where it ends."""
+def test_reordered_strings_are_copied_exactly(data: st.DataObject) -> None:
+    """Similar strings in another order, some of them changed: each copy has exactly its own characters."""
     letters = "A" * 3 + data.draw(st.text("ABCxyz+/", min_size=1, max_size=4))
     sizes = data.draw(st.lists(st.integers(LONG, LONG + 300), min_size=2, max_size=5))
     texts = [letters * (size // len(letters)) + letters[: size % len(letters)] for size in sizes]
@@ -77,8 +77,8 @@ def test_strings_that_moved_take_nothing_of_what_stands_behind_them(data: st.Dat
     assert dumps(value, source) == dumps(value)
 
 
-def test_a_string_that_is_not_found_does_not_lengthen_the_next() -> None:
-    """A system prompt that moves to the front, just longer than what stands before the image."""
+def test_a_missing_string_does_not_extend_the_next() -> None:
+    """A system prompt moves to the front and is slightly longer than the text before the image."""
     image = "".join(random.Random(7).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", k=300_000))
     source = json.dumps({"first": "f" * 65_400, "image": image, "next": "secret"}).encode()
     for length in range(source.index(image.encode()) - 10, source.index(image.encode()) + 160, 10):
@@ -88,8 +88,8 @@ def test_a_string_that_is_not_found_does_not_lengthen_the_next() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_image_arrives_letter_by_letter(target: str) -> None:
-    """Also where the caller changed the body before writing it."""
+def test_an_image_is_unchanged(target: str) -> None:
+    """Also if the caller changes the body before writing it."""
     url = {"url": f"data:image/png;base64,{IMAGE * 5}"}
     given = {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]}
     made = fb.convert_request(json.dumps(given).encode(), source="chat_completions", target=target)

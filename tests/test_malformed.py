@@ -1,4 +1,4 @@
-"""Answers with malformed details are read: what the wire model refuses is left out, reported, and unchanged in its own format."""
+"""Answers with malformed fields are read: malformed values are left out and reported; a same-format conversion keeps them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _losses(made: fb.Converted, code: str = "malformed") -> list[tuple[str, str,
 
 
 @pytest.mark.parametrize("fixture", MALFORMED, ids=str)
-def test_a_malformed_answer_stays_as_it_is_in_its_own_format(fixture: Fixture) -> None:
-    """The caller's own client may read what this library does not."""
+def test_a_malformed_answer_is_unchanged_in_its_format(fixture: Fixture) -> None:
+    """The caller's client may read what this library cannot."""
     given = deepcopy(fixture.body)
 
     made = fixture.convert(fixture.format)
@@ -51,8 +51,8 @@ def test_a_malformed_answer_stays_as_it_is_in_its_own_format(fixture: Fixture) -
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_losses_behind_a_removed_item_point_into_the_body_as_it_came(target: str) -> None:
-    """Removing a list item moves the items behind it; the report is about the body that the caller has."""
+def test_losses_after_a_removed_item_point_into_the_original_body(target: str) -> None:
+    """Removing a list item shifts later indexes; the report is about the caller's body."""
     body = _chat(
         annotations=[FLAT, CITED | {"url_citation": CITED["url_citation"] | {"mood": "calm"}}, 5, CITED | {"mood": "calm"}]
     )
@@ -66,8 +66,8 @@ def test_losses_behind_a_removed_item_point_into_the_body_as_it_came(target: str
     assert {f"{at}/1/url_citation/mood", f"{at}/3/mood"} <= {loss.path for loss in made.losses}
 
 
-def test_the_smallest_part_that_may_be_left_out_is_removed() -> None:
-    """A member that may be absent goes alone; a member that is required takes its object with it, and no more."""
+def test_the_smallest_removable_value_is_removed() -> None:
+    """An optional member is removed alone; a required member is removed together with its object."""
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     body = _chat(
         refusal=5,
@@ -104,31 +104,31 @@ def test_the_smallest_part_that_may_be_left_out_is_removed() -> None:
     ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_answer_without_usable_content_is_refused(source: str, body: Body, target: str) -> None:
-    """What cannot be told from something else entirely is no answer, not even for its own format."""
+def test_an_answer_without_content_is_rejected(source: str, body: Body, target: str) -> None:
+    """A body that cannot be recognized as an answer is rejected, also in a same-format conversion."""
     with pytest.raises(fb.InvalidPayloadError):
         fb.convert_response(body, source=source, target=target)
 
 
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
-def test_an_error_in_the_place_of_a_malformed_answer_is_an_error(target: str) -> None:
-    """A failure is told as one, whatever else is wrong beside it."""
+def test_an_error_in_place_of_a_malformed_answer_is_an_error(target: str) -> None:
+    """A failure is reported as an error, even if other fields are malformed."""
     made = fb.convert_response({"id": "r", "output": [], "error": "boom"}, source="responses", target=target)
 
     assert isinstance(made, fb.ConvertedError)
     assert "boom" in json.dumps(made.body)
 
 
-def test_a_number_that_no_json_can_hold_is_refused_all_the_same() -> None:
-    """The JSON itself is unusable, wherever the number stands."""
+def test_an_infinity_in_a_malformed_answer_is_rejected() -> None:
+    """The JSON itself is invalid, wherever the number is."""
     text = json.dumps(_chat(annotations=[FLAT])).replace('"created": 1', '"created": 1, "score": 1e999')
 
     with pytest.raises(fb.InvalidPayloadError, match="score"):
         fb.convert_response(text, source="chat_completions", target="messages")
 
 
-def test_required_fields_that_are_missing_are_added_by_the_target() -> None:
-    """The id and the type of an answer are no content; its place says what it is."""
+def test_missing_required_fields_are_added_by_the_target() -> None:
+    """The id and the type of an answer are no content; its position implies them."""
     text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi", "annotations": []}]}
     made = fb.convert_response({"output": [text]}, source="responses", target="messages")
 
@@ -137,8 +137,8 @@ def test_required_fields_that_are_missing_are_added_by_the_target() -> None:
     assert {"/id", "/model"} <= {addition.path for addition in made.additions}
 
 
-def test_a_malformed_detail_counts_for_the_policy_by_its_place() -> None:
-    """Whoever runs with ``raise_on="lossy"`` loses no content, and no answer to a broken count."""
+def test_the_severity_of_a_malformed_field_depends_on_its_place() -> None:
+    """With ``raise_on="lossy"`` lost content raises, and a malformed count does not."""
     options = fb.Options(raise_on="lossy")
 
     fb.convert_response(_chat() | {"usage": {"prompt_tokens": "1"}}, source="chat_completions", target="messages", options=options)
@@ -147,8 +147,8 @@ def test_a_malformed_detail_counts_for_the_policy_by_its_place() -> None:
 
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
-def test_a_malformed_event_passes_unchanged_in_its_own_format(fixture: StreamFixture) -> None:
-    """Law 3: of a stream that is passed on nothing is left out."""
+def test_a_malformed_event_is_unchanged_in_its_format(fixture: StreamFixture) -> None:
+    """Law 3: a same-format stream keeps all bytes."""
     converter = fb.StreamConverter(source=fixture.format, target=fixture.format)
 
     made = converter.feed(fixture.data) + converter.finish()
@@ -158,8 +158,8 @@ def test_a_malformed_event_passes_unchanged_in_its_own_format(fixture: StreamFix
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_malformed_stream_and_its_whole_answer_come_to_the_same(fixture: StreamFixture, target: str) -> None:
-    """Law 6: the collected answer has the details in their places, so that converting it loses the same."""
+def test_a_malformed_stream_and_its_answer_have_the_same_losses(fixture: StreamFixture, target: str) -> None:
+    """Law 6: the accumulated answer contains the malformed fields, so its conversion has the same losses."""
     whole = fb.collect_stream([fixture.data], source=fixture.format)
     streamed = fb.collect_stream([fixture.data], source=fixture.format, target=target)
 
@@ -172,8 +172,8 @@ def test_a_malformed_stream_and_its_whole_answer_come_to_the_same(fixture: Strea
 
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
-def test_typed_events_of_a_malformed_stream_are_all_told(fixture: StreamFixture) -> None:
-    """A typed event has no malformed details; one of which nothing is left keeps all its fields as an unknown one."""
+def test_typed_events_of_a_malformed_stream_are_complete(fixture: StreamFixture) -> None:
+    """A typed event has no malformed fields; an event that is left empty keeps all its fields as an unknown one."""
     told = list(fb.iter_events([fixture.data], format=fixture.format))
     again = EventReader(fixture.format)
 
@@ -187,8 +187,8 @@ def _data(stream: bytes) -> list[Any]:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_an_event_that_is_no_event_still_ends_the_stream(source: str, target: str) -> None:
-    """Leniency is for details: text that is no JSON, or another format's event, is a broken stream."""
+def test_an_invalid_event_ends_the_stream(source: str, target: str) -> None:
+    """Invalid JSON, or an event of another format, is an error of the stream."""
     other = {"type": "response.created", "response": {}} if source != "responses" else {"type": "message_start", "message": {}}
     for broken in (b"data: <html>\n\n", b"data: " + json.dumps(other).encode() + b"\n\n"):
         converter = fb.StreamConverter(source=source, target=target)
@@ -197,8 +197,8 @@ def test_an_event_that_is_no_event_still_ends_the_stream(source: str, target: st
             converter.feed(broken)
 
 
-def test_a_whole_malformed_answer_in_the_place_of_a_stream_is_read() -> None:
-    """Servers that do not stream answer at once, with the same faults."""
+def test_a_malformed_answer_in_place_of_a_stream_is_read() -> None:
+    """Servers without streaming send whole answers with the same errors."""
     body = {
         "id": "m",
         "role": "assistant",
@@ -215,8 +215,8 @@ def test_a_whole_malformed_answer_in_the_place_of_a_stream_is_read() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_replayed_answer_leaves_its_malformed_details_behind(target: str) -> None:
-    """A stream is made of what was read; whoever wants to refuse that does."""
+def test_a_replayed_answer_omits_malformed_fields(target: str) -> None:
+    """A replayed stream contains the valid fields; ``raise_on`` can reject the rest."""
     replayed = b"".join(fb.replay_response(_chat(annotations=[FLAT]), source="chat_completions", target=target))
 
     made = fb.collect_stream([replayed], source=target, target="chat_completions")

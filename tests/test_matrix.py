@@ -1,4 +1,4 @@
-"""The table of what each format holds, which the documents and the command line show."""
+"""The table of what each format can represent, which the documentation and the command line show."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ OWN: list[tuple[str, dict[str, Any]]] = [
     ("generate_content", {"urlContext": {}}),
     ("generate_content", {"codeExecution": {}}),
 ]
-"""Tools of a format's server that formats share."""
+"""Server tools that several formats share."""
 
 
 @pytest.mark.parametrize(("format", "tool"), OWN, ids=str)
-def test_a_format_holds_its_own_tools(format: str, tool: dict[str, Any]) -> None:
-    """What is made by hand or stored in canonical form is written by the encoder of the format that it came from."""
+def test_a_format_keeps_its_server_tools(format: str, tool: dict[str, Any]) -> None:
+    """Encoders write canonical tools of their format, also if a caller created or stored them."""
     body = check({**REQUESTS[format], "tools": [tool]}, format, "request")
     request = formats.load(format).decode_request(body, model="m", stream=None)
 
@@ -43,6 +43,6 @@ def test_a_format_holds_its_own_tools(format: str, tool: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(("source", "own"), [("messages", "tool search of messages"), ("responses", "image generation")])
-def test_a_format_is_read_with_its_own_rows(source: str, own: str) -> None:
-    """``formatbridge matrix --source`` leaves out what the source cannot say itself, and nothing else."""
+def test_a_source_has_its_rows_only(source: str, own: str) -> None:
+    """``formatbridge matrix --source`` omits exactly what the source cannot represent."""
     assert own in matrix_table(source)

@@ -1,4 +1,4 @@
-"""The typed models serve as they are: in web services, in storage, and as input."""
+"""Typed models work in web services, in storage, and as input."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ REQUESTS = fixtures("request")
 WIRES = sorted(Path(formats.__file__).parent.glob("*/wire/*.py"))
 
 
-def test_web_services_take_the_models_as_bodies_and_answers() -> None:
-    """A service declares a route per format; its interface description must hold every model under a name of its own."""
+def test_web_services_accept_models_as_bodies() -> None:
+    """A service declares a route per format; its OpenAPI description must contain each model under a unique name."""
     fastapi = pytest.importorskip("fastapi")
     testclient = pytest.importorskip("fastapi.testclient")
     app = fastapi.FastAPI()
@@ -64,13 +64,13 @@ def _add_route(app: Any, name: str, request: type[BaseModel], response: type[Bas
 
 
 def _documented(format: str, kind: str, body: Any) -> Any:
-    """Return a body with its keys in the documented spelling; in generate_content they may come in snake_case."""
+    """Return a body with the documented keys; generate_content also accepts snake_case."""
     return check(body, format, cast(Kind, kind)) if format == "generate_content" else body
 
 
 @pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
-def test_a_model_holds_its_whole_body(fixture: Fixture) -> None:
-    """Reading and writing loses nothing, unknown fields and nulls included."""
+def test_a_model_keeps_its_whole_body(fixture: Fixture) -> None:
+    """Reading and writing loses nothing, including unknown fields and nulls."""
     model = wire_model(fixture.format, fixture.kind).model_validate(fixture.body)
 
     written = model.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -88,8 +88,8 @@ MODEL_LISTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", MODEL_LISTS)
-def test_the_formats_of_one_endpoint_read_the_same_list_of_models(body: dict[str, Any]) -> None:
-    """One server answers both, and it does not know who asks."""
+def test_formats_of_one_endpoint_accept_the_same_list_of_models(body: dict[str, Any]) -> None:
+    """One server answers both and cannot distinguish the callers."""
     read = set()
     for format in ("chat_completions", "responses"):
         try:
@@ -105,8 +105,8 @@ def _text(value: Any) -> str:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_model_spells_numbers_as_its_body_does(format: str) -> None:
-    """A time is an integer to readers in other languages, which take ``1767225600.0`` for none."""
+def test_a_model_keeps_the_form_of_numbers(format: str) -> None:
+    """A time must stay an integer, because parsers in other languages reject ``1767225600.0``."""
     changed = []
     for sample in (*laws.shipped(format), *laws.recorded(format)):
         if "-malformed_" in sample.id:
@@ -123,8 +123,8 @@ def test_a_model_spells_numbers_as_its_body_does(format: str) -> None:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("number", [0, 1, 1.0, 0.5])
-def test_a_number_crosses_in_its_own_spelling(source: str, target: str, number: float) -> None:
-    """What a log or a cache compares as text stays the same text."""
+def test_a_converted_number_keeps_its_form(source: str, target: str, number: float) -> None:
+    """Logs and caches that compare text find equal text."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": number}
     given = fb.convert_request(body, source="chat_completions", target=source).body
 
@@ -135,8 +135,8 @@ def test_a_number_crosses_in_its_own_spelling(source: str, target: str, number: 
 
 
 @pytest.mark.parametrize(("number", "kept"), [(2**63 - 1, 2**63 - 1), (-(2**63), -(2**63)), (10**20, 1e20)])
-def test_an_integer_of_64_bits_stays_one(number: int, kept: float) -> None:
-    """Of larger ones readers have doubles at most."""
+def test_a_64_bit_integer_stays_an_integer(number: int, kept: float) -> None:
+    """Larger integers become doubles in most parsers."""
     model: Any = wire_model("responses", "request").model_validate({"model": "m", "input": "hi", "temperature": number})
 
     assert repr(model.temperature) == repr(kept)
@@ -182,14 +182,12 @@ NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
         {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "", "async": True},
     ),
 ]
-"""Models with a field that Python has to call otherwise: how they are made, and what they write."""
+"""Models with a field that has another name in Python: how they are created, and what they write."""
 
 
 @pytest.mark.parametrize(("model", "given", "written"), NAMED, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_a_field_is_set_by_the_name_that_python_has_for_it(
-    model: type[BaseModel], given: dict[str, Any], written: dict[str, Any]
-) -> None:
-    """Whoever makes ``JsonSchema(schema_=...)`` finds the schema in the body, once."""
+def test_a_field_is_set_by_its_python_name(model: type[BaseModel], given: dict[str, Any], written: dict[str, Any]) -> None:
+    """``JsonSchema(schema_=...)`` writes the schema exactly once."""
     made = model(**given)
 
     assert made.model_dump(exclude_unset=True) == json.loads(made.model_dump_json(exclude_unset=True)) == written
@@ -199,8 +197,8 @@ def test_a_field_is_set_by_the_name_that_python_has_for_it(
 
 
 @pytest.mark.parametrize("wire", [chat_completions, messages, responses])
-def test_every_field_that_python_calls_otherwise_is_tried(wire: Any) -> None:
-    """A new one would be swallowed where its model has other rules."""
+def test_every_renamed_field_is_tested(wire: Any) -> None:
+    """A new renamed field would be ignored in a model with another configuration."""
     models = [each for each in vars(wire).values() if isinstance(each, type) and issubclass(each, BaseModel)]
 
     renamed = {model for model in models if any(field.serialization_alias for field in model.model_fields.values())}
@@ -215,8 +213,10 @@ def _fields() -> Iterator[ast.Call]:
                 yield node
 
 
-def test_a_type_checker_reads_every_field_as_it_is() -> None:
-    """It takes a field for required whose default is no keyword, and ``alias`` for the argument's name, which ``from`` cannot be."""
+def test_a_type_checker_accepts_every_field() -> None:
+    """Type checkers treat fields without a default keyword as required and use ``alias`` as the argument name; ``from`` cannot be
+    one.
+    """
     fields = [(field, {each.arg: each.value for each in field.keywords}) for field in _fields()]
 
     names = [ast.literal_eval(given["alias"]) for _, given in fields if "alias" in given]
@@ -228,7 +228,7 @@ def test_a_type_checker_reads_every_field_as_it_is() -> None:
 
 @pytest.mark.parametrize("fixture", REQUESTS, ids=str)
 def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
-    """The source may be left out for a typed model."""
+    """``source`` is optional for a typed model."""
     target = next(name for name in formats.FORMATS if name != fixture.format)
     model = wire_model(fixture.format, "request").model_validate(fixture.body)
 
@@ -238,8 +238,8 @@ def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
 
 
 @pytest.mark.parametrize("fixture", [each for each in fixtures("response", "chat_completions") if not each.is_malformed], ids=str)
-def test_an_answer_goes_into_the_next_request_as_it_is(fixture: Fixture) -> None:
-    """A conversation is kept as typed messages, as with the official SDK."""
+def test_an_answer_is_valid_in_the_next_request(fixture: Fixture) -> None:
+    """Callers store conversations as typed messages, as with the official SDK."""
     choices = chat_completions.Response.model_validate(fixture.body).choices
     said = [choice.message for choice in choices if choice.message and choice.message.role]
     asked = chat_completions.UserMessage(role="user", content="hi")
@@ -253,7 +253,7 @@ def test_an_answer_goes_into_the_next_request_as_it_is(fixture: Fixture) -> None
 
 
 class Team(chat_completions.Request):
-    """What every call of one team says."""
+    """The fields that all requests of one team have."""
 
     model: str = "m-large"
     temperature: float | None = 0.5
@@ -261,14 +261,14 @@ class Team(chat_completions.Request):
 
 
 class Note(chat_completions.TextPart):
-    """A text that need not be told to be one, and whoever wrote it."""
+    """A text block with a default type and an author."""
 
     type: Literal["text"] = "text"
     x_by: list[str] = Field(default_factory=lambda: ["me"])
 
 
 class Owned(chat_completions.Function):
-    """A function and who looks after it."""
+    """A function with an owner."""
 
     x_owner: str
 
@@ -280,8 +280,8 @@ def _of_the_team() -> Team:
     )
 
 
-def test_what_a_subclass_says_is_in_the_body() -> None:
-    """A team derives its own models, with fields and defaults of its own; a default of None says nothing, as in ours."""
+def test_fields_of_a_subclass_are_in_the_body() -> None:
+    """Teams derive models with additional fields and defaults; a default of None means not set, as in the library's models."""
     kept = fb.convert_request(_of_the_team(), target="chat_completions")
     crossed = fb.convert_request(_of_the_team(), target="messages")
 
@@ -295,8 +295,8 @@ def test_what_a_subclass_says_is_in_the_body() -> None:
     assert {loss.path for loss in crossed.losses} == {"/messages/0/content/0/x_by", "/tools/0/function/x_owner"}
 
 
-def test_what_a_subclass_says_is_in_a_field_that_no_model_knows() -> None:
-    """What is new is kept whole, and so is a caller's model in it."""
+def test_fields_of_a_subclass_in_an_unknown_field_are_in_the_body() -> None:
+    """Unknown fields are kept whole, including models of callers in them."""
     made = chat_completions.Request.model_validate({"model": "m", "messages": [], "tomorrow": {"said": [Note(text="hi")]}})
 
     assert fb.convert_request(made, target="chat_completions").body["tomorrow"] == {
@@ -304,8 +304,8 @@ def test_what_a_subclass_says_is_in_a_field_that_no_model_knows() -> None:
     }
 
 
-def test_values_of_python_in_a_typed_body_are_taken_or_refused_as_in_a_plain_one() -> None:
-    """A schema is free-form, so a model takes whatever is put into it: members of an enumeration are words, a class is nothing of JSON."""
+def test_python_values_in_a_model_are_treated_as_in_a_dict() -> None:
+    """A schema field accepts any value: members of an enumeration become strings, a class is rejected."""
 
     class Colour(StrEnum):
         RED = "red"
@@ -324,8 +324,8 @@ def test_values_of_python_in_a_typed_body_are_taken_or_refused_as_in_a_plain_one
         fb.convert_request(request(Colour), target="messages")
 
 
-def test_what_a_subclass_says_is_there_however_it_is_made() -> None:
-    """It is read from a body, alone or as a part of another, made without a check, or copied."""
+def test_fields_of_a_subclass_are_kept_however_it_was_created() -> None:
+    """By validation, alone or nested, without validation, or by a copy."""
 
     class Log(chat_completions.Unknown):
         calls: list[Team]
@@ -343,8 +343,8 @@ def test_what_a_subclass_says_is_there_however_it_is_made() -> None:
     assert "model" not in Team.model_construct({"messages"}, messages=[]).model_fields_set
 
 
-def test_answers_errors_and_lists_of_a_subclass_say_what_it_says() -> None:
-    """A server of tests derives them."""
+def test_responses_errors_and_lists_of_a_subclass_keep_its_fields() -> None:
+    """Test servers derive such models."""
 
     class Answer(chat_completions.Response):
         id: str | None = "r1"
@@ -370,7 +370,7 @@ CANONICAL: dict[str, Any] = {
     "error": TypeAdapter(ir.Error),
     "models": TypeAdapter(ir.ModelList),
 }
-"""Kind of document to what stores its canonical form."""
+"""Kind of document to the adapter that stores its canonical form."""
 
 
 def _canonical(sample: laws.Sample) -> Any:
@@ -387,8 +387,8 @@ def _canonical(sample: laws.Sample) -> Any:
 
 
 @pytest.mark.parametrize("sample", list(laws.shipped()), ids=str)
-def test_what_is_canonical_survives_storage(sample: laws.Sample) -> None:
-    """Somebody keeps conversations in canonical form; numbers keep their spelling, and settings their order."""
+def test_canonical_objects_survive_storage(sample: laws.Sample) -> None:
+    """Callers store conversations in canonical form; numbers keep their form, and settings their order."""
     given, adapter = _canonical(sample), CANONICAL[sample.kind]
 
     again = adapter.validate_json(adapter.dump_json(given), strict=True)
@@ -417,8 +417,8 @@ MISTAKES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
-def test_what_is_canonical_can_be_checked(mistake: dict[str, Any]) -> None:
-    """Encoders trust their nodes, so whoever makes some by hand asks pydantic, as the documents say."""
+def test_canonical_objects_can_be_validated(mistake: dict[str, Any]) -> None:
+    """Encoders do not check nodes, so callers that create nodes validate them with pydantic, as documented."""
     requests, sound, wrong = CANONICAL["request"], _by_hand(), _by_hand(**mistake)
 
     try:
@@ -432,8 +432,8 @@ def test_what_is_canonical_can_be_checked(mistake: dict[str, Any]) -> None:
 
 @corpus.requires_corpus
 @pytest.mark.parametrize("kind", CANONICAL)
-def test_what_was_recorded_survives_storage_in_canonical_form(kind: str) -> None:
-    """Real requests set what no fixture foresaw, such as a compaction that leaves the limit to the server."""
+def test_recorded_bodies_survive_storage_in_canonical_form(kind: str) -> None:
+    """Real requests have settings without a fixture, such as a compaction without a threshold."""
     adapter, lost = CANONICAL[kind], []
     for sample in laws.recorded(kind=kind):
         given = _canonical(sample)
@@ -446,7 +446,7 @@ def test_what_was_recorded_survives_storage_in_canonical_form(kind: str) -> None
 
 
 def test_a_converted_body_parses_as_a_model() -> None:
-    """Whoever wants attributes instead of keys asks for them."""
+    """``parse`` returns attributes instead of keys."""
     made = fb.convert_request(
         {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, source="chat_completions", target="messages"
     )

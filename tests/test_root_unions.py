@@ -1,4 +1,4 @@
-"""Unions at the root of a tool's parameters towards messages: Anthropic refuses them, so they become one object schema."""
+"""Unions at the root of a tool's parameters become one object schema for messages, because Anthropic rejects them."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ DEFINITIONS = {"A": _object(a=A), "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, _
         pytest.param({"type": "object", "anyOf": []}, {"type": "object"}, id="no members"),
     ],
 )
-def test_a_union_at_the_root_becomes_an_object_that_admits_all_members(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    """One tool with such a schema makes the server refuse the whole request."""
+def test_a_union_at_the_root_becomes_an_object_that_accepts_all_members(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """One tool with such a schema makes the server reject the whole request."""
     made = _converted(given)
 
     assert made.body["tools"][0]["input_schema"] == expected
@@ -96,24 +96,24 @@ def test_a_union_at_the_root_becomes_an_object_that_admits_all_members(given: di
     assert found == ([(path, "changed", "lossy", "root_union", given[union])] if given[union] else [])
 
 
-def test_a_union_below_the_root_stays() -> None:
-    """There the server takes it."""
+def test_a_union_below_the_root_is_unchanged() -> None:
+    """The server accepts unions there."""
     schema = _object(a={"oneOf": [A, B]})
 
     assert _converted(schema).body["tools"][0]["input_schema"] == schema
     assert _converted(schema).losses == ()
 
 
-def test_a_strict_tool_is_folded_too() -> None:
-    """What the server enforces is then one closed object."""
+def test_a_strict_tool_is_merged_too() -> None:
+    """The server then enforces one closed object."""
     made = _converted({"oneOf": [_object(a=A), _object(b=B)]}, strict=True).body["tools"][0]["input_schema"]
 
     assert made == {"type": "object", "properties": {"a": A, "b": B}, "additionalProperties": False}
 
 
 @pytest.mark.parametrize("levels", [20, 200])
-def test_unions_of_references_that_double_at_each_level_end(levels: int) -> None:
-    """Each level names the next one twice: two to the power of the levels, if each were followed."""
+def test_doubling_references_terminate(levels: int) -> None:
+    """Each level refers to the next one twice, so following all references would take exponential time."""
     names = [f"D{level}" for level in range(levels)]
     definitions: dict[str, Any] = {
         name: {"anyOf": [{"$ref": f"#/$defs/{below}"}, {"anyOf": [{"$ref": f"#/$defs/{below}"}]}]}
@@ -126,7 +126,7 @@ def test_unions_of_references_that_double_at_each_level_end(levels: int) -> None
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_a_root_union_is_folded_for_openai_as_well(target: str) -> None:
+def test_a_root_union_is_merged_for_openai_as_well(target: str) -> None:
     """Its server rejects a union at the root: langchain-ai/langchainjs#9804."""
     schema = {"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}, {"properties": {"b": {}}}]}
     tool = {"name": "f", "input_schema": schema}
@@ -139,8 +139,8 @@ def test_a_root_union_is_folded_for_openai_as_well(target: str) -> None:
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0/input_schema/oneOf", "root_union")]
 
 
-def test_a_reference_into_a_folded_union_leads_to_its_copy() -> None:
-    """Generators of schemas refer to a repeated type by the place where it stands first."""
+def test_a_reference_into_a_merged_union_points_to_its_copy() -> None:
+    """Schema generators refer to a repeated type by the pointer of its first occurrence."""
     node = {"type": "object", "properties": {"child": {"$ref": "#/anyOf/0/properties/n"}}}
 
     folded = fold_root_union({"anyOf": [{"type": "object", "properties": {"n": node}}]})
@@ -150,8 +150,8 @@ def test_a_reference_into_a_folded_union_leads_to_its_copy() -> None:
     assert folded["$defs"]["root_unions"]["anyOf"][0]["properties"]["n"]["type"] == "object"
 
 
-def test_a_condition_is_taken_as_a_whole() -> None:
-    """The parts of two conditions make a rule that nobody wrote."""
+def test_a_condition_is_kept_as_a_whole() -> None:
+    """Merging the parts of two conditions would create a rule that is in neither."""
     first, second = (
         {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
         {"if": {"required": ["c"]}, "else": {"required": ["d"]}},

@@ -1,4 +1,4 @@
-"""Events come out of bytes the same way however the bytes are cut, and whatever else stands between them."""
+"""Events do not depend on chunk boundaries, line ends, comments or unknown fields."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pairs(events: Iterable[ServerSentEvent]) -> list[tuple[str, bytes]]:
 
 
 def cuts(stream: bytes) -> Iterator[list[bytes]]:
-    """Yield the stream whole, in two pieces in every way, and in small pieces of each size."""
+    """Yield the whole stream, in two chunks split at each index, and in chunks of each small size."""
     yield [stream]
     for at in range(len(stream) + 1):
         yield [stream[:at], stream[at:]]
@@ -60,7 +60,7 @@ def cuts(stream: bytes) -> Iterator[list[bytes]]:
 
 
 def written(end: bytes, noise: tuple[str, ...] = ()) -> bytes:
-    """Write the events with that line end; the noise stands before each line, and once as a block of its own."""
+    """Write the events with a line end, with the noise before each line, and once as a separate block."""
     lines = [*noise, "", *(line for wanted in LINES for line in (*noise, wanted))]
     return b"".join(line.encode() + end for line in lines)
 
@@ -69,10 +69,10 @@ def written(end: bytes, noise: tuple[str, ...] = ()) -> bytes:
 @pytest.mark.parametrize("end", LINE_ENDS, ids=["LF", "CR", "CRLF"])
 @pytest.mark.parametrize("mark", [b"", MARK], ids=["plain", "mark"])
 @pytest.mark.parametrize("noise", [(), *NOISE.values(), (*NOISE["comments"], *NOISE["fields"])], ids=["bare", *NOISE, "all"])
-def test_no_cut_line_end_mark_comment_or_field_changes_the_events(
+def test_chunks_line_ends_marks_comments_and_fields_do_not_change_events(
     reader: Callable[[], Reader], end: bytes, mark: bytes, noise: tuple[str, ...]
 ) -> None:
-    """A proxy re-chunks, a relay sends keep-alives, a server on another system ends its lines otherwise."""
+    """Proxies change chunk boundaries, relays send keep-alive comments, and servers use different line ends."""
     stream = mark + written(end, noise)
 
     whole = reader().feed(stream)
@@ -84,8 +84,8 @@ def test_no_cut_line_end_mark_comment_or_field_changes_the_events(
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("end", LINE_ENDS, ids=["LF", "CR", "CRLF"])
-def test_a_last_event_without_its_blank_line_counts(reader: Callable[[], Reader], end: bytes) -> None:
-    """Recorded streams end so; official clients lose their last event, the one that says why the answer ended."""
+def test_a_last_event_without_its_blank_line_is_returned(reader: Callable[[], Reader], end: bytes) -> None:
+    """Recorded streams end in this way; official clients lose the last event, which has the finish reason."""
     stream = b"data: 1" + end + end + b"event: stop" + end + b"data: 2"
 
     ends = [stream, stream + end, stream + end + b": bye", stream + end + b"id"]
@@ -96,8 +96,8 @@ def test_a_last_event_without_its_blank_line_counts(reader: Callable[[], Reader]
 
 
 @given(st.data())
-def test_any_lines_read_as_the_standard_says(data: st.DataObject) -> None:
-    """No line that anybody invents may change how the others read, nor the path that a chunk takes through the reader."""
+def test_any_lines_are_parsed_as_in_the_standard(data: st.DataObject) -> None:
+    """Unknown lines must not change how other lines are parsed, or which code path parses a chunk."""
     words = st.sampled_from(
         [b"data: {}", b"data:", b"data", b"event: x", b"event", b": c", b"", b"", b"id: 1", b"data: \xff", b" data: no"]
     )
@@ -115,7 +115,7 @@ def test_any_lines_read_as_the_standard_says(data: st.DataObject) -> None:
 
 
 def by_the_standard(lines: list[bytes]) -> list[tuple[str, bytes]]:
-    """Follow WHATWG HTML 9.2.6 word by word, with an end that counts as a blank line."""
+    """Parse according to WHATWG HTML 9.2.6, with the end of the stream as a blank line."""
     events: list[tuple[str, bytes]] = []
     name, values = b"", list[bytes]()
     for line in [*lines, b""]:
@@ -142,8 +142,8 @@ def by_the_standard(lines: list[bytes]) -> list[tuple[str, bytes]]:
         b": PING\n\n",
     ],
 )
-def test_an_event_is_returned_by_the_read_that_ends_it(reader: Callable[[], Reader], chunk: bytes) -> None:
-    """Somebody watches the answer appear; a delta held back until the next read is a delta late."""
+def test_an_event_is_returned_with_the_chunk_that_ends_it(reader: Callable[[], Reader], chunk: bytes) -> None:
+    """An event that waits for the next chunk delays visible text."""
     live = reader()
 
     counts = [len(live.feed(chunk)) for _ in range(3)]
@@ -171,16 +171,16 @@ def test_an_event_is_returned_by_the_read_that_ends_it(reader: Callable[[], Read
         b"event: \xff\ndata: a\n\n",
     ],
 )
-def test_whole_events_read_as_their_bytes_do(reader: Callable[[], Reader], chunk: bytes) -> None:
-    """The short way for a read that is one event must agree with the long one, also about what only looks like such a read."""
+def test_chunks_of_one_event_are_parsed_like_any_others(reader: Callable[[], Reader], chunk: bytes) -> None:
+    """The shortcut for a chunk with one event must agree with the general parser, also for similar chunks."""
     live = [b"data: 0\n\n", chunk, b"data: 1\n\n"]
 
     assert read(reader(), live) == read(reader(), [bytes([byte]) for byte in b"".join(live)])
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_other_buffers_than_bytes_are_read_too(reader: Callable[[], Reader]) -> None:
-    """An HTTP library hands out a view of its buffer and writes to it afterwards."""
+def test_other_buffers_than_bytes_are_accepted(reader: Callable[[], Reader]) -> None:
+    """An HTTP library passes a view of its buffer and overwrites the buffer later."""
     buffer = bytearray(b"data: 1\n\n")
     live = reader()
 
@@ -208,8 +208,8 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("reader", [ArrayReader, StreamReader])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_json_values_come_out_whole_at_any_cut(reader: Callable[[], Reader], layout: str) -> None:
-    """generate_content answers without ``alt=sse`` with one array; brackets and quotes in a text end nothing."""
+def test_json_values_are_complete_for_any_chunks(reader: Callable[[], Reader], layout: str) -> None:
+    """generate_content without ``alt=sse`` sends one array; brackets and quotes inside strings end no value."""
     stream = LAYOUTS[layout]
 
     whole = reader().feed(stream)
@@ -219,8 +219,8 @@ def test_json_values_come_out_whole_at_any_cut(reader: Callable[[], Reader], lay
     assert all(read(reader(), pieces) == whole for pieces in cuts(stream))
 
 
-def test_an_object_is_returned_by_the_read_that_ends_it() -> None:
-    """The array goes on for minutes; nobody waits for its bracket."""
+def test_an_object_is_returned_with_the_chunk_that_ends_it() -> None:
+    """The array may take minutes; readers must not wait for its end."""
     reader = StreamReader()
 
     counts = [len(reader.feed(chunk)) for chunk in (b"[", b'{"a":"', b'}"}', b",", b"{}", b"]")]
@@ -243,8 +243,8 @@ ERROR = b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded: try {ag
         (b"event: error\n", []),
     ],
 )
-def test_an_error_body_where_a_stream_was_expected_is_one_event(before: bytes, first: list[tuple[str, bytes]]) -> None:
-    """A relay answers 200, and then the other side fails: pretty-printed, without ``data:``."""
+def test_an_error_body_in_place_of_a_stream_is_one_event(before: bytes, first: list[tuple[str, bytes]]) -> None:
+    """A relay answers with status 200 and then sends an upstream error: indented JSON without ``data:``."""
     for after in (b"", b"\n", b"\n\n"):
         stream = before + ERROR + after
 
@@ -254,15 +254,15 @@ def test_an_error_body_where_a_stream_was_expected_is_one_event(before: bytes, f
         assert {events[-1].offset for events in results} == {len(before)}
 
 
-def test_a_brace_within_an_event_is_no_json() -> None:
-    """A server breaks its data over lines and forgets the field name; what it meant is not guessed."""
+def test_a_brace_within_an_event_does_not_begin_json() -> None:
+    """A server splits its data over lines without field names; the parser does not guess the meaning."""
     stream = b"data: 1\n{\ndata: 2\n\n"
 
     assert [pairs(read(StreamReader(), pieces)) for pieces in cuts(stream)] == [[("", b"1\n2")]] * (len(stream) + 9)
 
 
-def test_what_is_no_object_between_objects_is_not_lost() -> None:
-    """A null, a word, an object that breaks off: whoever decodes them shall fail, not go without."""
+def test_other_values_between_objects_are_events() -> None:
+    """A null, a string or a truncated object must cause a decoding error, not disappear."""
     stream = b'[{"a":1}, null, "x", }{"b":2}, oops{"c'
 
     results = [[event.data for event in read(StreamReader(), pieces)] for pieces in cuts(stream)]
@@ -270,8 +270,8 @@ def test_what_is_no_object_between_objects_is_not_lost() -> None:
     assert results == [[b'{"a":1}', b"null", b'"x"', b'}{"b":2}', b'oops{"c']] * len(results)
 
 
-def test_after_json_all_is_json() -> None:
-    """A stream that changes its framing half-way has no right reading; at least it has only one."""
+def test_all_bytes_after_json_are_json() -> None:
+    """A stream that changes its framing twice has no correct interpretation, but the result must be deterministic."""
     chunks = [b"data: 1\n\n", b"{}\n\n", b"data: 2\n\n"]
 
     results = [[event.data for event in read(StreamReader(), pieces)] for pieces in [chunks, *cuts(b"".join(chunks))]]
@@ -279,8 +279,8 @@ def test_after_json_all_is_json() -> None:
     assert results == [[b"1", b"{}", b"data:", b"2"]] * len(results)
 
 
-def test_a_web_page_holds_no_events() -> None:
-    """A proxy's error page came with 200; the caller sees a stream that never began."""
+def test_a_web_page_has_no_events() -> None:
+    """A proxy sends an error page with status 200; the caller gets an error for a stream without a start."""
     page = b"<!DOCTYPE html>\n<html>\n<body>data: no</body>\n</html>\n"
 
     assert [read(StreamReader(), pieces) for pieces in cuts(page)] == [[]] * (len(page) + 9)
@@ -298,8 +298,8 @@ FITTING = {
 
 
 @pytest.mark.parametrize("name", FITTING)
-def test_an_event_may_be_as_long_as_the_limit_and_no_longer(name: str) -> None:
-    """Whether a stream is refused must not depend on how the network cut it, nor cost the events before it."""
+def test_an_event_may_be_as_long_as_the_limit(name: str) -> None:
+    """The error must not depend on chunk boundaries, and events before it are returned."""
     fitting = FITTING[name]
     too_long = fitting.replace(b"x", b"xx", 1)
     before = b"data: 0\n\n" if name != "object" else b"[{},"
@@ -316,8 +316,8 @@ def test_an_event_may_be_as_long_as_the_limit_and_no_longer(name: str) -> None:
             reader.finish()
 
 
-def test_many_small_values_may_be_longer_than_the_limit_together() -> None:
-    """The limit is one event's: an array on one line, however long, is many."""
+def test_values_may_exceed_the_limit_together() -> None:
+    """The limit is for one event; an array on one line has many."""
     stream = b"[" + b",".join([b'{"a":1}'] * 100) + b"]\n"
 
     assert all(len(read(StreamReader(LIMIT), pieces)) == 100 for pieces in cuts(stream))
@@ -328,8 +328,8 @@ def test_many_small_values_may_be_longer_than_the_limit_together() -> None:
     ("begin", "piece"),
     [(b"data: ", b"x"), (b":", b"x"), (b"{", b" "), (b"", b" "), (b"", b"data\n"), (b"", b"data:x\n"), (b"[", b"{"), (b"[", b"x")],
 )
-def test_what_never_ends_is_refused_at_the_limit_and_takes_no_more_memory(begin: bytes, piece: bytes, size: int) -> None:
-    """Another side gone wild sends without end; a clock outside would notice only after the memory is gone."""
+def test_an_endless_event_is_rejected_at_the_limit(begin: bytes, piece: bytes, size: int) -> None:
+    """A broken server may send data without end, and memory use must stay bounded."""
     limit = 20_000
     reader = StreamReader(limit)
     chunk = piece * size
@@ -345,8 +345,8 @@ def test_what_never_ends_is_refused_at_the_limit_and_takes_no_more_memory(begin:
 
 
 @pytest.mark.parametrize("chunk", [b": PING\n\n", b":\r", b"\n", b"id: 1\n\n", b"event: x\n\n", b"event: x\n", b"data: {}\n\n"])
-def test_what_says_nothing_takes_no_memory(chunk: bytes) -> None:
-    """A model thinks for an hour while its relay sends keep-alives."""
+def test_ignored_lines_use_no_memory(chunk: bytes) -> None:
+    """A relay may send keep-alive comments for an hour while a model reasons."""
     reader = StreamReader(limit=64)
     reader.feed(b"data: 1\n\n")
     tracemalloc.start()
@@ -361,8 +361,8 @@ def test_what_says_nothing_takes_no_memory(chunk: bytes) -> None:
 
 @requires_corpus
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_recorded_streams_read_alike_however_they_are_cut(format: str) -> None:
-    """What real servers sent, in both framings: every event is JSON or the end mark, in pieces of any size."""
+def test_recorded_streams_do_not_depend_on_chunks(format: str) -> None:
+    """Streams of real servers, in both framings: every event is JSON or ``[DONE]``, for chunks of any size."""
     streams = list(entries(format, "stream"))
 
     for entry in streams:
@@ -385,8 +385,8 @@ def is_json(data: bytes) -> bool:
 
 
 @given(st.lists(st.tuples(st.binary(max_size=20), st.none() | st.text(min_size=1, max_size=5))))
-def test_what_is_written_is_read_again(events: list[tuple[bytes, str | None]]) -> None:
-    """Data and names from another side are written into a stream and must not be able to end a line, or to begin a field."""
+def test_written_events_are_parsed_to_the_same_events(events: list[tuple[bytes, str | None]]) -> None:
+    """Data and event names must not be able to end a line or to begin a field."""
     stream = b"".join(encode_event(data, name) for data, name in events)
 
     again = pairs(read(SseReader(), [stream]))
@@ -395,8 +395,8 @@ def test_what_is_written_is_read_again(events: list[tuple[bytes, str | None]]) -
     assert again == [((name or "").translate({10: " ", 13: " "}), data.translate(flat)) for data, name in events]
 
 
-def test_events_are_written_as_each_official_client_wants_them() -> None:
-    """One of them takes CRLF and a space after the colon for granted, another drops what has no name."""
+def test_events_have_the_form_that_official_clients_need() -> None:
+    """One client requires CRLF and a space after the colon, another ignores events without a name."""
     assert encode_event(b'{"a":1}') == b'data: {"a":1}\n\n'
     assert encode_event(b'{"a":1}', "message_stop") == b'event: message_stop\ndata: {"a":1}\n\n'
     assert encode_event(b'{\n"a":1}', "a\nb") == b'event: a b\ndata: { "a":1}\n\n'
@@ -404,8 +404,8 @@ def test_events_are_written_as_each_official_client_wants_them() -> None:
     assert encode_crlf_event(b'{\r\n"a":1}') == b'data: {  "a":1}\r\n\r\n'
 
 
-def test_errors_of_streams_say_what_happened_and_survive_a_pickle() -> None:
-    """A worker process reads the stream, and its parent wants the part that came."""
+def test_stream_errors_have_their_details_after_pickling() -> None:
+    """A worker process reads the stream, and its parent process needs the partial answer."""
     body = {"error": {"message": "m", "type": "server_error", "param": None, "code": None}}
     partial = fb.convert_error(body, source="chat_completions", target="messages", status=500)
     errors = {

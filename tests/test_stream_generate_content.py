@@ -225,7 +225,7 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
 
 def test_a_native_token_is_a_part_of_its_own_and_a_foreign_one_joins_its_text() -> None:
     """The vendor's tokens stay where they stood; those that a bridge put behind text that had left go back to it."""
-    signature = ir.Signature(home="messages", kind="thinking", token="abc")
+    signature = ir.Signature(issuer="messages", kind="thinking", token="abc")
     *_, foreign = _parsed(
         _written(
             [

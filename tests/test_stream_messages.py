@@ -437,7 +437,7 @@ def test_answers_of_other_formats_are_written_as_the_whole_answer(format: str) -
 
 
 CITED = ir.Citation(kind="web", url="https://a.example", title="A", cited_text="b", start=0, end=1)
-TOKEN = ir.Signature(home="generate_content", kind="thought", token="dG9r")
+TOKEN = ir.Signature(issuer="generate_content", kind="thought", token="dG9r")
 
 
 def answered(*parts: events.Event) -> list[events.Event]:
@@ -550,7 +550,9 @@ def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
     assert not breaches(stream)
     parts = collected(decoded(stream)).choices[0].parts
     assert [type(part).__name__ for part in parts] == (["Text", "Reasoning", "ToolCall"] if carry else ["Text", "ToolCall"])
-    tokens = [(part.signature.home, part.signature.token) for part in parts if not isinstance(part, ir.Refusal) and part.signature]
+    tokens = [
+        (part.signature.issuer, part.signature.token) for part in parts if not isinstance(part, ir.Refusal) and part.signature
+    ]
     assert tokens == ([("generate_content", "dG9r")] if carry else [])
 
 

@@ -378,7 +378,7 @@ def test_a_failure_closes_what_is_open_and_keeps_what_came(sample: Sample) -> No
 
 def test_a_token_goes_before_the_part_that_has_no_slot_for_it() -> None:
     """A signature of another format travels in an item of its own, and comes home to its part."""
-    signature = ir.Signature(home="generate_content", kind="thought", token="dG9rZW4=")
+    signature = ir.Signature(issuer="generate_content", kind="thought", token="dG9rZW4=")
     call = ir.ToolCall("c", "f", "{}", signature=signature)
     answer = ir.Response("generate_content", "resp_1", "m", [ir.Choice([ir.Text("a"), call, ir.Text("", signature=signature)])])
 

@@ -1,4 +1,4 @@
-"""Members of enumerations, marked-up texts and the like are the texts and numbers that they are."""
+"""Instances of subclasses of ``str``, ``int`` and ``float`` are converted like the base types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fixtures import Fixture, convert, fixtures
 
 
 class _Text(str):
-    """What a template engine returns."""
+    """A string as returned by a template engine."""
 
     __slots__ = ()
 
@@ -21,19 +21,19 @@ class _Text(str):
 
 
 class _Number(int):
-    """What a library of units returns."""
+    """An integer as returned by a library of units."""
 
 
 class _Fraction(float):
-    """What a library of units returns."""
+    """A float as returned by a library of units."""
 
 
-class _Role(str, enum.Enum):  # noqa: UP042  # what callers had before there was another
+class _Role(str, enum.Enum):  # noqa: UP042  # the form of enumerations before ``enum.StrEnum``
     USER = "user"
 
 
 def _in_kinds_of_its_own(value: Any) -> Any:
-    """Return a body whose keys, texts and numbers are of subclasses."""
+    """Return a body whose keys, strings and numbers are instances of subclasses."""
     if isinstance(value, dict):
         return {_Text(key): _in_kinds_of_its_own(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -51,8 +51,8 @@ def _types(value: Any) -> set[type]:
 
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
-def test_values_of_subclasses_are_the_values_that_they_are(fixture: Fixture) -> None:
-    """A prompt from a template is no ``str`` to those who ask for the exact type, and was lost, or ended in somebody else's exception."""
+def test_values_of_subclasses_are_converted_like_their_base_types(fixture: Fixture) -> None:
+    """A prompt from a template is not exactly a ``str``; it was lost, or raised an exception of another library."""
     own = _in_kinds_of_its_own(fixture.body)
     for target in fb.FORMATS:
         plain, made = fixture.convert(target), convert(own, fixture, target)
@@ -62,7 +62,7 @@ def test_values_of_subclasses_are_the_values_that_they_are(fixture: Fixture) -> 
 
 
 def test_a_member_of_an_enumeration_is_its_value() -> None:
-    """Its ``str`` is its name."""
+    """Its ``str`` is its name, not its value."""
     made = fb.convert_request(
         {"model": "m", "messages": [{"role": _Role.USER, "content": "x"}]}, source="chat_completions", target="messages"
     )

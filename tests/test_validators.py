@@ -1,4 +1,4 @@
-"""Validators accept what the wire models accept, and return bodies as they are."""
+"""Validators accept what the wire models accept, and return bodies unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _accepts(validate: Callable[[Any], Any], body: Any) -> bool:
 
 
 def _spoiled(body: Any) -> Iterator[Any]:
-    """Yield a body once for each value in it, that value spoiled."""
+    """Yield copies of a body, each with one invalid value."""
     whole = copy.deepcopy(body)
     pending, count = [whole], 0
     while pending:
@@ -43,7 +43,7 @@ def _spoiled(body: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("fixture", CASES)
 def test_a_validator_accepts_what_the_model_accepts(fixture: Fixture) -> None:
-    """Users validate with the models, conversions without them: both must agree, for each value that may be wrong."""
+    """Users validate with models and conversions with validators: both must agree for each invalid value."""
     model = wire_model(fixture.format, fixture.kind)
     validate = dict_validator(model)
 
@@ -51,15 +51,15 @@ def test_a_validator_accepts_what_the_model_accepts(fixture: Fixture) -> None:
         assert _accepts(validate, body) == _accepts(model.model_validate, body)
 
 
-def test_a_valid_body_is_returned_itself() -> None:
-    """A copy would cost time and memory, and lose the order of keys, on which prompt caches depend."""
+def test_a_valid_body_is_returned_without_a_copy() -> None:
+    """A copy costs time and memory, and may lose the order of keys, on which prompt caches depend."""
     body = {"temperature": 1, "messages": [{"content": "Hi", "role": "user"}], "model": "m", "unknown_field": {"a": [1]}}
 
     assert dict_validator(wire_model("chat_completions", "request"))(body) is body
 
 
-def test_a_second_spelling_becomes_the_documented_one() -> None:
-    """The server of generate_content reads snake_case, decoders read camelCase."""
+def test_an_alternative_key_becomes_the_documented_one() -> None:
+    """Servers of generate_content accept snake_case, decoders read camelCase."""
     body = {"system_instruction": {"parts": [{"text": "Be brief."}]}, "contents": [{"parts": [{"text": "Hi"}]}]}
 
     validated = dict_validator(wire_model("generate_content", "request"))(body)
@@ -69,7 +69,7 @@ def test_a_second_spelling_becomes_the_documented_one() -> None:
 
 
 def test_an_integer_beyond_64_bits_becomes_a_double() -> None:
-    """JSON readers of other languages have no larger integers."""
+    """JSON parsers of other languages have no larger integers."""
     body = {"id": "a", "choices": [], "created": 10**30}
 
     validated = dict_validator(wire_model("chat_completions", "response"))(body)
@@ -79,13 +79,13 @@ def test_an_integer_beyond_64_bits_becomes_a_double() -> None:
 
 
 @pytest.mark.parametrize("value", [5, None, "x", []])
-def test_only_an_object_is_a_body(value: Any) -> None:
+def test_only_an_object_is_valid(value: Any) -> None:
     """Arguments of another type are a common mistake of callers."""
     assert not _accepts(dict_validator(wire_model("chat_completions", "request")), value)
 
 
-def test_pydantic_describes_models_in_the_layout_that_validators_read() -> None:
-    """``validators`` rewrites core schemas; this fails first when a release of pydantic changes their layout."""
+def test_core_schemas_have_the_expected_layout() -> None:
+    """``validators`` rewrites core schemas; this test fails first if a pydantic release changes their layout."""
 
     class Outer(Wire):
         number: int

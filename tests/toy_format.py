@@ -178,11 +178,11 @@ _HELD: Mapping[type, frozenset[str]] = {
     ir.FunctionTool: frozenset({"name", "description", "parameters", "kind"}),
     ir.Text: frozenset({"text"}),
     ir.Reasoning: frozenset({"text", "signature", "summary"}),
-    ir.ToolCall: frozenset({"id", "name", "arguments", "kind", "id_made"}),
-    ir.ToolResult: frozenset({"call_id", "content", "name", "kind", "id_made"}),
-    ir.Response: frozenset({"id", "model", "choices", "usage", "late", "retold", "cited", "error"}),
+    ir.ToolCall: frozenset({"id", "name", "arguments", "kind", "has_generated_id"}),
+    ir.ToolResult: frozenset({"call_id", "content", "name", "kind", "has_generated_id"}),
+    ir.Response: frozenset({"id", "model", "choices", "usage", "fields_after_start", "revised", "cited", "error"}),
     ir.Choice: frozenset({"parts", "finish", "index"}),
-    ir.Finish: frozenset({"reason", "raw", "finer"}),
+    ir.Finish: frozenset({"reason", "raw", "is_specific"}),
     ir.Usage: frozenset({"input", "output", "total"}),
     ir.Error: frozenset({"kind", "message", "family", "status", "type"}),
     ir.Model: frozenset({"id"}),
@@ -217,11 +217,11 @@ def _decode_line(raw: JsonObject, src: str) -> ir.Part:
         return ir.Reasoning(text, src, signature, extra=joined(extra, _others(raw, "id", "name")))
     if kind == "call":
         id, name = raw.get("id") or src.rpartition("/")[2], raw.get("name") or ""
-        return ir.ToolCall(id, name, text, src, id_made=not raw.get("id"), extra=joined(extra, _others(raw, "seal")))
+        return ir.ToolCall(id, name, text, src, has_generated_id=not raw.get("id"), extra=joined(extra, _others(raw, "seal")))
     if kind == "result":
         content: list[ir.Part] = [ir.Text(text, src)]
         extra = joined(extra, _others(raw, "seal", "name"))
-        return ir.ToolResult(raw.get("id") or "", content, src, id_made=not raw.get("id"), extra=extra)
+        return ir.ToolResult(raw.get("id") or "", content, src, has_generated_id=not raw.get("id"), extra=extra)
     return ir.Text(text, src, joined(extra, _others(raw, "seal", "id", "name")))
 
 
@@ -347,7 +347,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 def _decode_stop(body: JsonObject) -> ir.Finish | None:
     word = body.get("stop")
-    return ir.Finish(_FINISH.get(word, "other"), word, finer=word not in _FINISH) if word is not None else None
+    return ir.Finish(_FINISH.get(word, "other"), word, is_specific=word not in _FINISH) if word is not None else None
 
 
 def _decode_tokens(body: JsonObject) -> ir.Usage | None:
@@ -362,7 +362,7 @@ def _encode_end(finish: ir.Finish | None, usage: ir.Usage | None, losses: Ledger
     if finish is not None:
         _drop_rest(finish, losses)
         body["stop"] = _STOPS.wire.get(finish.reason, "end")
-        if finish.reason not in _STOPS.wire or finish.finer:
+        if finish.reason not in _STOPS.wire or finish.is_specific:
             losses.changed(finish, "reason", body["stop"], "finish_reason", severity="info")
     if usage is not None:
         _drop_rest(usage, losses)
@@ -471,7 +471,7 @@ class StreamDecoder:
         finish, usage, extra = _decode_stop(raw), _decode_tokens(raw), rest(raw, frozenset({"event", "stop", "tokens"}))
         result += [events.Meta(extra)] if extra else []
         result += [events.Finished(0, finish)] if finish else []
-        result += [events.UsageTold(usage)] if usage else []
+        result += [events.UsageUpdate(usage)] if usage else []
         return [*result, events.End()]
 
     def finish(self, reason: EndReason) -> list[events.Event]:
@@ -503,7 +503,7 @@ class StreamEncoder:
                 return self._take(event)
             case events.Finished() if event.choice == 0:
                 self._finish = event.finish
-            case events.UsageTold():
+            case events.UsageUpdate():
                 self._usage = event.usage
             case events.Failed():
                 return self.fail(event.error)

@@ -12,12 +12,12 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
 from formatbridge.convert.input import (
     check_error,
+    is_error_response,
     note_malformed,
     read_answer,
     read_checked,
     read_error_body,
     source_of,
-    tells_error,
     wire_model,
 )
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
@@ -30,7 +30,7 @@ from formatbridge.formats.shared.tool_restoration import restore_tool_names
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.codec import Mend
+from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.ledger import Ledger, null_ledger
@@ -291,7 +291,7 @@ def convert_response(
     try:
         losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
-        if not tells_error(body, source_format.name):
+        if not is_error_response(body, source_format.name):
             raise
         lenient = replace(options, raise_on=None)
         return convert_error(body, source=source_format, target=target_format, status=200, options=lenient)
@@ -356,7 +356,7 @@ def convert_error(
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
     source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
-    mended: list[Mend] = []
+    mended: list[Replacement] = []
     raw, at, text = read_error_body(body, source_format.name, mended)
     checked, is_known = check_error(raw, source_format)
     losses = Ledger([raw] if at else raw, source_format.field_paths, text)

@@ -20,7 +20,7 @@ from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.options import Options, options_of
-from formatbridge.streaming.sse import ServerSentEvent, StreamReader, carries_json
+from formatbridge.streaming.sse import ServerSentEvent, StreamReader, is_json_event
 from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import repair
 from formatbridge.validation.wire_base import Unknown
@@ -177,7 +177,7 @@ def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseMode
     """Read each event twice: as a conversion does, to detect the end of the stream, and as the model for the caller."""
     for event in read:
         held.decode(event)
-        if carries_json(event):
+        if is_json_event(event):
             yield typed_event(held.as_read(event), held.near)
 
 
@@ -200,11 +200,11 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[BaseModel]:
         """Read bytes and return the events that they complete."""
-        return [typed_event(event, self._format) for event in self._reader.feed(chunk) if carries_json(event)]
+        return [typed_event(event, self._format) for event in self._reader.feed(chunk) if is_json_event(event)]
 
     def finish(self) -> list[BaseModel]:
         """Read the end of the bytes and return the last events."""
-        return [typed_event(event, self._format) for event in self._reader.finish() if carries_json(event)]
+        return [typed_event(event, self._format) for event in self._reader.finish() if is_json_event(event)]
 
 
 def typed_event(event: ServerSentEvent, format: FormatSpec) -> BaseModel:

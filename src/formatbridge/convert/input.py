@@ -57,7 +57,7 @@ def validator_of(format: FormatOrName, kind: Kind) -> Callable[[Any], Any]:
     return dict_validator(wire_model(format, kind))
 
 
-def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Replacement]) -> JsonObject:
     """Turn an object or a typed model into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
 
     A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
@@ -70,7 +70,7 @@ def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Mend]) -> 
     return value if type(value) is dict else _no_object(value, source, kind)
 
 
-def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Mend]) -> JsonObject:
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Replacement]) -> JsonObject:
     """Read text that the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON object."""
     try:
         value = codec.reread(text, mended)
@@ -94,9 +94,9 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
         raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
     if found and found[1] not in (kind, None):
         raise codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
-    from formatbridge.validation.model_dump import written
+    from formatbridge.validation.model_dump import dump_model
 
-    return written(body)
+    return dump_model(body)
 
 
 def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
@@ -188,7 +188,7 @@ def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
 
 def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
     """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
-    mended: list[codec.Mend] = []
+    mended: list[codec.Replacement] = []
     text = body if isinstance(body, TEXT) else None
     raw = _object_of(body, format.name, kind, mended) if text is None else _reread(text, format.name, kind, mended)
     losses = Ledger(raw, format.field_paths, text)
@@ -226,7 +226,7 @@ def model_of(body: Any) -> tuple[ir.FormatName, Kind | None] | None:
     return None
 
 
-def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
+def _decode_error_text(body: Any, mended: list[codec.Replacement]) -> Any:
     """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
     if not isinstance(body, bytes | bytearray):
         return body
@@ -235,21 +235,21 @@ def _decode_error_text(body: Any, mended: list[codec.Mend]) -> Any:
         return raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-    found: list[codec.Mend] = []
+    found: list[codec.Replacement] = []
     try:
         value = codec.loads(text, [])
         codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
     except codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
-        mended.append(codec.Mend("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        mended.append(codec.Replacement("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
         return text
     for pointer, before, _, code in found:
         after = resolve(value, pointer)[1]
         is_byte = "\\udc" in before and isinstance(after, str)
-        mended.append(codec.Mend(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+        mended.append(codec.Replacement(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
     return text
 
 
-def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Mend]) -> tuple[JsonObject, str | None, str | None]:
+def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Replacement]) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
 
     The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
@@ -258,7 +258,7 @@ def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Mend]) 
     body = _decode_error_text(body, mended)
     text = body if isinstance(body, str) else None
     if isinstance(body, str):
-        found: list[codec.Mend] = []
+        found: list[codec.Replacement] = []
         try:
             body = codec.loads(body, found)
         except codec.NotJsonError:
@@ -267,7 +267,7 @@ def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Mend]) 
     if isinstance(body, dict | BaseModel):
         return _object_of(body, source, "error", mended), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        inner: list[codec.Mend] = []
+        inner: list[codec.Replacement] = []
         only = _object_of(body[0], source, "error", inner)
         mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
         return only, "/0", text
@@ -275,7 +275,7 @@ def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Mend]) 
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
 
 
-def tells_error(body: Any, source: ir.FormatName) -> bool:
+def is_error_response(body: Any, source: ir.FormatName) -> bool:
     """Say whether what is no answer is an error that came in the place of one."""
     try:
         raw, at, _ = read_error_body(body, source, [])

@@ -78,7 +78,7 @@ def _usage(name: str) -> ir.Usage:
 
 
 def _token(home: ir.FormatName, kind: ir.SignatureKind) -> ir.Signature:
-    return ir.Signature(home=home, kind=kind, token="c2ln")
+    return ir.Signature(issuer=home, kind=kind, token="c2ln")
 
 
 def probes() -> Iterator[Probe]:

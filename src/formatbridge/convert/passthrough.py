@@ -116,12 +116,12 @@ def without_own_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.Resp
         finish = choice.finish
         if others or not finish or not finish.raw or finish.src not in ("", choice.src):
             return choice
-        if not finish.finer and finish.stop_sequence is None:
+        if not finish.is_specific and finish.stop_sequence is None:
             return choice
         own[f"{choice.src}/{field}"] = finish.raw
         if finish.stop_sequence is not None:
             own[f"{choice.src}/{stop}"] = finish.stop_sequence
-        return replace(choice, finish=replace(finish, reason="stop", finer=False, stop_sequence=None))
+        return replace(choice, finish=replace(finish, reason="stop", is_specific=False, stop_sequence=None))
 
     error = answer.error
     if error and error.request_id:

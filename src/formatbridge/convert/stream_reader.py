@@ -22,11 +22,11 @@ from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.accumulate import Collector, Listener
+from formatbridge.streaming.accumulate import Collector, VisibleTextReader
 from formatbridge.streaming.delta_template import DeltaTemplate
 from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
-from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, carries_json, frame_of
+from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, frame_of, is_json_event
 from formatbridge.streaming.surrogates import SurrogateJoiner
 
 _SNIPPET = 200
@@ -67,7 +67,7 @@ class StreamSource:
         self._reader = StreamReader()
         self._decoder = near.stream_decoder()
         self._collector = Collector(near.name, near.choice_path)
-        self._listener = Listener(self._collector)
+        self._text_reader = VisibleTextReader(self._collector)
         self._calls = UniqueCallIds()
         self._head = b""
         self._has_begun = False
@@ -133,7 +133,7 @@ class StreamSource:
             return []
         has_opened = self._reader.has_opened
         read = self._reader.finish()
-        whole = [event for event in read if not carries_json(event) or _is_json(event.data)]
+        whole = [event for event in read if not is_json_event(event) or _is_json(event.data)]
         has_data = any(event.data.strip() for event in whole)
         self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
         return whole
@@ -169,7 +169,7 @@ class StreamSource:
         self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
         happened: list[events.Event] = []
         if self._is_torn and not closes:
-            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageTold | events.Meta)]
+            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
         elif self._has_begun:
             self._feed_repeated()
             happened += self._decoder.finish("end_of_bytes")
@@ -193,7 +193,7 @@ class StreamSource:
 
     def usage(self) -> list[events.Event]:
         """Return the usage of an answer that has no end yet; an end emits it itself."""
-        return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageTold)]
+        return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageUpdate)]
 
     def _pending(self) -> list[events.Event]:
         """Return what the decoder would emit if the stream was truncated here."""
@@ -208,12 +208,12 @@ class StreamSource:
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice since the last call; reasoning and refusals are not included."""
-        return self._listener.hear(is_over=self.is_over)
+        return self._text_reader.read_new(is_over=self.is_over)
 
     def so_far(self) -> list[events.Event]:
         """Return the events that fold to the partial answer; open parts stay open."""
         pending = [] if self.is_over else self._pending()
-        return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageTold)]).so_far()
+        return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageUpdate)]).so_far()
 
     def body(self) -> JsonObject | None:
         """Return the whole answer in its format, as the official client accumulates it; None where events contradict one another."""

@@ -296,9 +296,9 @@ def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -
     """Note fields of the head, of texts and of calls that arrived after these had been sent without them or with other values."""
     for citation in _undelivered_citations(answer) if answer.cited and not target.citations_at_end else ():
         losses.dropped(citation, code="late")
-    for name in answer.late:
+    for name in answer.fields_after_start:
         losses.dropped(answer, name, "late", severity="info")
-    for part, name, sent in answer.retold:
+    for part, name, sent in answer.revised:
         if isinstance(part, target.streamed_parts):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
             losses.changed(part, name, sent, "late", severity=severity)
@@ -310,8 +310,8 @@ def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:
     texts = [part for choice in answer.choices for part in choice.parts if isinstance(part, ir.Text)]
     sent = {citation.src for text in texts for citation in text.citations or () if id(citation) not in undelivered}
     for citation in answer.cited:
-        is_sent_before = citation.src in sent and citation.aside
-        yield replace(citation, src=citation.share or citation.aside, aside="") if is_sent_before else citation
+        is_sent_before = citation.src in sent and citation.second_src
+        yield replace(citation, src=citation.index_src or citation.second_src, second_src="") if is_sent_before else citation
 
 
 @overload

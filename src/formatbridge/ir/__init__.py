@@ -1,8 +1,8 @@
-"""The canonical model: the smallest closed set of plain dataclasses that carries all four formats.
+"""The canonical model: a small closed set of dataclasses that represents requests, responses and streams of all four formats.
 
-Always used through the namespace: ``ir.Text``, ``ir.Tool``. Parts are an ordered list, each with its own signature; tool arguments
-stay as they were written until a target needs them otherwise; usage is inclusive. Nodes are values: decoders make them, encoders read
-them, nobody changes them.
+It is always used through the namespace: ``ir.Text``, ``ir.Tool``. Parts are an ordered list; each has its signature. Tool arguments
+keep the form of the source until a target needs another one. Token counts are inclusive. Decoders create nodes and encoders read them;
+no code changes a node that other code may hold.
 """
 
 from formatbridge.ir.parts import (

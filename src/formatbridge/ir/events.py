@@ -1,8 +1,8 @@
-"""What happens in a stream, in no format's framing: parts that open, grow and close, an end, usage, or a failure.
+"""The canonical events of a stream: the start, parts that open, receive deltas and close, usage, the end, or a failure.
 
-Order: ``Start`` first; a part opens before it grows and grows before it closes; parts are numbered per choice in the order in which they
-open; several may be open at once; ``Finished`` after every part of its choice has closed; exactly one of ``End`` and ``Failed``, last.
-Folding the events of a stream gives the ``ir.Response`` of the whole answer.
+Order: ``Start`` is first. A part opens, receives deltas, then closes. Parts are numbered per choice in the order in which they open;
+several may be open at once. ``Finished`` follows the end of every part of its choice. Exactly one of ``End`` and ``Failed`` is last.
+Accumulating the events of a stream gives the ``ir.Response`` of the whole answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from formatbridge.jsontext.types import JsonObject
 
 @dataclass(slots=True)
 class Start:
-    """The answer begins. ``extra`` is that of ``ir.Response``; ``usage`` is what is known of it already."""
+    """The answer begins. ``extra`` is that of ``ir.Response``; ``usage`` holds the counts that the stream sends at its start."""
 
     id: str | None
     model: str | None
@@ -27,7 +27,7 @@ class Start:
 
 @dataclass(slots=True)
 class Named:
-    """The answer says of itself what its start left out; None: nothing new. A stream that is written has begun and cannot say it."""
+    """Fields of the answer that its start lacked; None: unchanged. An encoder cannot write them: it has already written the start."""
 
     id: str | None = None
     model: str | None = None
@@ -36,9 +36,9 @@ class Named:
 
 @dataclass(slots=True)
 class PartStart:
-    """A part opens. ``part`` is the part as far as it is known: its kind, names and ids, without what deltas bring.
+    """A part opens. ``part`` holds its kind, names and ids, without the text that deltas add.
 
-    ``place``: where it stands in the whole answer, where that is known; parts of one place stand in the order in which they open.
+    ``place``: its position in the whole answer, where the source names it; parts with the same place keep the order in which they open.
     """
 
     choice: int
@@ -49,7 +49,10 @@ class PartStart:
 
 @dataclass(slots=True)
 class Delta:
-    """A part grows by text: visible text, reasoning, a refusal, arguments, code, or base64 data. Never empty but for log probabilities."""
+    """Text to append to a part: visible text, reasoning, a refusal, arguments, code, or base64 data.
+
+    ``text`` is empty only where the event has log probabilities.
+    """
 
     choice: int
     index: int
@@ -59,9 +62,9 @@ class Delta:
 
 @dataclass(slots=True)
 class PartMeta:
-    """A part is told something besides its text: a token, a citation, or a transcript.
+    """An addition to a part other than its text: a signature, a citation, or a transcript.
 
-    ``extra``: fields that only its own format knows, of a part that does not close; one that does tells them by its end.
+    ``extra``: unmodelled fields of a part that never closes; for one that closes they are on its ``PartEnd``.
     """
 
     choice: int
@@ -74,7 +77,7 @@ class PartMeta:
 
 @dataclass(slots=True)
 class Cited:
-    """A citation comes when the texts of its choice have closed; its span says which of them it cites."""
+    """A citation that arrives after the texts of its choice have closed; its span says which of them it belongs to."""
 
     choice: int
     citation: Citation
@@ -82,7 +85,7 @@ class Cited:
 
 @dataclass(slots=True)
 class Signed:
-    """A token comes when the thought that it signs has closed."""
+    """A signature that arrives after its reasoning part has closed."""
 
     choice: int
     index: int
@@ -91,7 +94,7 @@ class Signed:
 
 @dataclass(slots=True)
 class PartEnd:
-    """A part closes. ``extra`` and ``part``: what became known only now; None: nothing did."""
+    """A part closes. ``extra``: unmodelled fields of the part; ``part``: the whole part, where the source repeats it; None: unchanged."""
 
     choice: int
     index: int
@@ -108,15 +111,15 @@ class Finished:
 
 
 @dataclass(slots=True)
-class UsageTold:
-    """Usage, whole: it replaces what was told before."""
+class UsageUpdate:
+    """The usage so far: it replaces all earlier usage."""
 
     usage: Usage
 
 
 @dataclass(slots=True)
 class Meta:
-    """Fields of the answer, or of one ``choice``, that only its own format knows: the ``extra`` of ``ir.Response`` or ``ir.Choice``."""
+    """Unmodelled fields of the answer, or of one ``choice``: the ``extra`` of ``ir.Response`` or ``ir.Choice``."""
 
     extra: JsonObject
     choice: int | None = None
@@ -124,7 +127,7 @@ class Meta:
 
 @dataclass(slots=True)
 class Failed:
-    """The other side failed; nothing follows."""
+    """The server reported an error; nothing follows."""
 
     error: Error
 
@@ -134,8 +137,8 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageTold | Meta | Failed | End
-"""Everything that can happen in a stream."""
+Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageUpdate | Meta | Failed | End
+"""Every event of a stream."""
 
 PartEvent = PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished
-"""What happens within one choice."""
+"""The events of one choice."""

@@ -1,10 +1,10 @@
-"""What a turn is made of: text, media, reasoning, tool calls and their results, and what only one format can say.
+"""The parts of a message: text, media, reasoning, tool calls and results, and parts that only one format has.
 
-``src`` is the JSON pointer of the node in the body it was decoded from; a node made of a bare string points at that string.
-``extra`` holds what only the source format knows: JSON pointers relative to ``src``, without the leading slash, to values; one that
-begins with a slash is absolute.
-Parts that cannot be marked for a cache say so: their ``cache`` is None and no field.
-The nodes that a conversation is full of also take their first fields by position, which halves what they cost to make.
+``src`` is the JSON pointer of the node in the source body; a node decoded from a bare string points at that string.
+``extra`` holds the unmodelled fields of the source format: JSON pointers relative to ``src``, without the leading slash, to values.
+A pointer that begins with a slash is absolute.
+Parts that cannot have a cache mark have the class attribute ``cache = None`` instead of a field.
+The most frequent nodes also accept their first fields by position, because keyword arguments double the cost of creating them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Format = Literal["chat_completions", "messages", "responses", "generate_content"
 FormatName = Format | str
 """The name of a format, built in or from outside."""
 Number = int | float
-"""A number in the spelling of its body: what is stored as JSON says 1 again where it said 1, and 1.0 where it said that."""
+"""A number that keeps its JSON form: 1 is written as 1, and 1.0 as 1.0."""
 
 MediaKind = Literal["image", "audio", "video", "document"]
 SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
@@ -27,28 +27,32 @@ SignatureKind = Literal["thinking", "redacted", "encrypted", "thought", "call"]
 
 @dataclass(slots=True, kw_only=True)
 class Signature:
-    """An opaque token that proves or holds reasoning; of use only to the format that minted it.
+    """A reasoning token (signature): an opaque value that proves or contains reasoning. Only the format that issued it can use it.
 
-    ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` hold hidden reasoning, ``thought`` sits on any part
-    of generate_content, ``call`` belongs to the tool call or text that follows. ``item``: the id of the item that it is sealed to, or of
-    the call that it is bound to, without which its server refuses it. ``found``: another format on whose wire it was found, in a slot that
-    names its home; it may go back there. ``carried``: the tagged text from which it was read; None: it was not tagged. ``seal_key``:
-    the key that seals its tag when it is written; None: the tag is not sealed.
+    ``issuer``: the format that issued it. ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` contain hidden
+    reasoning, ``thought`` is on any part of generate_content, ``call`` belongs to the next tool call or text.
+    ``item``: the id of the item or call that the token is bound to; the server rejects the token without it.
+    ``received_in``: another format that carried the token in a field that names the issuer; it may return to that field.
+    ``tagged_text``: the tagged text from which it was read; None: it had no tag.
+    ``seal_key``: the key that authenticates its tag when it is written; None: the tag is not authenticated.
     """
 
-    home: FormatName
+    issuer: FormatName
     kind: SignatureKind
     token: str
     src: str = ""
     item: str | None = None
-    found: FormatName | None = None
-    carried: str | None = field(default=None, compare=False, repr=False)
+    received_in: FormatName | None = None
+    tagged_text: str | None = field(default=None, compare=False, repr=False)
     seal_key: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
 class CacheMark:
-    """The prompt up to and including this part may be cached. ``ttl``: ``5m``, ``30m``, ``1h``, ``12h``; None: the server's default."""
+    """A mark that the server may cache the prompt up to and including this part.
+
+    ``ttl``: ``5m``, ``30m``, ``1h``, ``12h``; None: the server's default.
+    """
 
     ttl: str | None = None
     src: str = ""
@@ -57,11 +61,11 @@ class CacheMark:
 
 @dataclass(slots=True, kw_only=True)
 class Citation:
-    """Where a span of an answer's text comes from.
+    """The source of a span of an answer's text.
 
-    ``start`` and ``end`` count Unicode code points over the visible text of the whole choice, end exclusive; None: not said.
-    ``aside`` is the pointer of the span, where the format keeps spans apart from their sources; where it has several, ``share`` is the
-    pointer of what names this one, and ``shares`` their number.
+    ``start`` and ``end`` are offsets in Unicode code points over the visible text of the whole choice, end exclusive; None: unknown.
+    ``second_src`` is the pointer of the span, where the format stores spans and sources separately. If such a span has several sources,
+    ``index_src`` is the pointer of the index that names this one, and ``index_count`` is their number.
     """
 
     kind: Literal["web", "document", "file", "map", "search"]
@@ -72,15 +76,15 @@ class Citation:
     start: int | None = None
     end: int | None = None
     src: str = ""
-    aside: str = ""
-    share: str = ""
-    shares: int = 1
+    second_src: str = ""
+    index_src: str = ""
+    index_count: int = 1
     extra: JsonObject | None = None
 
 
 @dataclass(slots=True)
 class Text:
-    """Visible text. ``id`` is the item it came in, where the format has items."""
+    """Visible text. ``id`` is the id of its item, where the format has items."""
 
     text: str
     src: str = ""
@@ -93,9 +97,9 @@ class Text:
 
 @dataclass(slots=True, kw_only=True)
 class Media:
-    """An image, a sound, a video or a document; exactly one of ``data``, ``url``, ``file_id``.
+    """An image, audio, a video or a document; exactly one of ``data``, ``url`` and ``file_id`` is set.
 
-    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is of use only to ``home``, whose servers issued it.
+    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is valid only for ``issuer``, the format whose servers issued it.
     ``detail``: ``auto``, ``low``, ``medium``, ``high``, ``original``.
     """
 
@@ -104,7 +108,7 @@ class Media:
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
-    home: FormatName | None = None
+    issuer: FormatName | None = None
     filename: str | None = None
     detail: str | None = None
     transcript: str | None = None
@@ -117,7 +121,7 @@ class Media:
 
 @dataclass(slots=True)
 class Reasoning:
-    """What the model thought. No text and a signature: redacted or encrypted reasoning. ``summary``: a digest, not the thought itself."""
+    """Reasoning of the model. Without text but with a signature, it is redacted or encrypted. ``summary``: the text is a summary."""
 
     cache: ClassVar[None] = None
     text: str = ""
@@ -130,7 +134,7 @@ class Reasoning:
 
 @dataclass(slots=True, kw_only=True)
 class Refusal:
-    """The model's own words for declining. ``kind`` tells it from a text where both are stored as JSON."""
+    """The text of a refusal. ``kind`` distinguishes it from a text when both are stored as JSON."""
 
     cache: ClassVar[None] = None
     text: str
@@ -144,9 +148,9 @@ class Refusal:
 class ToolCall:
     """A call of a tool that the caller runs.
 
-    ``arguments`` stay as they were written: text where the source has text, an object where it has one. ``kind`` custom: free text;
-    tool_search: a search for tools, which the caller runs and which is a function in formats that have no such call.
-    ``id`` is always set; ``id_made`` says that the source had none. ``item_id`` is the id of the item around it, where there is one.
+    ``arguments`` keep the form of the source: text or an object. ``kind`` ``custom``: free text; ``tool_search``: a search for tools that
+    the caller runs, which is a function in formats without such a call.
+    ``id`` is always set; ``has_generated_id``: the source had none, so the decoder generated it. ``item_id`` is the id of its item, if any.
     """
 
     id: str
@@ -155,7 +159,7 @@ class ToolCall:
     src: str = ""
     kind: Literal["function", "custom", "tool_search"] = "function"
     namespace: str | None = None
-    id_made: bool = False
+    has_generated_id: bool = False
     item_id: str | None = None
     cache: CacheMark | None = None
     signature: Signature | None = None
@@ -164,10 +168,10 @@ class ToolCall:
 
 @dataclass(slots=True)
 class ToolResult:
-    """What a tool answered; ``content`` is text and media.
+    """The result of a tool call; ``content`` is text and media.
 
-    ``name`` is the tool's, where the source says it, and ``namespace`` then that of the call.
-    ``id_made`` says that the source names no call and none could be found.
+    ``name`` is the tool's name, where the source has it, and ``namespace`` is then that of the call.
+    ``has_generated_id``: the source names no call, and the decoder found none to match.
     """
 
     call_id: str
@@ -179,17 +183,17 @@ class ToolResult:
     cache: CacheMark | None = None
     signature: Signature | None = None
     extra: JsonObject | None = None
-    id_made: bool = False
+    has_generated_id: bool = False
     namespace: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Hosted:
-    """A call that the server ran itself, or its result, of a family that several formats have.
+    """A call that the server executed, or its result, of a family that several formats have.
 
     ``family``: ``web_search``, ``web_fetch``, ``code``, ``mcp``. ``role``: the call, its result, or both in one item.
     ``arguments``: the query, URL, code or JSON text. ``output``: text of the result, ``error`` its error text.
-    ``raw`` is the item as its own format spells it; ``extra`` what the named fields leave out.
+    ``raw`` is the item in its source format; ``extra`` holds what the other fields do not cover.
     """
 
     cache: ClassVar[None] = None
@@ -210,15 +214,15 @@ class Hosted:
 
 @dataclass(slots=True, kw_only=True)
 class Opaque:
-    """A part that only one format can say, kept as it stood.
+    """A part that only one format has, kept unchanged in ``raw``.
 
-    ``what`` names it; ``text`` is how others may put it in words, and ``cache`` the mark that these have. ``severity`` and ``code``: what
-    its loss means.
+    ``label`` is its type in the report. ``text`` is the text that another format may write in its place, ``cache`` the mark of that text.
+    ``severity`` and ``code`` are those of its loss.
     """
 
     format: FormatName
     raw: JsonValue
-    what: str = ""
+    label: str = ""
     text: str | None = None
     severity: Literal["info", "lossy", "impossible"] = "lossy"
     code: str = "no_counterpart"
@@ -229,7 +233,7 @@ class Opaque:
 
 
 Part = Text | Media | Reasoning | Refusal | ToolCall | ToolResult | Hosted | Opaque
-"""Everything that can stand in a turn."""
+"""Every part of a message."""
 
 Node = Any
-"""Anything with ``src`` and ``extra``: what the ledger takes."""
+"""Any object with ``src`` and ``extra``: the argument of the ledger's methods."""

@@ -1,4 +1,4 @@
-"""What a caller asks for: a conversation, tools, and how to answer."""
+"""The canonical request: a conversation, tools, and settings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
 @dataclass(slots=True)
 class Message:
-    """One turn. Instructions are messages too, wherever they stand; the leading ones are the system prompt.
+    """One message of the conversation. Instructions are messages at any position; the leading ones are the system prompt.
 
-    ``effort`` and ``tools``: a change of configuration from here on, where a format has it.
+    ``effort`` and ``tools``: a change of the configuration from this message on, where the format has such changes.
     """
 
     role: Role
@@ -35,11 +35,11 @@ class Message:
 class ToolChoice:
     """Which tools the model may or must call.
 
-    ``named``: exactly ``names[0]``; ``allowed``: among ``names``, with ``inner`` saying whether it must; ``validated``: free, with
-    arguments held to their schemas; ``hosted``: a server tool of kind ``names[0]``.
-    ``namespaces`` stand beside ``names`` where there are any. The field ``hosted`` has the kinds of server tools and the labels of remote
-    servers that are allowed beside them, or the one that is chosen where a list has it alone; ``free`` has those that such a list neither
-    forbids nor asks for, where it is of functions only.
+    Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``inner`` says whether it must call one.
+    ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
+    ``namespaces`` is parallel to ``names``, where tools have namespaces. The field ``hosted`` lists the allowed kinds of server tools and
+    labels of MCP servers, or the chosen one if it is the only entry. ``free`` lists server tools to which a list of functions does not
+    apply.
     """
 
     mode: Literal["auto", "none", "required", "named", "allowed", "validated", "hosted"]
@@ -54,7 +54,7 @@ class ToolChoice:
 
 @dataclass(slots=True, kw_only=True)
 class ReasoningConfig:
-    """How much to think, and how much of it to show.
+    """How much the model reasons, and how much of the reasoning the answer shows.
 
     ``mode``: ``off``, ``on`` (with a ``budget`` in tokens), ``adaptive`` (the model decides), ``between_tools``.
     ``show``: ``hide``, ``auto``, ``concise``, ``detailed``.
@@ -70,7 +70,7 @@ class ReasoningConfig:
 
 @dataclass(slots=True, kw_only=True)
 class OutputFormat:
-    """The shape that the answer must have. ``strict`` None: not said."""
+    """The required format of the answer. ``strict`` None: not set."""
 
     type: Literal["text", "json_object", "json_schema"]
     schema: JsonObject | None = None
@@ -83,7 +83,7 @@ class OutputFormat:
 
 @dataclass(slots=True, kw_only=True)
 class AudioOutput:
-    """The voice and container of a spoken answer. ``voice`` is a name or the format's own object."""
+    """The voice and audio format of audio output. ``voice`` is a name or an object of the source format."""
 
     voice: str | JsonObject | None = None
     format: str | None = None
@@ -94,7 +94,7 @@ class AudioOutput:
 
 @dataclass(slots=True, kw_only=True)
 class ImageOutput:
-    """The shape of a drawn answer. ``aspect_ratio`` as width:height, ``size`` a label such as ``2K``."""
+    """The size of image output. ``aspect_ratio`` is width:height, ``size`` a label such as ``2K``."""
 
     aspect_ratio: str | None = None
     size: str | None = None
@@ -103,9 +103,9 @@ class ImageOutput:
 
 
 class Settings(TypedDict, total=False):
-    """Flat settings that at least two formats share; absent means not said. Units: tokens for limits, 0..1 or 0..2 for sampling.
+    """Flat settings that at least two formats share; an absent key is not set. Units: tokens for limits, 0..1 or 0..2 for sampling.
 
-    ``compact_at`` None: the conversation is compacted where the server thinks fit.
+    ``compact_at``: input tokens from which the server compacts the conversation; None: the server's default.
     """
 
     temperature: Number
@@ -122,7 +122,7 @@ class Settings(TypedDict, total=False):
     parallel_tool_calls: bool
     modalities: list[str]
     tier: str
-    tier_beside: str
+    additional_tier: str
     user: str
     safety_identifier: str
     metadata: dict[str, str]
@@ -139,24 +139,24 @@ class Settings(TypedDict, total=False):
 
 
 class _InOrder:
-    """Keeps settings in the order of their body where pydantic reads them from storage, which would take the order of the fields."""
+    """Keeps settings in the order of their body when pydantic reads them from storage; its default is the order of the fields."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        from pydantic_core import core_schema  # only who stores needs it
+        from pydantic_core import core_schema  # needed only to store requests
 
         return core_schema.no_info_wrap_validator_function(_in_order, handler(source))
 
 
-def _in_order(given: Any, validate: Callable[[Any], Any]) -> JsonObject:
-    made = validate(given)
-    return {name: made[name] for name in given if name in made}
+def _in_order(raw: Any, validate: Callable[[Any], Any]) -> JsonObject:
+    settings = validate(raw)
+    return {name: settings[name] for name in raw if name in settings}
 
 
 @dataclass(slots=True)
 class Request:
-    """Everything a caller asks of a model, in no format's spelling.
+    """A whole request, independent of its source format.
 
-    ``settings`` holds the flat values; ``extra`` what only the source format knows, by pointer.
+    ``settings`` holds the flat values; ``extra`` the unmodelled fields of the source format, by pointer.
     """
 
     format: FormatName
@@ -171,6 +171,6 @@ class Request:
     image: ImageOutput | None = None
     settings: Annotated[Settings, _InOrder()] = field(
         default_factory=cast("type[Settings]", dict)
-    )  # a typed dict of its own would cost more to make
+    )  # calling ``Settings`` costs more than calling ``dict``
     src: str = ""
     extra: JsonObject | None = None

@@ -1,4 +1,4 @@
-"""What a model answers: choices with parts and an end, usage, errors, and lists of models."""
+"""The canonical response: choices with parts and a finish reason, usage, errors, and lists of models."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ErrorKind = Literal[
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens of one answer, inclusive: input counts cached and tool-prompt tokens, output counts reasoning.
+    """Token counts of one answer, inclusive: input counts cached and tool-prompt tokens, output counts reasoning.
 
-    None means that the source did not say; 0 that it said none. ``total`` is as reported. Modalities are lower case words to tokens; zeros
-    are left out.
-    ``cache_write_ttl`` splits ``cache_write`` by ``5m``, ``30m``, ``1h``, ``12h``.
+    None: the source has no count; 0: its count is 0. ``total`` is the total of the source, which may differ from the sum.
+    The modality fields map lower case names to tokens, without zeros. ``cache_write_ttl`` splits ``cache_write`` by lifetime: ``5m``,
+    ``30m``, ``1h``, ``12h``.
     """
 
     input: int = 0
@@ -48,15 +48,15 @@ class Usage:
 
 @dataclass(slots=True)
 class Finish:
-    """Why an answer ended. ``raw`` is the source's own word, None where it said none; ``message`` its explanation, ``category`` its class
-    of refusal.
+    """Why an answer ended.
 
-    ``finer``: ``raw`` says more than ``reason``, so a format without that word loses something.
+    ``raw``: the source's finish reason; None: it has none. ``message``: its explanation, ``category``: its class of refusal.
+    ``is_specific``: ``raw`` is more specific than ``reason``, so a format without that value loses information.
     """
 
     reason: FinishReason
     raw: str | int | None = None
-    finer: bool = False
+    is_specific: bool = False
     src: str = ""
     extra: JsonObject | None = None
     message: str | None = None
@@ -66,10 +66,10 @@ class Finish:
 
 @dataclass(slots=True, kw_only=True)
 class TokenLogprob:
-    """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the runners-up at its place.
+    """One token of an answer, its natural log probability, its UTF-8 bytes where known, and the most likely alternatives.
 
-    ``logprob`` None: the source does not have one. ``aside`` is the pointer of the runners-up, where the format keeps them apart from
-    their token.
+    ``logprob`` None: the source does not have one. ``second_src`` is the pointer of the alternatives, where the format stores them
+    separately from their token.
     """
 
     token: str
@@ -77,13 +77,13 @@ class TokenLogprob:
     bytes: list[int] | None = None
     top: list[TokenLogprob] | None = None
     src: str = ""
-    aside: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 
 @dataclass(slots=True)
 class Choice:
-    """One answer among ``n``."""
+    """One of the ``n`` answers to a request."""
 
     parts: list[Part]
     finish: Finish | None = None
@@ -96,9 +96,10 @@ class Choice:
 
 @dataclass(slots=True, kw_only=True)
 class Error:
-    """What went wrong on the other side. ``retry_after`` in seconds, ``status`` the HTTP status.
+    """An error that the server reported. ``retry_after`` is in seconds, ``status`` the HTTP status.
 
-    ``family`` says whose words ``type`` and ``code`` are: ``detail`` (chat_completions, responses), ``messages``, ``status``.
+    ``family``: whose vocabulary ``type`` and ``code`` use: ``detail`` (chat_completions, responses), ``messages``, or ``status``
+    (generate_content).
     """
 
     kind: ErrorKind
@@ -116,10 +117,11 @@ class Error:
 
 @dataclass(slots=True)
 class Response:
-    """A whole answer. ``created`` in seconds since the epoch. ``error`` set: it failed on the way, ``choices`` is what came before.
+    """A whole answer. ``created`` is in seconds since the epoch. With ``error``, generation failed, and ``choices`` is what came before.
 
-    ``late``: the fields that a stream told when it had begun without them. ``retold``: its parts whose end said something else than they
-    had said, each with the field and what that was. ``cited``: the citations that came when the texts of their choice had closed.
+    ``fields_after_start``: names of fields that a stream sent after its start. ``revised``: parts whose closing event differs from
+    their earlier events, each with the field and its earlier value. ``cited``: citations that came after the texts of their choice had
+    closed.
     """
 
     format: FormatName
@@ -131,14 +133,14 @@ class Response:
     extra: JsonObject | None = None
     error: Error | None = None
     src: str = ""
-    late: tuple[str, ...] = ()
-    retold: tuple[tuple[Part, str, str], ...] = ()
+    fields_after_start: tuple[str, ...] = ()
+    revised: tuple[tuple[Part, str, str], ...] = ()
     cited: tuple[Citation, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class Model:
-    """One model on offer. ``id`` without any ``models/`` prefix; times in seconds since the epoch; limits in tokens."""
+    """One available model. ``id`` has no ``models/`` prefix; times are in seconds since the epoch, limits in tokens."""
 
     id: str
     display_name: str | None = None
@@ -157,7 +159,7 @@ class Model:
 
 @dataclass(slots=True, kw_only=True)
 class ModelList:
-    """A page of models; ``more``: there are others behind it."""
+    """A page of models; ``more``: another page follows."""
 
     format: FormatName
     models: list[Model]

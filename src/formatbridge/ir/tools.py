@@ -1,4 +1,4 @@
-"""What a model may call: the caller's functions and free-form tools, and what the server runs by itself."""
+"""The tools that a model may call: functions and custom tools that the caller runs, and tools that the server runs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from formatbridge.jsontext.types import JsonObject
 
 @dataclass(slots=True)
 class FunctionTool:
-    """A function of the caller's. ``parameters``: a JSON Schema, None: it takes none. ``strict`` None: the format's own default.
+    """A function that the caller runs. ``parameters``: a JSON Schema; None: no parameters. ``strict`` None: the format's default.
 
-    ``kind`` tool_search: the caller's search for tools, which has a type of its own in responses and no name there.
+    ``kind`` ``tool_search``: a search for tools that the caller runs; in responses it has a separate type and no name.
     """
 
     name: str
@@ -31,7 +31,7 @@ class FunctionTool:
 
 @dataclass(slots=True, kw_only=True)
 class CustomTool:
-    """A tool that takes free text. ``grammar``: ``lark`` or ``regex`` as ``syntax``, and its ``definition``; None: any text."""
+    """A tool that takes free text. ``syntax`` (``lark`` or ``regex``) and ``definition``: a grammar for it; None: any text."""
 
     name: str
     description: str | None = None
@@ -46,7 +46,7 @@ class CustomTool:
 
 @dataclass(slots=True, kw_only=True)
 class Namespace:
-    """A named group of tools; their calls carry its name."""
+    """A named group of tools; their calls include its name."""
 
     name: str
     tools: list[FunctionTool | CustomTool]
@@ -59,8 +59,8 @@ class Namespace:
 class HostedTool:
     """A tool that the server runs.
 
-    ``family`` is what formats share: ``web_search``, ``web_fetch``, ``code``, ``image_generation``, ``tool_search``; ``other`` has no
-    counterpart anywhere and is told by ``kind``, the source's own word. Members beside the shared options sit in ``extra``.
+    ``family``: the families that formats share are ``web_search``, ``web_fetch``, ``code``, ``image_generation`` and ``tool_search``;
+    ``other`` has no counterpart in another format. ``kind`` is the source's type. Options without a field of their own are in ``extra``.
     """
 
     family: Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
@@ -78,10 +78,10 @@ class HostedTool:
 
 @dataclass(slots=True, kw_only=True)
 class McpServer:
-    """A remote tool server. ``approval``: ``never``, ``always``, or the format's own object; None: not said.
+    """A remote MCP server. ``approval``: ``never``, ``always``, or an object of the source format; None: not set.
 
-    ``allowed``: the only tools that may be used; None: all but those that are ``denied``.
-    ``aside`` is the pointer of a second object that the server is made of, where the format keeps the choice of tools apart.
+    ``allowed``: the only tools that may be used; None: all tools except those in ``denied``.
+    ``second_src`` is the pointer of the second object of the server, where the format stores the list of tools separately.
     """
 
     label: str
@@ -95,9 +95,9 @@ class McpServer:
     defer_loading: bool | None = None
     cache: CacheMark | None = None
     src: str = ""
-    aside: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 
 Tool = FunctionTool | CustomTool | Namespace | HostedTool | McpServer
-"""Everything that can stand in a list of tools."""
+"""Every entry of a list of tools."""

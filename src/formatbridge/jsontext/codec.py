@@ -1,7 +1,7 @@
-"""JSON text to values and back, and the check that values are JSON at all.
+"""Parse and write JSON text, and check that values are valid JSON.
 
-The quick way is one call of the parser in Rust. Whatever it refuses (a byte order mark, a lone surrogate, NaN, deep nesting, no JSON at
-all) is read a second time, slowly, to say exactly where the fault is.
+The common case is one call of pydantic-core's parser. Text that it rejects (a byte order mark, a lone surrogate, NaN, deep nesting, invalid
+JSON) is parsed again by slower code, which accepts more or finds the exact place of the error.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from formatbridge.jsontext import depth
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.long_strings import LONG, SPARSE, dumps_in_pieces, values_in
-from formatbridge.jsontext.pointers import Way, pointer_to
+from formatbridge.jsontext.pointers import Place, pointer_to
 from formatbridge.jsontext.types import JsonValue
 
-_MOST_DIGITS = 4300  # what Python itself will parse or write
-_MOST_BITS = 14_000
+_MAX_DIGITS = 4300  # the default limit of ``sys.set_int_max_str_digits``
+_MAX_BITS = 14_000
 _BOM = codecs.BOM_UTF8.decode()
-_LONGEST = 64 * 1024 * 1024
-_LONGEST_POINTERS = 16 * 1024 * 1024  # to places where half a character is mended: a long key above many would be told for each
+_MAX_DUMPED = 64 * 1024 * 1024
+_MAX_POINTER_BYTES = 16 * 1024 * 1024  # of all pointers to replaced texts; each repeats the keys above it
 
-_SHORTEST_INFINITY = 309  # digits that the smallest infinity has where it is written without an exponent
-_EXPONENT = b"0e"  # how one begins once all digits are the same; quickest found from the end, in half the time of the dump
+_SHORTEST_INFINITY = 309  # digits of the smallest number that parses as infinity and is written without an exponent
+_EXPONENT = b"0e"  # the start of an exponent after ``_SAME_DIGITS`` has made all digits 0; a search from the end is the fastest
 _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 
-_INFINITE_BYTE = 0xF0  # in both infinities as doubles; ``in`` takes a number four times as fast as bytes of length one
-_LAST_BYTES = (0x7F, 0xFF)  # of the positive one and the negative one; neither is in usual text, nor in small numbers
-_INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # how they end; no UTF-8 text, an emoji say, goes on so after this byte
-_FEW = 1_000  # where more of the bytes stand, stepping from one to the next costs more than two searches
+_INFINITE_BYTE = 0xF0  # part of both infinities as doubles; a number, because ``in`` is slower with bytes of length one
+_LAST_BYTES = (0x7F, 0xFF)  # of plus and minus infinity; rare in text and in small numbers
+_INFINITE_ENDS = (b"\xf0\x7f", b"\xf0\xff")  # the last two bytes of an infinity; UTF-8 text never has them in this order
+_MAX_VISITS = 1_000  # with more occurrences of the byte than this, two searches cost less than a visit to each
 
 
 class NotJsonError(ValueError):
-    """A value that JSON cannot hold, or text that is no JSON. ``pointer`` says where, ``message`` what was expected."""
+    """A value that JSON cannot represent, or text that is not JSON. ``pointer`` is the place, ``message`` what was expected."""
 
     def __init__(self, pointer: str, message: str) -> None:
         super().__init__(f"{pointer} {message}")
@@ -46,8 +46,8 @@ class NotJsonError(ValueError):
         self.message = message
 
 
-class Mend(NamedTuple):
-    """A text with half of a character (an escape) or a byte that is not UTF-8, and its replacement. ``code``: why it was replaced."""
+class Replacement(NamedTuple):
+    """A text with a lone surrogate (an escape) or a byte that is not UTF-8, and its replacement. ``code``: why it was replaced."""
 
     pointer: str
     before: str
@@ -55,55 +55,55 @@ class Mend(NamedTuple):
     code: str = "lone_surrogate"
 
 
-def loads(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
+def loads(text: bytes | bytearray | str, replaced: list[Replacement] | None = None) -> JsonValue:
     """Parse JSON text; raise ``NotJsonError`` on anything that is not strict JSON in valid Unicode.
 
-    ``mended`` takes the texts that hold half a character, which are then no fault: U+FFFD stands for it.
+    With ``replaced``, a lone surrogate is no error: U+FFFD replaces it, and the list receives each replacement.
     """
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
-        return reread(text, mended)
+        return reread(text, replaced)
     size = len(text)
     return value if (size < _SHORTEST_INFINITY and has_no_exponent(text)) or is_finite(value, size) else checked(value)
 
 
-def reread(text: bytes | bytearray | str, mended: list[Mend] | None = None) -> JsonValue:
-    """Parse what the quick parser refused: as ``loads`` does, or to say where the fault is."""
-    return checked(loads_loosely(text), mended)
+def reread(text: bytes | bytearray | str, replaced: list[Replacement] | None = None) -> JsonValue:
+    """Parse text that pydantic-core's parser rejected, as ``loads`` does; raise ``NotJsonError`` with the place of the error."""
+    return checked(loads_loosely(text), replaced)
 
 
 def has_no_exponent(text: bytes | bytearray | str) -> bool:
-    """Say whether text is so short that an infinity in it would have an exponent, and has none: the quickest way to know of no infinity."""
+    """Return whether text is too short for an infinity without an exponent, and has no exponent: the fastest proof of no infinity."""
     return len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0
 
 
 def is_finite(value: JsonValue, size: int) -> bool:
-    """Say whether no number is infinite in a value that was parsed from so many bytes; false also where that is not known.
+    """Return whether no number is infinite in a value that was parsed from ``size`` bytes; false also where that is not certain.
 
-    Of long text that is a few long strings each value is looked at. Else the value is dumped: floats are raw bytes there, and one search
-    finds an infinity, at a twentieth of the cost of looking at each value.
+    Long text with few values: each value is checked. Otherwise ``marshal`` dumps the value. Floats are raw bytes in the dump, so one search
+    finds an infinity.
     """
     if size > LONG and _is_each_finite(value, size // SPARSE):
         return True
-    return size <= _LONGEST and not may_hold_infinity(value)
+    return size <= _MAX_DUMPED and not may_hold_infinity(value)
 
 
 def may_hold_infinity(value: JsonValue) -> bool:
-    """Say whether what the parser made may hold an infinity."""
+    """Return whether a parsed value may contain an infinity."""
     dump = marshal.dumps(value)
     return _INFINITE_BYTE in dump and (_LAST_BYTES[0] in dump or _LAST_BYTES[1] in dump) and _holds_infinity(dump)
 
 
-def _is_each_finite(value: JsonValue, most: int) -> bool:
-    """Look at each value, of which there may be so many; false also where there are more."""
-    values = values_in(value, most)
+def _is_each_finite(value: JsonValue, limit: int) -> bool:
+    """Return whether each number is finite; false also where there are more than ``limit`` values."""
+    values = values_in(value, limit)
     return values is not None and all(math.isfinite(node) for node in values if type(node) is float)
 
 
 def _holds_infinity(dump: bytes) -> bool:
     at = -1
-    for _ in range(_FEW):
+    for _ in range(_MAX_VISITS):
         at = dump.find(_INFINITE_BYTE, at + 1)
         if at < 0:
             return False
@@ -113,7 +113,7 @@ def _holds_infinity(dump: bytes) -> bool:
 
 
 def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> bytes:
-    """Write a JSON value as UTF-8 bytes without spaces. ``source``: JSON text in which long strings of the value may stand as they are."""
+    """Write a JSON value as UTF-8 bytes without spaces. ``source``: JSON text that may contain the same long strings, to copy them."""
     try:
         if source is not None and len(source) > LONG and type(source) is bytes:
             return dumps_in_pieces(value, source)
@@ -122,51 +122,52 @@ def dumps(value: JsonValue, source: bytes | bytearray | str | None = None) -> by
         return depth.write(value).encode()
 
 
-def checked(value: JsonValue, mended: list[Mend] | None = None) -> JsonValue:
-    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot hold it. ``mended`` as in ``loads``.
+def checked(value: JsonValue, replaced: list[Replacement] | None = None) -> JsonValue:
+    """Return a copy of a value that shares its strings; raise ``NotJsonError`` where JSON cannot represent it.
 
-    A value of a caller's own kind of text or number, a member of an enumeration say, is copied as the plain one that it is.
+    ``replaced``: as in ``loads``.
+    A value of a subclass of ``str``, ``int`` or ``float`` (a member of an enumeration, for example) becomes one of the base class.
     """
-    copy, nested = _checked_leaf(value, (), mended)
-    pending: list[tuple[Any, Any, Way, int]] = [(value, copy, (), 0)] if nested else []
+    copy, nested = _checked_leaf(value, (), replaced)
+    pending: list[tuple[Any, Any, Place, int]] = [(value, copy, (), 0)] if nested else []
     while pending:
-        node, made, way, depth = pending.pop()
+        node, node_copy, parent, depth = pending.pop()
         if depth > MAX_DEPTH:
-            raise NotJsonError(pointer_to(way)[:200], f"is nested more than {MAX_DEPTH} levels deep")
+            raise NotJsonError(pointer_to(parent)[:200], f"is nested more than {MAX_DEPTH} levels deep")
         is_object = isinstance(node, dict)
         for key, item in node.items() if is_object else enumerate(node):
             if is_object and not (isinstance(key, str) and (key.isascii() or not _has_surrogate(key))):
-                raise NotJsonError(pointer_to(way), f"has the key {key!r}, expected a string of valid Unicode")
+                raise NotJsonError(pointer_to(parent), f"has the key {key!r}, expected a string of valid Unicode")
             kind = type(item)
             if (kind is str and item.isascii()) or item is None or kind is bool:
                 leaf = item
             else:
-                place = (way, key)
-                leaf, nested = _checked_leaf(item, place, mended)
+                place = (parent, key)
+                leaf, nested = _checked_leaf(item, place, replaced)
                 if nested:
                     pending.append((item, leaf, place, depth + 1))
             if is_object:
-                made[key if type(key) is str else _as_json(key)] = leaf
+                node_copy[key if type(key) is str else _as_json(key)] = leaf
             else:
-                made.append(leaf)
+                node_copy.append(leaf)
     return copy
 
 
-def _checked_leaf(item: JsonValue, way: Way, mended: list[Mend] | None) -> tuple[JsonValue, bool]:
-    """Copy one value without its members; say whether it has members."""
+def _checked_leaf(item: JsonValue, place: Place, replaced: list[Replacement] | None) -> tuple[JsonValue, bool]:
+    """Copy one value without its members; also return whether it has members."""
     if isinstance(item, str):
-        return _checked_text(_as_json(item), way, mended), False
+        return _checked_text(_as_json(item), place, replaced), False
     if isinstance(item, dict):
         return {}, True
     if isinstance(item, list | tuple):
         return [], True
     if (fault := _fault_of(item)) is not None:
-        raise NotJsonError(pointer_to(way), fault)
+        raise NotJsonError(pointer_to(place), fault)
     return _as_json(item), False
 
 
 def _as_json(value: Any) -> Any:
-    """Return a text or a number as one of JSON's own type, whatever a subclass of that makes of itself."""
+    """Return a string or number as an instance of the built-in type, without the conversion methods of its subclass."""
     kind = type(value)
     if kind is str or kind is int or kind is float or kind is bool or value is None:
         return value
@@ -176,10 +177,10 @@ def _as_json(value: Any) -> Any:
 
 
 def _fault_of(item: object) -> str | None:
-    """Say what is wrong with a value that is no text and has no members; None where nothing is."""
+    """Return what is wrong with a value that is no string, object or array; None for a valid one."""
     if isinstance(item, float) and not math.isfinite(item):
         return f"is {item}, expected a finite number"
-    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+    if isinstance(item, int) and item.bit_length() > _MAX_BITS:
         return f"is {describe(item)}, expected fewer digits"
     if item is None or isinstance(item, bool | int | float):
         return None
@@ -188,22 +189,22 @@ def _fault_of(item: object) -> str | None:
     return f"is a {type(item).__name__}, expected a {'dict' if isinstance(item, Mapping) else 'JSON value'}"
 
 
-def _checked_text(text: str, way: Way, mended: list[Mend] | None) -> str:
+def _checked_text(text: str, place: Place, replaced: list[Replacement] | None) -> str:
     if not _has_surrogate(text):
         return text
     joined = join_surrogates(text)
     if not _has_surrogate(joined):
         return joined
-    pointer = pointer_to(way)
-    if mended is None or len(pointer) * len(mended) > _LONGEST_POINTERS:
+    pointer = pointer_to(place)
+    if replaced is None or len(pointer) * len(replaced) > _MAX_POINTER_BYTES:
         raise NotJsonError(pointer, "holds a lone surrogate, expected valid Unicode")
-    whole = without_surrogates(joined)
-    mended.append(Mend(pointer, joined.encode(errors="backslashreplace").decode(), whole))
-    return whole
+    replacement = without_surrogates(joined)
+    replaced.append(Replacement(pointer, joined.encode(errors="backslashreplace").decode(), replacement))
+    return replacement
 
 
 def join_surrogates(text: str) -> str:
-    """Return text in which the two halves of a character that stand together are that character."""
+    """Return text in which each surrogate pair is replaced by its character."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
@@ -223,7 +224,7 @@ def without_surrogates(text: str) -> str:
 
 
 def loads_loosely(text: bytes | bytearray | str) -> JsonValue:
-    """Parse JSON text as Python does, with halves of characters and numbers that JSON does not have, for ``checked`` to look at."""
+    """Parse JSON text with the ``json`` module, which accepts lone surrogates, NaN and infinities; ``checked`` examines the result."""
     try:
         decoded = text if isinstance(text, str) else bytes(text).decode()
     except UnicodeDecodeError as error:
@@ -237,14 +238,14 @@ def loads_loosely(text: bytes | bytearray | str) -> JsonValue:
 
 
 class _TooLong:
-    """Stands for an integer that Python will not parse, until its place is known."""
+    """Replaces an integer with too many digits for ``int``, until ``checked`` reports its place."""
 
     def __init__(self, digits: int) -> None:
         self.digits = digits
 
 
 def _parse_int(text: str) -> int | _TooLong:
-    return int(text) if len(text) <= _MOST_DIGITS else _TooLong(len(text))
+    return int(text) if len(text) <= _MAX_DIGITS else _TooLong(len(text))
 
 
 def describe(value: JsonValue) -> str:
@@ -257,17 +258,17 @@ def describe(value: JsonValue) -> str:
         return "an array"
     if isinstance(value, dict):
         return "an object"
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length()} bits"
     return json.dumps(value) if isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
 
 class _Pairs(list[tuple[str, JsonValue]]):
-    """An object as its pairs of key and value, in order, equal keys included."""
+    """An object as pairs of key and value, in order, with repeated keys."""
 
 
 def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
-    """Return the pointer of every key that stands more than once in its object, with the value that does not count."""
+    """Return the pointer of every repeated key of an object, with each value that the last one overrides."""
     decoded = (text if isinstance(text, str) else bytes(text).decode()).removeprefix(_BOM)
     repeats: list[int] = []
 
@@ -276,32 +277,32 @@ def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
             repeats.append(len(pairs))
 
     depth.read(decoded, json.JSONDecoder(object_pairs_hook=look))
-    return _repeated_keys(decoded) if repeats else []  # nearly always there are none, and nothing to keep
+    return _repeated_keys(decoded) if repeats else []  # two passes: the first keeps nothing, and repeated keys are rare
 
 
 def _repeated_keys(text: str) -> list[tuple[str, JsonValue]]:
     value = depth.read(text, json.JSONDecoder(object_pairs_hook=_Pairs))
-    found: list[tuple[str, JsonValue]] = []
-    pending: list[tuple[Way, JsonValue]] = [((), value)]
+    repeated: list[tuple[str, JsonValue]] = []
+    pending: list[tuple[Place, JsonValue]] = [((), value)]
     while pending:
-        way, node = pending.pop()
+        place, node = pending.pop()
         if isinstance(node, _Pairs):
             last = {key: index for index, (key, _) in enumerate(node)}
             for index, (key, item) in enumerate(node):
                 if last[key] != index:
-                    found.append((pointer_to((way, key)), _plain(item)))
+                    repeated.append((pointer_to((place, key)), _without_pairs(item)))
                 elif isinstance(item, list):
-                    pending.append(((way, key), item))
+                    pending.append(((place, key), item))
         else:
             items = enumerate(node) if isinstance(node, list) else ()
-            pending += [((way, index), item) for index, item in items if isinstance(item, list)]
-    return found
+            pending += [((place, index), item) for index, item in items if isinstance(item, list)]
+    return repeated
 
 
-def _plain(value: JsonValue) -> JsonValue:
-    """Turn pairs back into the object that the parser would have made of them."""
-    made: list[JsonValue] = [None]
-    pending: list[tuple[Any, Any, JsonValue]] = [(made, 0, value)]
+def _without_pairs(value: JsonValue) -> JsonValue:
+    """Turn pairs back into the object that the parser would have returned."""
+    result: list[JsonValue] = [None]
+    pending: list[tuple[Any, Any, JsonValue]] = [(result, 0, value)]
     while pending:
         holder, place, node = pending.pop()
         if isinstance(node, _Pairs):
@@ -313,4 +314,4 @@ def _plain(value: JsonValue) -> JsonValue:
             pending += [(items, index, item) for index, item in enumerate(node)]
         else:
             holder[place] = without_surrogates(node) if isinstance(node, str) else node
-    return made[0]
+    return result[0]

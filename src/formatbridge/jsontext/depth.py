@@ -1,6 +1,6 @@
-"""JSON that is nested deep, read and written without a call for each level.
+"""Read and write deeply nested JSON without recursion.
 
-What reads and writes in C calls itself for each level, so how deep it gets depends on how much stack the caller has left.
+The C code of ``json`` and pydantic-core recurses, so the depth that it can reach depends on how much of the stack its caller has used.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from formatbridge.jsontext.types import JsonValue
 
 MAX_DEPTH = 512
-"""Levels of nesting that a body may have below its own."""
+"""Levels of nesting that a body may have below the outermost one."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _CLOSING = {"[": "]", "{": "}"}
 
 
 class TooDeepError(ValueError):
-    """Text that is nested deeper than a body may be."""
+    """Text that is nested deeper than ``MAX_DEPTH``."""
 
 
 def write(value: JsonValue, *, sort_keys: bool = False) -> str:
@@ -44,7 +44,7 @@ def write(value: JsonValue, *, sort_keys: bool = False) -> str:
 
 
 def spell(value: JsonValue) -> str:
-    """Return what equal values have in common, to be found at once."""
+    """Return JSON text with sorted keys, which is the same for equal values and can be a dict key."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     except RecursionError:
@@ -52,7 +52,7 @@ def spell(value: JsonValue) -> str:
 
 
 def read(text: str, decoder: json.JSONDecoder) -> Any:
-    """Read JSON text as a decoder does; raise ``TooDeepError`` where that is too much for it, and more than a body may be nested."""
+    """Read JSON text as a decoder does, at any depth up to ``MAX_DEPTH``; raise ``TooDeepError`` beyond it."""
     try:
         return decoder.decode(text)
     except RecursionError:
@@ -60,9 +60,9 @@ def read(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 def read_in_steps(text: str, decoder: json.JSONDecoder) -> Any:
-    """Read JSON text as a decoder does, in as little of the stack as there is; raise ``TooDeepError`` as ``read`` does."""
+    """Read JSON text as a decoder does, without recursion; raise ``TooDeepError`` as ``read`` does."""
     at = _skip(text, 0)
-    opened: list[tuple[str, list[Any]]] = []  # how each ends, and its members; those of an object behind their keys
+    opened: list[tuple[str, list[Any]]] = []  # closing bracket and members; an object alternates keys and values
     while True:
         closing = _CLOSING.get(text[at : at + 1])
         if closing is None and not opened:
@@ -78,10 +78,10 @@ def read_in_steps(text: str, decoder: json.JSONDecoder) -> Any:
                 at = _begin(text, at, decoder, opened)
                 continue
         while text.startswith(opened[-1][0], at):
-            value = _made(*opened.pop(), decoder)
+            value = _container(*opened.pop(), decoder)
             at = _skip(text, at + 1)
             if not opened:
-                return _whole(text, at, value)
+                return _at_end(text, at, value)
             opened[-1][1].append(value)
         if not text.startswith(",", at):
             raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
@@ -89,19 +89,19 @@ def read_in_steps(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 def _skip(text: str, at: int) -> int:
-    """Return where something else than space is."""
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # nothing matches, too
+    """Return the index of the first character that is not white space."""
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # the pattern also matches the empty string
 
 
 def _add(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str, list[Any]]]) -> int:
-    """Read what has no members; return where the next begins."""
+    """Read a scalar value; return where the next token begins."""
     value, at = decoder.raw_decode(text, at)
     opened[-1][1].append(value)
     return _skip(text, at)
 
 
 def _begin(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str, list[Any]]]) -> int:
-    """Read what stands before a member's value: in an object its key."""
+    """Read the key before a member's value, in an object; return where the value begins."""
     if opened[-1][0] == "]":
         return at
     if not text.startswith('"', at):
@@ -112,7 +112,7 @@ def _begin(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str
     return _skip(text, at + 1)
 
 
-def _made(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
+def _container(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
     if closing == "]":
         return members
     pairs = list(zip(members[::2], members[1::2], strict=True))
@@ -120,7 +120,7 @@ def _made(closing: str, members: list[Any], decoder: json.JSONDecoder) -> Any:
     return hook(pairs) if hook else dict(pairs)
 
 
-def _whole(text: str, at: int, value: Any) -> Any:
+def _at_end(text: str, at: int, value: Any) -> Any:
     if at < len(text):
         raise json.JSONDecodeError("Extra data", text, at)
     return value

@@ -17,7 +17,7 @@ def unescape(step: str) -> str:
 
 
 Path = tuple[str | int, ...]
-"""Keys and indexes from a body to a value."""
+"""The keys and indexes that lead from a body to a value."""
 
 
 def pointer_of(path: Path) -> str:
@@ -26,7 +26,7 @@ def pointer_of(path: Path) -> str:
 
 
 def value_at(body: Any, path: Path) -> Any:
-    """Return what a path leads to; None where it leads nowhere."""
+    """Return the value at a path; None where the body has none."""
     for step in path:
         if not (step in body if isinstance(body, dict) else isinstance(body, list) and isinstance(step, int) and step < len(body)):
             return None
@@ -35,13 +35,13 @@ def value_at(body: Any, path: Path) -> Any:
 
 
 def index_in(raw: Mapping[str, Any], key: str) -> int:
-    """Return the index that an object names under a key; 0 where it names none."""
+    """Return the integer under a key of an object; 0 where there is none."""
     value = raw.get(key)
     return value if type(value) is int else 0
 
 
 def continued(place: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return a place in a choice whose first list goes on behind the ``lengths`` that are known."""
+    """Return the path in the whole answer of a path in one chunk: add to its first list index the items that came before (``lengths``)."""
     for depth in range(2, len(place)):
         step = place[depth]
         if isinstance(step, int):
@@ -49,50 +49,50 @@ def continued(place: Path, lengths: Mapping[Path, int]) -> Path:
     return place
 
 
-KNOWN = 64
-"""Items of a list whose pointers are made once: to make those of a short list anew is a thirtieth of what a tiny request costs."""
+PRECOMPUTED = 64
+"""List items whose pointers are precomputed, because building them takes a measurable share of the time of a small request."""
 
 
-def known_places(above: str, below: str) -> tuple[tuple[str, str], ...]:
+def precomputed_pointers(above: str, below: str) -> tuple[tuple[str, str], ...]:
     """Return the pointers of the first items of a list, each with the pointer of a member of it."""
-    return tuple((f"{above}/{index}", f"{above}/{index}/{below}") for index in range(KNOWN))
+    return tuple((f"{above}/{index}", f"{above}/{index}/{below}") for index in range(PRECOMPUTED))
 
 
 def to_snake(key: str) -> str:
-    """Spell a camelCase key in snake_case."""
+    """Convert a camelCase key to snake_case."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-Way = tuple["Way", str | int] | tuple[()]
-"""A place in a body: that of what holds it, and the step from there; nothing for the body itself.
+Place = tuple["Place", str | int] | tuple[()]
+"""A place in a body, as a pair of the parent's place and the last step; empty for the body itself.
 
-To go through a body costs as much as the body has; with a pointer for each place it may cost as much as its longest key for each.
+A walk through a body builds one pair per value. A pointer string per value would copy every key above it.
 """
 
 
-def pointer_to(way: Way) -> str:
+def pointer_to(place: Place) -> str:
     """Write the pointer of a place."""
     steps: list[str] = []
-    while way:
-        way, step = way
+    while place:
+        place, step = place
         steps.append(f"/{escape(step) if isinstance(step, str) else step}")
     return "".join(reversed(steps))
 
 
-def objects_in(body: Any) -> Iterator[tuple[Way, dict[str, Any]]]:
+def objects_in(body: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield the objects of a body, each with its place."""
-    pending: list[tuple[Way, Any]] = [((), body)]
+    pending: list[tuple[Place, Any]] = [((), body)]
     while pending:
-        way, node = pending.pop()
+        place, node = pending.pop()
         if isinstance(node, dict):
-            yield way, node
-            pending += [((way, key), item) for key, item in node.items()]
+            yield place, node
+            pending += [((place, key), item) for key, item in node.items()]
         elif isinstance(node, list):
-            pending += [((way, index), item) for index, item in enumerate(node)]
+            pending += [((place, index), item) for index, item in enumerate(node)]
 
 
 def is_below(path: str, rank: int, ranks: Mapping[str, int]) -> bool:
-    """Say whether a pointer leads below one that has the same rank, or a higher one."""
+    """Return whether a pointer is below another one of the same rank or a higher one."""
     end = path.rfind("/")
     while end >= 0:
         if ranks.get(path[:end], -1) >= rank:

@@ -88,17 +88,17 @@ LOSS_RULES: Mapping[str, LossRule] = {
 
 NO_LOSS: frozenset[str] = frozenset({
     "Request.format",
-    "Media.home",  # the issuer of a file id
+    "Media.issuer",  # the issuer of a file id
     "Reasoning.summary",  # is text all the same
-    "ToolCall.id_made",
-    "ToolResult.id_made",
+    "ToolCall.has_generated_id",
+    "ToolResult.has_generated_id",
     "ToolResult.kind",  # that of its call, as the next two
     "ToolResult.name",
     "ToolResult.namespace",
     "Hosted.raw",  # the item itself, of which the other fields are read
     "Response.format",
-    "Response.late",  # the next three are reported by the encoders of streams
-    "Response.retold",
+    "Response.fields_after_start",  # the next three are reported by the encoders of streams
+    "Response.revised",
     "Response.cited",
     "ModelList.format",
 })  # fmt: skip
@@ -114,7 +114,7 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "parallel_tool_calls": LossRule(neutral=(True,)),
     "modalities": LossRule("impossible", "unsupported_media", neutral=("text",)),
     "tier": LossRule(neutral=("auto",)),
-    "tier_beside": LossRule(neutral=("auto",)),
+    "additional_tier": LossRule(neutral=("auto",)),
     "user": _INFO,
     "safety_identifier": _INFO,
     "metadata": _INFO,

@@ -74,7 +74,7 @@ class NoteResolver:
         is_whole = not name or isinstance(before, str) or path != self._at(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
         self._keep(path, "dropped" if is_whole else "changed", severity, code, before, None)
-        if not name and getattr(node, "aside", None):
+        if not name and getattr(node, "second_src", None):
             path, before = self._follow(self._dropped_aside(node))
             self._keep(path, "dropped", severity, code, before, None)
         if not name and getattr(node, "signature", None):  # which may be outside the node
@@ -82,10 +82,10 @@ class NoteResolver:
 
     def _dropped_aside(self, node: Any) -> str:
         """Return the pointer of what is dropped of a node's second source object: all of it when none of its nodes is left."""
-        dropped = self._shares.setdefault(node.aside, set())
-        share = getattr(node, "share", "")
+        dropped = self._shares.setdefault(node.second_src, set())
+        share = getattr(node, "index_src", "")
         dropped.add(share)
-        return str(node.aside if not share or len(dropped) == node.shares else share)
+        return str(node.second_src if not share or len(dropped) == node.index_count else share)
 
     def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
         if code is not None:
@@ -187,9 +187,9 @@ def _join(node: Any, place: str) -> str:
     """
     at, path = str(node.src), place
     if place.startswith("@"):
-        if not node.aside:
+        if not node.second_src:
             return f"{at}/@"
-        at, path = node.aside, place[1:].removeprefix("/")
+        at, path = node.second_src, place[1:].removeprefix("/")
     name = path.lstrip("^")
     at = at.rsplit("/", len(path) - len(name))[0]
     return f"{at}/{name}" if name else at

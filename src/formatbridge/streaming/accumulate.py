@@ -1,4 +1,4 @@
-"""From the events of a stream to the whole answer, as far as it has come."""
+"""Accumulate the canonical events of a stream to the answer so far."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.ir import events
-from formatbridge.streaming.replay import GROWS, altered, unfold
+from formatbridge.streaming.replay import DELTA_FIELDS, altered, unfold
 
-_MOST_WAITING = 100
-"""Events that wait at most to be folded."""
+_MAX_QUEUED = 100
+"""The largest number of events that are queued before they are folded."""
 _NAMES = ("id", "name")
-"""What a call tells of itself when it opens, and may tell otherwise when it closes."""
+"""Fields of a tool call that its start has, and that its end may change."""
 
 
 @dataclass(slots=True)
-class Growing:
-    """A part as far as it has come; pieces are joined once, when somebody asks."""
+class PartState:
+    """A part of the answer so far. Its text is a list of deltas, which ``whole`` joins."""
 
     part: ir.Part
     place: tuple[int, int] = (0, 0)
@@ -30,42 +30,42 @@ class Growing:
     signature: ir.Signature | None = None
     transcript: list[str] | None = None
     is_open: bool = True
-    retold: dict[str, str] | None = None  # what it told, by field, where its end told something else
+    revised: dict[str, str] | None = None  # earlier values, by field, that its end has changed
 
-    def copy(self) -> Growing:
-        """Return one that grows apart from this one."""
+    def copy(self) -> PartState:
+        """Return an independent copy."""
         citations, transcript = self.citations and [*self.citations], self.transcript and [*self.transcript]
         return replace(self, pieces=[*self.pieces], citations=citations, transcript=transcript)
 
     def add(self, extra: ir.JsonObject | None) -> None:
-        """Add fields that only its own format knows."""
+        """Add unmodelled fields."""
         if extra:
             self.part = replace(self.part, extra={**(self.part.extra or {}), **extra})
 
     def whole(self) -> ir.Part:
-        """Return the part with all that it was told."""
-        told: dict[str, Any] = {}
-        grows = GROWS.get(type(self.part))
-        if grows and self.pieces:
-            told[grows] = "".join(self.pieces)
+        """Return the part with its text, citations, signature and transcript so far."""
+        values: dict[str, Any] = {}
+        delta_field = DELTA_FIELDS.get(type(self.part))
+        if delta_field and self.pieces:
+            values[delta_field] = "".join(self.pieces)
         if self.citations:
-            told["citations"] = self.citations
+            values["citations"] = self.citations
         if self.signature:
-            told["signature"] = self.signature
+            values["signature"] = self.signature
         if self.transcript:
-            told["transcript"] = "".join(self.transcript)
-        return altered(self.part, **told) if told else self.part
+            values["transcript"] = "".join(self.transcript)
+        return altered(self.part, **values) if values else self.part
 
-    def as_told(self) -> str:
-        """Return the text of a part that has closed as its reader has it: its deltas, where its end said something else."""
-        grows = GROWS[type(self.part)]
-        told = (self.retold or {}).get(grows)
-        return told if told is not None else getattr(self.whole(), grows)
+    def emitted_text(self) -> str:
+        """Return the text of a closed part as it was emitted: the deltas, even where its end has changed the text."""
+        delta_field = DELTA_FIELDS[type(self.part)]
+        emitted = (self.revised or {}).get(delta_field)
+        return emitted if emitted is not None else getattr(self.whole(), delta_field)
 
 
 @dataclass(slots=True)
 class _Choice:
-    parts: dict[int, Growing] = field(default_factory=dict)
+    parts: dict[int, PartState] = field(default_factory=dict)
     cited: list[ir.Citation] = field(default_factory=list)
     logprobs: list[ir.TokenLogprob] | None = None
     refusal_logprobs: list[ir.TokenLogprob] | None = None
@@ -73,7 +73,7 @@ class _Choice:
     extra: ir.JsonObject = field(default_factory=dict)
 
     def copy(self) -> _Choice:
-        """Return one that goes on apart from this one."""
+        """Return an independent copy."""
         return replace(
             self,
             parts={number: part.copy() for number, part in self.parts.items()},
@@ -84,7 +84,7 @@ class _Choice:
         )
 
     def tokens(self, part: ir.Part) -> list[ir.TokenLogprob]:
-        """Return the list that the log probabilities of a part go to."""
+        """Return the list for the log probabilities of a part."""
         if isinstance(part, ir.Refusal):
             self.refusal_logprobs = self.refusal_logprobs or []
             return self.refusal_logprobs
@@ -93,9 +93,9 @@ class _Choice:
 
 
 class Collector:
-    """Folds events to an answer; memory grows with the answer, time with its events.
+    """Accumulates events to an answer. Memory is linear in the size of the answer, time in the number of events.
 
-    The last few wait until somebody asks what they add up to: of a short answer nobody may.
+    The last events are queued and folded only when a method needs the answer, because a short stream may never need it.
     """
 
     def __init__(self, format: ir.FormatName, choice_path: str = "") -> None:
@@ -103,25 +103,25 @@ class Collector:
         self._format = format
         self._choice_path = choice_path
         self._start = events.Start(None, None)
-        self._late: tuple[str, ...] = ()
+        self._late_fields: tuple[str, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
         self._error: ir.Error | None = None
         self._extra: ir.JsonObject = {}
         self._latest: list[str] = []
-        self._waiting: list[events.Event] = []
+        self._queued: list[events.Event] = []
 
     def and_then(self, happened: Iterable[events.Event]) -> Collector:
         """Return a collector that has taken some more events; this one has not."""
         self._fold()
-        made = copy(self)
-        made._waiting = []
-        made._choices = {index: choice.copy() for index, choice in self._choices.items()}
-        made._extra = {**self._extra}
+        result = copy(self)
+        result._queued = []
+        result._choices = {index: choice.copy() for index, choice in self._choices.items()}
+        result._extra = {**self._extra}
         for event in happened:
-            if made._has_place(event):
-                _HANDLERS[type(event)](made, event)
-        return made
+            if result._has_place(event):
+                _HANDLERS[type(event)](result, event)
+        return result
 
     def _has_place(self, event: events.Event) -> bool:
         """Say whether what an event is about has begun. A part of an event that could not be read to its end has not."""
@@ -139,23 +139,23 @@ class Collector:
 
     def take(self, happened: Iterable[events.Event]) -> None:
         """Take what happened."""
-        self._waiting += happened
-        if len(self._waiting) > _MOST_WAITING:
+        self._queued += happened
+        if len(self._queued) > _MAX_QUEUED:
             self._fold()
 
     def _fold(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for event in waiting:
+        queued, self._queued = self._queued, []
+        for event in queued:
             _HANDLERS[type(event)](self, event)
 
     @property
     def latest(self) -> list[str]:
-        """The pieces of the part that grew last; they grow with it."""
+        """The deltas of the part that received the last one; later deltas are appended to the same list."""
         self._fold()
         return self._latest
 
     def response(self) -> ir.Response:
-        """Return the answer as far as it has come."""
+        """Return the answer so far."""
         self._fold()
         start = self._start
         return ir.Response(
@@ -167,47 +167,47 @@ class Collector:
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
-            late=self._late,
-            retold=tuple(
-                (part.whole(), name, told)
+            fields_after_start=self._late_fields,
+            revised=tuple(
+                (part.whole(), name, earlier)
                 for choice in self._choices.values()
                 for part in choice.parts.values()
-                for name, told in (part.retold or {}).items()
+                for name, earlier in (part.revised or {}).items()
             ),
             cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
         )
 
-    def first_parts(self, *, is_over: bool) -> Mapping[int, Growing]:
-        """Return the parts of the first choice, by number. That is the one numbered 0, unless the answer is over without it."""
+    def first_parts(self, *, is_over: bool) -> Mapping[int, PartState]:
+        """Return the parts of the first choice, by number: choice 0, or the lowest number if the answer has ended without choice 0."""
         self._fold()
         first = min(self._choices, default=0) if is_over else 0
         return self._choices[first].parts if first in self._choices else {}
 
     def so_far(self) -> list[events.Event]:
-        """Return the events that fold to the answer as far as it has come, each part in one piece; what is open stays open."""
+        """Return events that accumulate to the answer so far, with one delta per part; open parts stay open."""
         self._fold()
-        made: list[events.Event] = [self._start]
+        result: list[events.Event] = [self._start]
         for index, choice in self._choices.items():
             for number, part in sorted(choice.parts.items()):
-                told = unfold(index, number, part.whole())
-                made += told[:-1] if part.is_open else told
-        return made if self._usage is None else [*made, events.UsageTold(self._usage)]
+                part_events = unfold(index, number, part.whole())
+                result += part_events[:-1] if part.is_open else part_events
+        return result if self._usage is None else [*result, events.UsageUpdate(self._usage)]
 
     def unfinished(self) -> list[events.Event]:
-        """Return what would close the answer, as one that ran out of tokens: the open parts, then the choices without an end."""
+        """Return the events that close an incomplete answer: ends of open parts, and the finish reason ``length`` for open choices."""
         self._fold()
-        made: list[events.Event] = []
+        result: list[events.Event] = []
         for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
-            made += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
+            result += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
             if choice.finish is None:
-                made.append(events.Finished(index, ir.Finish("length")))
-        return made
+                result.append(events.Finished(index, ir.Finish("length")))
+        return result
 
     def _place(self, at: int) -> str:
-        """Return the pointer of a choice in the body that the stream adds up to."""
+        """Return the pointer of a choice in the accumulated body."""
         return self._choice_path.format(at)
 
-    # What concerns one choice.
+    # Events of one choice.
 
     def _choice(self, index: int) -> _Choice:
         choice = self._choices.get(index)
@@ -216,9 +216,9 @@ class Collector:
         return choice
 
     def _open(self, event: events.PartStart) -> None:
-        self._choice(event.choice).parts[event.index] = Growing(event.part, event.place)
+        self._choice(event.choice).parts[event.index] = PartState(event.part, event.place)
 
-    def _grow(self, event: events.Delta) -> None:
+    def _append(self, event: events.Delta) -> None:
         choice = self._choices[event.choice]
         part = choice.parts[event.index]
         part.pieces.append(event.text)
@@ -226,7 +226,7 @@ class Collector:
         if event.logprobs:
             choice.tokens(part.part).extend(event.logprobs)
 
-    def _tell(self, event: events.PartMeta) -> None:
+    def _extend(self, event: events.PartMeta) -> None:
         part = self._choices[event.choice].parts[event.index]
         if event.signature:
             part.signature = event.signature
@@ -248,7 +248,7 @@ class Collector:
         part = self._choices[event.choice].parts[event.index]
         part.is_open = False
         if event.part is not None:
-            part.retold = _told_otherwise(part, event.part)
+            part.revised = _changed_fields(part, event.part)
             part.part = event.part
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         part.add(event.extra)
@@ -256,17 +256,17 @@ class Collector:
     def _finish_choice(self, event: events.Finished) -> None:
         self._choice(event.choice).finish = event.finish
 
-    # What concerns the answer as a whole.
+    # Events of the whole answer.
 
     def _begin(self, event: events.Start) -> None:
         self._start, self._usage = event, event.usage
 
     def _name(self, event: events.Named) -> None:
-        told = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
-        self._start = replace(self._start, **told)
-        self._late = (*self._late, *told)
+        names = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
+        self._start = replace(self._start, **names)
+        self._late_fields = (*self._late_fields, *names)
 
-    def _count(self, event: events.UsageTold) -> None:
+    def _count(self, event: events.UsageUpdate) -> None:
         self._usage = event.usage
 
     def _add(self, event: events.Meta) -> None:
@@ -279,33 +279,33 @@ class Collector:
         self._error = event.error
 
     def _end(self, event: events.End) -> None:
-        """Take the end, which says nothing of the answer."""
+        """Ignore the end, which adds nothing to the answer."""
 
 
 _HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
     events.Start: Collector._begin,
     events.Named: Collector._name,
     events.PartStart: Collector._open,
-    events.Delta: Collector._grow,
-    events.PartMeta: Collector._tell,
+    events.Delta: Collector._append,
+    events.PartMeta: Collector._extend,
     events.Cited: Collector._cite,
     events.Signed: Collector._sign,
     events.PartEnd: Collector._close,
     events.Finished: Collector._finish_choice,
-    events.UsageTold: Collector._count,
+    events.UsageUpdate: Collector._count,
     events.Meta: Collector._add,
     events.Failed: Collector._fail,
     events.End: Collector._end,
 }
 
 
-def _told_otherwise(part: Growing, whole: ir.Part) -> dict[str, str]:
-    """Return what a part told and does not say any more, now that it is whole, by field."""
-    told = {GROWS.get(type(whole), ""): "".join(part.pieces)}
+def _changed_fields(part: PartState, whole: ir.Part) -> dict[str, str]:
+    """Return the earlier values, by field, that the end of a part has changed."""
+    earlier = {DELTA_FIELDS.get(type(whole), ""): "".join(part.pieces)}
     if isinstance(whole, ir.ToolCall) and isinstance(part.part, ir.ToolCall):
-        told |= {name: getattr(part.part, name) for name in _NAMES}
-    now = {name: getattr(whole, name, None) for name in told}
-    return {name: text for name, text in told.items() if text and isinstance(now[name], str) and now[name] != text}
+        earlier |= {name: getattr(part.part, name) for name in _NAMES}
+    now = {name: getattr(whole, name, None) for name in earlier}
+    return {name: text for name, text in earlier.items() if text and isinstance(now[name], str) and now[name] != text}
 
 
 def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
@@ -324,47 +324,46 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
 
 
 def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
-    """Hang each citation on the text in which its span begins; one that has no span, or begins behind all, on the last."""
+    """Add each citation to the text in which its span begins, or to the last text if it has no span or begins after all texts."""
     texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
     ends = list(accumulate(len(text.text) for _, text in texts))
     cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}
     for citation in citations:
         place = len(texts) if citation.start is None else bisect_right(ends, citation.start)
         cited[texts[min(place, len(texts) - 1)][0]].append(citation)
-    made = list(parts)
+    result = list(parts)
     for at, text in texts:
-        made[at] = replace(text, citations=cited[at] or None)
-    return made
+        result[at] = replace(text, citations=cited[at] or None)
+    return result
 
 
-class Listener:
-    """Tells the visible text of the first choice, each piece once.
+class VisibleTextReader:
+    """Returns the visible text of the first choice, each delta once.
 
-    Texts are told in their order: what comes of the next while one is open waits for the end of that one, so that the pieces add up to the
-    text of the answer.
+    Texts come in their order: while a text is open, deltas of later texts wait. So the returned pieces join to the text of the answer.
     """
 
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
-        self._at = 0  # the part that is listened to
-        self._pieces = 0  # how many of its pieces were told
-        self._size = 0  # and how many characters
+        self._at = 0  # number of the current part
+        self._pieces = 0  # deltas of it that were returned
+        self._size = 0  # characters of it that were returned
 
-    def hear(self, *, is_over: bool) -> list[str]:
-        """Return what came since the last time. ``is_over``: the answer has ended, so that no choice before the first will come."""
+    def read_new(self, *, is_over: bool) -> list[str]:
+        """Return the text since the last call. ``is_over``: the answer has ended, so that choice 0 can no longer begin."""
         parts = self._collector.first_parts(is_over=is_over)
-        made: list[str] = []
-        while (held := parts.get(self._at)) is not None:
-            if isinstance(held.part, ir.Text):
-                made += self._told(held)
-                if held.is_open:
+        result: list[str] = []
+        while (state := parts.get(self._at)) is not None:
+            if isinstance(state.part, ir.Text):
+                result += self._new_pieces(state)
+                if state.is_open:
                     break
             self._at, self._pieces, self._size = self._at + 1, 0, 0
-        return made
+        return result
 
-    def _told(self, held: Growing) -> list[str]:
-        """Return what is new of a text. Where its end said something else than its deltas, these are what a reader has."""
-        fresh = held.pieces[self._pieces :] if held.pieces or held.is_open else [held.as_told()[self._size :]]
-        self._pieces += len(fresh)
-        self._size += sum(map(len, fresh))
-        return [piece for piece in fresh if piece]
+    def _new_pieces(self, state: PartState) -> list[str]:
+        """Return the new pieces of a text. If its end has changed the text, the deltas count, because they were returned already."""
+        new_pieces = state.pieces[self._pieces :] if state.pieces or state.is_open else [state.emitted_text()[self._size :]]
+        self._pieces += len(new_pieces)
+        self._size += sum(map(len, new_pieces))
+        return [piece for piece in new_pieces if piece]

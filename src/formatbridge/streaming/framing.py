@@ -1,4 +1,4 @@
-"""What an event is, whatever frames it; and the reader of events framed as JSON values, one after the other."""
+"""The event type and base class of all stream readers, and the reader of streams that are a sequence of JSON values."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from formatbridge.errors import EventTooLargeError
 
 LIMIT = 64 * 1024 * 1024
-"""Bytes that one event may have; relays of this family read lines up to this length."""
+"""The largest size of one event, in bytes; common relays read lines up to the same length."""
 
 
 @dataclass(slots=True)
 class ServerSentEvent:
-    """One event. ``offset`` is where its data begins in the stream, in bytes from 0."""
+    """One event. ``offset`` is the offset of its data in the stream, in bytes."""
 
     event: str
-    """The name in its ``event`` line; empty without one."""
+    """The value of its ``event`` line; empty without one."""
     data: bytes
-    """Its ``data`` lines joined by LF, as they came: may be empty, or no UTF-8."""
+    """Its ``data`` lines joined by LF, unchanged: they may be empty, or not UTF-8."""
     offset: int
 
 
 class Reader(ABC):
-    """What every reader promises: ``feed`` returns what a chunk completes, ``finish`` what the end of the bytes completes.
+    """Base class of readers: ``feed`` returns the events that a chunk completes, ``finish`` those that the end of the bytes completes.
 
-    An event longer than ``limit`` bytes raises ``EventTooLargeError`` while it still arrives, and so does each call from then on. Events
-    before it in the same chunk are returned first and the error waits for the next call: cuts do not matter.
+    An event longer than ``limit`` bytes raises ``EventTooLargeError`` as soon as the limit is exceeded, and so does each later call. Events
+    before it in the same chunk are returned first, and the next call raises: the result does not depend on chunk boundaries.
     """
 
     __slots__ = ("_is_refused", "_limit", "_position")
@@ -42,7 +42,7 @@ class Reader(ABC):
         return self._guarded(bytes(chunk))
 
     def finish(self) -> list[ServerSentEvent]:
-        """Return the event that lacks only its end. Its data may be cut off: a stream breaks anywhere."""
+        """Return the event that lacks only its end. Its data may be truncated, because a connection can break anywhere."""
         return self._guarded(None)
 
     def _guarded(self, chunk: bytes | None) -> list[ServerSentEvent]:
@@ -71,20 +71,20 @@ class Reader(ABC):
 
     @abstractmethod
     def _forget(self) -> None:
-        """Let go of what has not become an event."""
+        """Discard all bytes that are not yet an event."""
 
 
 _VALUE = re.compile(rb"[^ \t\r\n,\[\]\xef\xbb\xbf]")
-"""The first byte of a value. Between values stand the array's brackets and commas, which nobody checks, and perhaps a byte order mark."""
+"""The first byte of a value. Brackets and commas of the array, which are not validated, and a byte order mark may precede it."""
 _STRUCTURE = re.compile(rb'"(?:[^"\\]{0,200}")?|[{}]')
-"""What matters within an object: a brace, a short string as a whole, of any other string its first quote."""
+"""The relevant tokens of an object: a brace, a short string, or the first quote of any other string."""
 _LOOSE_END = re.compile(rb'["{ \t\r\n,\[\]]')
 
 
 class ArrayReader(Reader):
-    """JSON objects one after the other, in an array or not, compact or not: an event without a name each.
+    """Reads a sequence of JSON objects, in an array or not, compact or not; each becomes an event without a name.
 
-    What stands between them and is no object becomes an event too, rather than vanish. ``offset``: where in the stream the first byte is.
+    Other values between them become events too, so that no input is lost. ``offset``: the offset of the first byte in the stream.
     """
 
     __slots__ = ("_depth", "_in_string", "_is_escaped", "_is_open", "_offset", "_pending")
@@ -96,11 +96,11 @@ class ArrayReader(Reader):
         self._forget()
 
     def _forget(self) -> None:
-        self._is_open = False  # within a value, whose beginning is pending
+        self._is_open = False  # whether a value is incomplete; its bytes are in ``_pending``
         self._pending = bytearray()
         self._depth = 0
         self._in_string = False
-        self._is_escaped = False  # the last byte of the last chunk was a backslash that says what the next byte is
+        self._is_escaped = False  # whether the last byte of the last chunk was a backslash that escapes the next byte
 
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:
         at = 0
@@ -120,16 +120,16 @@ class ArrayReader(Reader):
         self._position += len(chunk)
 
     def _value_end(self, chunk: bytes, at: int) -> int | None:
-        """Return where the value ends that is open at ``at``; None if not in this chunk."""
+        """Return where the value that is open at ``at`` ends; None if it continues after this chunk."""
         while at < len(chunk):
             if self._in_string:
                 at = self._after_quote(chunk, at)
                 continue
-            found = (_STRUCTURE if self._depth else _LOOSE_END).search(chunk, at)
-            if found is None:
+            match = (_STRUCTURE if self._depth else _LOOSE_END).search(chunk, at)
+            if match is None:
                 return None
-            at = found.end()
-            token = found[0]
+            at = match.end()
+            token = match[0]
             if token == b"{":
                 self._depth += 1
             elif token == b"}":
@@ -139,11 +139,11 @@ class ArrayReader(Reader):
             elif token == b'"':
                 self._in_string = True
             elif not self._depth:
-                return found.start()
+                return match.start()
         return None
 
     def _after_quote(self, chunk: bytes, at: int) -> int:
-        """Return the place after the next quote, which ends the string unless it is escaped, or the end of the chunk."""
+        """Return the index after the next quote, which ends the string unless it is escaped, or the end of the chunk."""
         if self._is_escaped:
             at += 1
         quote = chunk.find(b'"', at)

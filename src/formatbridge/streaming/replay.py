@@ -1,4 +1,4 @@
-"""A whole answer, or a part of one, as the events that fold to it: what collecting folds, this unfolds."""
+"""Convert a whole answer, or a part of one, to the canonical events that accumulate to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formatbridge import ir
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 
-GROWS = {
+DELTA_FIELDS = {
     ir.Text: "text",
     ir.Reasoning: "text",
     ir.Refusal: "text",
@@ -19,101 +19,101 @@ GROWS = {
     ir.Media: "data",
     ir.Hosted: "arguments",
 }
-"""Kind of part to the field that its deltas add to."""
+"""Kind of part to the field that its deltas extend."""
 
-_LATE: Mapping[type[ir.Part], tuple[str, ...]] = {
+_FIELDS_AFTER_TEXT: Mapping[type[ir.Part], tuple[str, ...]] = {
     ir.Text: ("citations",),
     ir.Reasoning: ("signature",),
     ir.Media: ("transcript",),
 }
-"""Kind of part to what it may be told behind its text."""
+"""Kind of part to the fields that ``PartMeta`` sets after its text."""
 
 _Part = TypeVar("_Part", bound=ir.Part)
 
 _VALUES: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {
     kind: attrgetter(*(each.name for each in fields(kind))) for kind in (ir.Text, ir.Reasoning, ir.ToolCall)
 }
-"""Kind of part to what returns its values, in the order in which it is made of them."""
+"""Kind of part to a function that returns its values in the order of its fields."""
 
 
 def replay(response: ir.Response) -> list[events.Event]:
-    """Return the events that fold to an answer, each part in one piece."""
-    made: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
+    """Return the events that accumulate to an answer, with one delta per part."""
+    result: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
         tokens: dict[type[ir.Part], list[ir.TokenLogprob] | None]
         tokens = {ir.Text: choice.logprobs, ir.Refusal: choice.refusal_logprobs}
-        for index, part in enumerate(choice.parts):  # all tokens go with the first text, or the first refusal
-            made += unfold(choice.index, index, part, tokens.pop(type(part), None) if getattr(part, "text", "") else None)
+        for index, part in enumerate(choice.parts):  # all log probabilities are on the first text, or on the first refusal
+            result += unfold(choice.index, index, part, tokens.pop(type(part), None) if getattr(part, "text", "") else None)
         if left := tokens.get(ir.Text):
-            _tell_tokens(choice, left, made)
+            _add_logprobs(choice, left, result)
         if choice.extra:
-            made.append(events.Meta(choice.extra, choice.index))
-        if choice.finish or not response.error:  # what failed has come to no other end
-            made.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
+            result.append(events.Meta(choice.extra, choice.index))
+        if choice.finish or not response.error:  # an answer with an error has no other end
+            result.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
     if response.usage:
-        made.append(events.UsageTold(response.usage))
-    made.append(events.Failed(response.error) if response.error else events.End())
-    return made
+        result.append(events.UsageUpdate(response.usage))
+    result.append(events.Failed(response.error) if response.error else events.End())
+    return result
 
 
-def _tell_tokens(choice: ir.Choice, tokens: list[ir.TokenLogprob], made: list[events.Event]) -> None:
-    """Tell the tokens of a choice without text with the thought or the call that grew last; where none did, with an empty text."""
+def _add_logprobs(choice: ir.Choice, tokens: list[ir.TokenLogprob], result: list[events.Event]) -> None:
+    """Put the log probabilities of a choice without text on the last delta of reasoning or a tool call, or else on an empty text."""
     kinds = (ir.Reasoning, ir.ToolCall)
-    deltas = [event for event in made if isinstance(event, events.Delta) and event.choice == choice.index]
-    grown = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]
-    if grown:
-        grown[-1].logprobs = tokens
+    deltas = [event for event in result if isinstance(event, events.Delta) and event.choice == choice.index]
+    candidates = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]
+    if candidates:
+        candidates[-1].logprobs = tokens
         return
     start, end = unfold(choice.index, len(choice.parts), ir.Text(""))
-    made += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
+    result += [start, events.Delta(choice.index, len(choice.parts), "", tokens), end]
 
 
 def unfold(
     choice: int, index: int, part: ir.Part, logprobs: list[ir.TokenLogprob] | None = None, *, is_ours: bool = False
 ) -> list[events.Event]:
-    """Return the events of a part that is known as a whole: it opens without what grows or comes behind it, and that is told next.
+    """Return the events of a complete part: its start without text, a delta with the text, the fields after the text, and its end.
 
-    A token signs what was thought before it; any other part has its token from the start, for others must write it first. ``is_ours``:
-    nobody else has the part, so that it opens itself, emptied, and not a copy.
+    The signature of reasoning follows the text that it signs. Other parts have their signature at the start, because encoders write it
+    first. ``is_ours``: no other code holds the part, so that the function may empty it instead of a copy.
     """
     kind = type(part)
     if kind is ir.ToolCall:
         return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # the test says so
-    grows, late = GROWS.get(kind), _LATE.get(kind)
-    text = getattr(part, grows) if grows else None
-    told = {name: value for name in late if (value := getattr(part, name))} if late else {}
-    if (text or told) and not is_ours:
+    delta_field, names_after_text = DELTA_FIELDS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
+    text = getattr(part, delta_field) if delta_field else None
+    values = {name: value for name in names_after_text if (value := getattr(part, name))} if names_after_text else {}
+    if (text or values) and not is_ours:
         part = altered(part)
-    if grows and text:
-        setattr(part, grows, "")
-    for name in told:
+    if delta_field and text:
+        setattr(part, delta_field, "")
+    for name in values:
         setattr(part, name, None)
-    made: list[events.Event] = [events.PartStart(choice, index, part)]
+    result: list[events.Event] = [events.PartStart(choice, index, part)]
     if text:
-        made.append(events.Delta(choice, index, text, logprobs))
-    if told:
-        made += [events.PartMeta(choice, index, citation=citation) for citation in told.pop("citations", ())]
-    if told:
-        made.append(events.PartMeta(choice, index, **told))
-    made.append(events.PartEnd(choice, index))
-    return made
+        result.append(events.Delta(choice, index, text, logprobs))
+    if values:
+        result += [events.PartMeta(choice, index, citation=citation) for citation in values.pop("citations", ())]
+    if values:
+        result.append(events.PartMeta(choice, index, **values))
+    result.append(events.PartEnd(choice, index))
+    return result
 
 
 def _unfold_call(choice: int, index: int, call: ir.ToolCall, logprobs: list[ir.TokenLogprob] | None) -> list[events.Event]:
-    """Do what ``unfold`` does for a call of which nobody else knows."""
-    given, call.arguments = call.arguments, ""
-    text = given if isinstance(given, str) else dumps(given).decode()
+    """Return the events of a complete tool call that no other code holds."""
+    arguments, call.arguments = call.arguments, ""
+    text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
     start, end = events.PartStart(choice, index, call), events.PartEnd(choice, index)
     return [start, events.Delta(choice, index, text, logprobs), end] if text else [start, end]
 
 
-def altered(part: _Part, **told: Any) -> _Part:
-    """Do what ``dataclasses.replace`` does, for the parts that most answers are made of in a quarter of the time."""
+def altered(part: _Part, **changes: Any) -> _Part:
+    """Return a copy of a part with other values, like ``dataclasses.replace`` but faster for the most frequent parts."""
     values = _VALUES.get(type(part))
     if values is None:
-        return replace(part, **told)
-    make: Any = type(part)
-    made: _Part = make(*values(part))
-    for name, value in told.items():
-        setattr(made, name, value)
-    return made
+        return replace(part, **changes)
+    create: Any = type(part)
+    result: _Part = create(*values(part))
+    for name, value in changes.items():
+        setattr(result, name, value)
+    return result

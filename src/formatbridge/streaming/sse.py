@@ -1,7 +1,7 @@
-"""Server-sent events: bytes to events and back, at any cut of the bytes, without I/O.
+"""Parse and write server-sent events, from chunks of any size, without I/O.
 
-Read by the rules of WHATWG HTML, 9.2, on bytes, but for one: an event that lacks only its blank line at the end of the bytes counts.
-``StreamReader`` is the one to use: it also reads JSON where a stream was expected.
+The parser follows WHATWG HTML, section 9.2, on bytes, with one exception: it also returns a last event that lacks only its blank line.
+Use ``StreamReader``: it also reads JSON in place of a stream.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ __all__ = [
     "ServerSentEvent",
     "SseReader",
     "StreamReader",
-    "carries_json",
     "encode_crlf_event",
     "encode_event",
     "escape_separators",
+    "is_json_event",
     "without_comments",
 ]
 
 DONE = b"[DONE]"
-"""The data of the event that ends a chat_completions stream; streams of other formats end in it, too, now and then."""
+"""The data of the event that ends a chat_completions stream; some streams of other formats end with it too."""
 PINGS = frozenset({"keepalive", "ping"})
-"""Types of events that only keep the connection open; they may come before the answer begins."""
+"""Types of events that only keep the connection open; they may come before the start of the answer."""
 
 _MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = b"\r\n"
-_CR, _LF = _LINE_ENDS  # as numbers, which ``in`` finds eight times as fast as bytes of length one
+_CR, _LF = _LINE_ENDS  # numbers, because ``in`` is slower with bytes of length one
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 _BEFORE_JSON = b"[{ \t"
 _D, _E = b"de"
@@ -43,19 +43,19 @@ _SEPARATORS = tuple((character.encode(), b"\\u%04x" % ord(character)) for charac
 _ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
-def carries_json(event: ServerSentEvent) -> bool:
-    """Say whether an event is one of its format's, and not an empty one or ``[DONE]``."""
+def is_json_event(event: ServerSentEvent) -> bool:
+    """Return whether the data of an event is JSON of its format, and not empty or ``[DONE]``."""
     return event.data.strip() not in (DONE, b"")
 
 
 def without_comments(body: bytes) -> bytes:
-    """Return a body without the comments, each whole with its line end, that stand before it; some relays send them until they have one."""
-    found = _COMMENTS.match(body)
-    return body[found.end() :] if found else body
+    """Return a body without the complete comment lines before it; some relays send comments until the body is ready."""
+    match = _COMMENTS.match(body)
+    return body[match.end() :] if match else body
 
 
 def encode_event(data: bytes, event: str | None = None) -> bytes:
-    """Write an event with one data line. Raw line ends, which JSON has only between its tokens, become spaces."""
+    """Write an event with one data line. Line ends become spaces; JSON has them only between tokens."""
     data = escape_separators(_on_one_line(data))
     if event is None:
         return b"data: %b\n\n" % data
@@ -63,22 +63,22 @@ def encode_event(data: bytes, event: str | None = None) -> bytes:
 
 
 def frame_of(event: ServerSentEvent, chunk: bytes) -> tuple[bytes, bytes] | None:
-    """Return what stands before and behind the data of an event that came in a chunk of its own; None where it did not."""
+    """Return the bytes before and after the data of an event, if the chunk holds exactly this event; otherwise None."""
     before, _, behind = chunk.partition(event.data)
     expected = b"event: %b\ndata: " % event.event.encode() if event.event else b"data: "
     return (before, behind) if before == expected and behind in _BLANK_LINES else None
 
 
 def encode_crlf_event(data: bytes) -> bytes:
-    """Write an event as generate_content does: its lines end in CRLF, and it has no name."""
+    """Write an event in the form of generate_content: its lines end in CRLF, and it has no ``event`` line."""
     return b"data: %b\r\n\r\n" % escape_separators(_on_one_line(data))
 
 
 def escape_separators(text: bytes) -> bytes:
     """Return JSON, or whole events, with U+2028, U+2029 and U+0085 escaped.
 
-    Clients that split lines as ``str.splitlines`` does end a line at each of them: google-genai up to 3.4, readers built on
-    ``httpx.Response.iter_lines``. JSON has them in strings only.
+    Clients that split lines with ``str.splitlines`` rules would end a line at each of them: google-genai up to 3.4, and readers built on
+    ``httpx.Response.iter_lines``. JSON has these characters in strings only.
     """
     if text.isascii():
         return text
@@ -92,31 +92,31 @@ def _on_one_line(text: bytes) -> bytes:
 
 
 class SseReader(Reader):
-    """Server-sent events. No byte is looked at twice: what is incomplete is kept and appended to."""
+    """Reads server-sent events. It scans no byte twice: incomplete lines are buffered and extended."""
 
     __slots__ = ("_data", "_event", "_has_begun", "_is_after_cr", "_json", "_offset", "_pending", "is_between")
 
     def __init__(self, limit: int = LIMIT) -> None:
         super().__init__(limit)
-        self._has_begun = False  # the first bytes are known to be a mark, or none
-        self._is_after_cr = False  # an LF would belong to the line end before
+        self._has_begun = False  # whether the check for a byte order mark is done
+        self._is_after_cr = False  # whether an LF at the start of the next chunk completes a CRLF
         self._forget()
         self.is_between = True
 
     def _forget(self) -> None:
-        self._pending = bytearray()  # a line that lacks its end
+        self._pending = bytearray()  # an incomplete line
         self._event = ""
         self._data: bytes | bytearray | None = None
         self._offset = 0
-        #: Whether nothing is pending: the next byte begins an event.
         self.is_between = False
-        self._json: ArrayReader | None = None  # who reads on; never set in this class
+        """Whether nothing is pending, so that the next byte begins an event."""
+        self._json: ArrayReader | None = None  # reads the rest of the stream; set in subclasses only
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
         if self.is_between and type(chunk) is bytes:
-            # Nearly every read of a live stream is one event of one data line, perhaps with a name before it. A slice one byte too long
-            # says in one go that the chunk ends there.
+            # Most chunks of a live stream are one event with one data line, possibly after an ``event`` line. The slices are one byte
+            # longer than the expected end, so one comparison also checks that the chunk ends there.
             end = chunk.find(b"\n")
             position = self._position
             if chunk[:6] == b"data: ":
@@ -136,12 +136,12 @@ class SseReader(Reader):
 
     @property
     def has_opened(self) -> bool:
-        """Whether the bytes have begun an event that they have not ended. Comments and fields that say nothing here begin none."""
+        """Whether an event is incomplete. Comments and ignored fields (``id``, ``retry``) do not begin an event."""
         is_open = self._event or self._data is not None or _opens_event(bytes(self._pending))
         return self._json is None and bool(is_open)
 
     def pass_over(self, chunk: bytes) -> int:
-        """Take bytes that somebody else knows to be one event, whole; return how many came before."""
+        """Skip bytes that the caller has recognized as one complete event; return how many bytes came before."""
         before = self._position
         self._position = before + len(chunk)
         return before
@@ -160,7 +160,7 @@ class SseReader(Reader):
         self.is_between = not is_within and self._json is None
 
     def _begin(self, chunk: bytes) -> bytes:
-        """Return the first bytes without their mark; nothing while they may still become one."""
+        """Return the first bytes without a byte order mark; nothing while they may be a part of one."""
         chunk = bytes(self._pending) + chunk
         self._has_begun = len(chunk) >= len(_MARK) or not _MARK.startswith(chunk)
         self._pending = bytearray() if self._has_begun else bytearray(chunk)
@@ -176,7 +176,7 @@ class SseReader(Reader):
         if self._pending and _LF not in chunk and _CR not in chunk:  # the middle of a long line
             self._read_part(chunk, events)
             return
-        # Of bytes, other than of str, splitlines knows CR, LF and CRLF alone.
+        # bytes.splitlines splits at CR, LF and CRLF only, unlike str.splitlines.
         for line in chunk.splitlines(keepends=True):
             if self._json is not None:
                 self._json._read(line, events)
@@ -186,25 +186,25 @@ class SseReader(Reader):
                 self._read_line(line, events)
 
     def _read_part(self, part: bytes, events: list[ServerSentEvent]) -> None:
-        """Read a line of which a chunk holds only a part."""
+        """Read a part of a line that continues in another chunk."""
         self._pending += part
         line = self._pending
         if part[-1] in _LINE_ENDS:
             self._pending = bytearray()
             self._read_line(line, events)
-        elif line[0] in _BEFORE_JSON and self._turns_to_json(line):
+        elif line[0] in _BEFORE_JSON and self._begins_json(line):
             self._pending = bytearray()
-            self._hand_over(line, events)
+            self._switch_to_json(line, events)
         else:
             self._check(len(line))
 
     def _read_line(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
-        """Read a line with its end; comments and other fields than the two say nothing here."""
+        """Read a complete line; comments and fields other than ``data`` and ``event`` are ignored."""
         first = line[0]
         if first in _LINE_ENDS:
             self._dispatch(events)
-        elif first in _BEFORE_JSON and self._turns_to_json(line):
-            self._hand_over(line, events)
+        elif first in _BEFORE_JSON and self._begins_json(line):
+            self._switch_to_json(line, events)
             return
         else:
             size = len(line) - (2 if line[-2:] == b"\r\n" else 1)
@@ -216,11 +216,11 @@ class SseReader(Reader):
                 self._event = line[start:size].decode("utf-8", "replace") if start else self._event
         self._position += len(line)
 
-    def _turns_to_json(self, line: bytes | bytearray) -> bool:
-        del line  # events are all that this class reads
+    def _begins_json(self, line: bytes | bytearray) -> bool:
+        del line  # this class does not read JSON
         return False
 
-    def _hand_over(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
+    def _switch_to_json(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
         self._json = ArrayReader(self._limit, offset=self._position)
         self._json._read(bytes(line), events)
 
@@ -238,7 +238,7 @@ class SseReader(Reader):
         self._data += value
 
     def _check(self, size: int) -> None:
-        """Hold the data so far and a line of ``size`` bytes against the limit. A comment is a line, too."""
+        """Raise ``EventTooLargeError`` if the data so far and a line of ``size`` bytes exceed the limit; comments count as lines."""
         if size > self._limit or (self._data is not None and size + len(self._data) > self._limit):
             raise EventTooLargeError(self._limit)
 
@@ -258,13 +258,13 @@ class SseReader(Reader):
 
 
 def _opens_event(line: bytes) -> bool:
-    """Say whether a line that lacks its end is of a field that counts, or may become one."""
+    """Return whether an incomplete line is, or may become, a ``data`` or ``event`` field."""
     name, colon, _ = line.partition(b":")
     return name in _FIELDS if colon else bool(name) and any(field.startswith(name) for field in _FIELDS)
 
 
 def _value_start(line: bytes | bytearray, length: int, size: int) -> int:
-    """Return where the value begins of a field whose name has that length; 0 where the name goes on."""
+    """Return where the value of a field begins, for a name of ``length`` bytes; 0 where the name is longer."""
     if length == size:
         return size
     if line[length] != ord(":"):
@@ -276,20 +276,20 @@ _JSON = re.compile(rb"[ \t]{0,256}[\[{]")
 
 
 class StreamReader(SseReader):
-    """A stream in either framing: server-sent events and, from a line on that begins an object or an array, JSON.
+    """Reads a stream in either framing: server-sent events, then JSON from the first line that begins an object or array.
 
-    No field of an event begins so. That line may be the first (generate_content without ``alt=sse``; an error body), come after comments,
-    which relays send ahead of a plain body, too, or after events (an error without ``data:``). From there to the end all is JSON.
+    No field of an event begins in that way. The line may be the first one (generate_content without ``alt=sse``; an error body). It may
+    follow comments, which relays also send before a body, or events (an error without ``data:``). All bytes after it are JSON.
     """
 
     __slots__ = ()
 
     @property
     def reads_json(self) -> bool:
-        """Whether the bytes have turned out to be JSON, from some line on."""
+        """Whether the reader has found JSON, which continues to the end."""
         return self._json is not None
 
-    def _turns_to_json(self, line: bytes | bytearray) -> bool:
+    def _begins_json(self, line: bytes | bytearray) -> bool:
         return self._data is None and _JSON.match(line) is not None
 
     def _read(self, chunk: bytes, events: list[ServerSentEvent]) -> None:

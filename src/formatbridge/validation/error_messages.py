@@ -1,4 +1,4 @@
-"""What a validator says, in words that tell where the fault is, what was found there and what was expected."""
+"""Validation errors as messages: the place, the value that was found, and what was expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import SchemaValidator
 from formatbridge.jsontext.codec import describe
 from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.validation.validators import dicts_of
-from formatbridge.validation.wire_base import WHOLE
+from formatbridge.validation.wire_base import INTEGER_LABEL
 
 _EXPECTED = {
     "string_type": "a string",
@@ -35,115 +35,115 @@ _BOUNDS = {
     "greater_than": ("gt", "exclusive, or more"),
     "less_than": ("lt", "exclusive, or less"),
 }
-_MOST = 20
+_MAX_PROBLEMS = 20
 
 
 MISSING = object()
-"""Stands for the value of a key that is missing."""
+"""Represents the value of a missing key."""
 _LABEL = "\0"
-"""What the name of a union's member begins with in an error; no field's name does."""
+"""Prefix of the name of a union member in an error's location; no field name begins with it."""
 
 
 def problems_of(shape: Any, body: Any) -> list[tuple[str, str]]:
-    """Return pairs of JSON pointer and message, one per pointer, at most twenty, of a body that the model ``shape`` refuses."""
-    return problems_with(_teller(shape).validate_python, body)
+    """Return JSON pointers with messages, one per pointer and at most 20, for a body that is invalid for the model ``shape``."""
+    return problems_with(_labelled_validator(shape).validate_python, body)
 
 
 def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, str]]:
-    """Return what a validator of a ``labelled`` schema refuses in a body."""
-    found = _faults(validate, body)
-    told = {pointer: found[pointer] for pointer in _deepest(found)[:_MOST]}
-    lacking = [pointer for pointer, (value, wanted) in told.items() if value is MISSING and not wanted]
+    """Return pointers with messages for what a validator of a ``labelled`` schema rejects in a body."""
+    faults = _faults(validate, body)
+    shown = {pointer: faults[pointer] for pointer in _deepest(faults)[:_MAX_PROBLEMS]}
+    lacking = [pointer for pointer, (value, wanted) in shown.items() if value is MISSING and not wanted]
     if lacking:
-        # What is missing has a type that the validator tells only of something that is there: so something is put there that has none.
-        wrong = _faults(validate, reduce(_put, lacking, body))
-        told |= {pointer: wrong[pointer] for pointer in lacking if pointer in wrong}
-    return [(pointer, _told(*fault)) for pointer, fault in told.items()]
+        # For a missing key the validator does not say which type it expects. A value of no JSON type in its place makes it say so.
+        typed = _faults(validate, reduce(_put, lacking, body))
+        shown |= {pointer: typed[pointer] for pointer in lacking if pointer in typed}
+    return [(pointer, _message(*fault)) for pointer, fault in shown.items()]
 
 
 def places_of(error: ValidationError, body: Any) -> dict[str, Any]:
-    """Return what a validator of a ``labelled`` schema refuses in a body, by its pointer; for a key that is missing, ``MISSING``."""
+    """Return the values that a validator of a ``labelled`` schema rejects in a body, by pointer; ``MISSING`` for a missing key."""
     errors = error.errors(include_url=False, include_input=False)
-    found = dict(_place(item, body) for item in errors if item["loc"][-1:] != (_LABEL + WHOLE,))
-    return {pointer: found[pointer] for pointer in _deepest(found)}
+    places = dict(_place(item, body) for item in errors if item["loc"][-1:] != (_LABEL + INTEGER_LABEL,))
+    return {pointer: places[pointer] for pointer in _deepest(places)}
 
 
 def _deepest(pointers: Collection[str]) -> list[str]:
-    """Return the pointers that are above none of the others."""
+    """Return the pointers that are not above another one."""
     above = {pointer[:end] for pointer in pointers for end in range(len(pointer)) if pointer[end] == "/"}
     return [pointer for pointer in pointers if pointer not in above]
 
 
 def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
-    """Return what is refused by its pointer: what stands there, and what was expected as far as the validator says."""
-    found: dict[str, tuple[Any, list[str]]] = {}
+    """Return the rejected values by pointer, each with what the validator expected, where it says so."""
+    faults: dict[str, tuple[Any, list[str]]] = {}
     try:
         validate(body)
     except ValidationError as error:
         for item in error.errors(include_url=False):
-            if item["loc"][-1:] == (_LABEL + WHOLE,):
+            if item["loc"][-1:] == (_LABEL + INTEGER_LABEL,):
                 continue
             pointer, value = _place(item, body)
-            wanted = found.setdefault(pointer, (value, []))[1]
+            wanted = faults.setdefault(pointer, (value, []))[1]
             if item["type"] != "missing":
                 wanted.append(_expected(item))
-    return found
+    return faults
 
 
 def _put(body: Any, pointer: str) -> Any:
-    """Return a body with something of no type where a key is missing; all that is not on the way there is shared."""
+    """Return a body with ``MISSING`` at a pointer; values that are not above the pointer are shared with the argument."""
     step, *others = pointer[1:].split("/", 1)
-    made: Any = copy(body)
+    result: Any = copy(body)
     key: Any = int(step) if isinstance(body, list) else unescape(step)
-    made[key] = _put(body[key], f"/{others[0]}") if others else MISSING
-    return made
+    result[key] = _put(body[key], f"/{others[0]}") if others else MISSING
+    return result
 
 
 @cache
-def _teller(shape: Any) -> SchemaValidator:
-    """Compile a checker whose errors name members of unions as no key is named; so it is slower, and asked for refusals only."""
+def _labelled_validator(shape: Any) -> SchemaValidator:
+    """Compile a validator with ``labelled`` unions. It is slower than the usual one, so it is used for invalid bodies only."""
     return SchemaValidator(labelled(dicts_of(shape)))
 
 
 def labelled(schema: Any) -> Any:
-    """Return a core schema whose unions have labels for names of their members."""
+    """Return a core schema in which each member of a union has a label, so that an error's location distinguishes it from a key."""
     if not isinstance(schema, dict):
         return type(schema)(map(labelled, schema)) if isinstance(schema, list | tuple) else schema
-    made = {key: value if key == "metadata" else labelled(value) for key, value in schema.items()}
-    match made:
+    result = {key: value if key == "metadata" else labelled(value) for key, value in schema.items()}
+    match result:
         case {"type": "tagged-union", "choices": choices, "discriminator": tag}:
             labels = {name: _LABEL + name for name in choices}
-            return made | {
+            return result | {
                 "choices": {labels[name]: choice for name, choice in choices.items()},
                 "discriminator": _labels(tag, labels),
             }
         case {"type": "union", "choices": choices}:
             pairs = [choice if isinstance(choice, tuple) else (choice, str(place)) for place, choice in enumerate(choices)]
-            return made | {"choices": [(choice, _LABEL + name) for choice, name in pairs]}
+            return result | {"choices": [(choice, _LABEL + name) for choice, name in pairs]}
         case _:
-            return made
+            return result
 
 
 def _labels(tag: str | Callable[[Any], str | None], labels: dict[str, str]) -> Callable[[Any], str | None]:
-    """Return a discriminator that gives the labels of what another, or a key, tells."""
+    """Return a discriminator that returns the label of the member that ``tag`` (a function or a key) selects."""
 
     def label(value: Any) -> str | None:
         if not isinstance(value, dict):
-            return next(iter(labels.values()))  # any member says that this is no object
-        found = value.get(tag, "?") if isinstance(tag, str) else tag(value)
-        return labels.get(found, found) if isinstance(found, str) else None
+            return next(iter(labels.values()))  # the error is the same for each member: the value is not an object
+        selected = value.get(tag, "?") if isinstance(tag, str) else tag(value)
+        return labels.get(selected, selected) if isinstance(selected, str) else None
 
     label.__name__ = tag if isinstance(tag, str) else tag.__name__
     return label
 
 
-def _told(value: Any, wanted: list[str]) -> str:
+def _message(value: Any, wanted: list[str]) -> str:
     was = "is missing" if value is MISSING else f"is {describe(value)}"
     return f"{was}, expected {' or '.join(dict.fromkeys(wanted)) or 'a value'}"
 
 
 def _place(item: Any, body: Any) -> tuple[str, Any]:
-    """Say where a fault is and what stands there: for a missing key and an unknown tag, the key itself."""
+    """Return the pointer and the value of an error: for a missing key and an unknown tag, those of the key."""
     location, key = item["loc"], None
     if item["type"] == "missing":
         location, key = location[:-1], location[-1]
@@ -161,8 +161,8 @@ def _expected(item: Any) -> str:
     if kind in _EXPECTED:
         return _EXPECTED[kind]
     if kind in _BOUNDS:
-        name, words = _BOUNDS[kind]
-        return f"{context[name]} {words}"
+        name, text = _BOUNDS[kind]
+        return f"{context[name]} {text}"
     if kind == "literal_error":
         return f"one of {context['expected']}"
     if kind == "union_tag_invalid":
@@ -171,7 +171,7 @@ def _expected(item: Any) -> str:
 
 
 def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:
-    """Follow a validator's location through the body, leaving out the steps that name a union member."""
+    """Return the pointer and the value at a validator's location, without the steps that name a union member."""
     pointer, value = "", body
     for step in location:
         if not str(step).startswith(_LABEL) and _has(value, step):

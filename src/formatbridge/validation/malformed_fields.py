@@ -1,8 +1,8 @@
-"""Answers with malformed details: what the wire model refuses is taken out, and everything else is read.
+"""Repair answers with malformed fields: remove what the wire model rejects and read the rest.
 
-An answer has been paid for, so one detail of an unexpected shape (a citation without its object, a log probability without its number)
-must not cost the whole of it. The validation errors name the places. The smallest removal that leaves a valid body is found from there
-upwards: a member or a list item is removed, and what contains it where that cannot be left out.
+The caller has paid for an answer, so one malformed field (a citation without its object, a log probability without its number) must not
+make it unreadable. The validation errors name the places. From each place upwards, the smallest value is removed that leaves a valid body:
+an object member or list item, or the value that contains it where the member is required.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from formatbridge.validation.error_messages import MISSING, labelled, places_of
 from formatbridge.validation.validators import dicts_of
 
 _ROUNDS = 16
-"""How often a body is validated again. Each round removes every fault it finds or what contains it, and no wire model nests deeper."""
+"""Validations of one body at most. Each round removes all faults that it finds, and no wire model has more levels."""
 
 _GONE = object()
-"""Marks a removed item of a list until all are known."""
+"""Replaces each removed list item until all removals are done, so that indexes stay valid."""
 
 
 class Repair:
-    """A body without its malformed details.
+    """A body without its malformed fields.
 
-    Indexes of a list shift where one of its items was removed, so pointers into the repaired body are translated by ``original``.
+    The indexes of a list shift where an item was removed; ``original`` translates pointers into the repaired body.
     """
 
     __slots__ = ("_kept", "body", "checked", "removed")
 
     def __init__(self, body: JsonObject, checked: JsonObject, removed: dict[Path, JsonValue], kept: dict[Path, list[int]]) -> None:
-        #: The body without them, its keys as they came.
         self.body = body
-        #: The same as the validator returns it, in the vendor's spelling.
+        """The body without them, with the source's keys."""
         self.checked = checked
-        #: The malformed values by their paths in the body as it came.
+        """The same body as the validator returns it, with the documented keys."""
         self.removed = removed
+        """The malformed values by their paths in the original body."""
         self._kept = kept
 
     def original(self, pointer: str) -> str:
-        """Translate a pointer into the repaired body to one into the body as it came."""
+        """Translate a pointer into the repaired body to one into the original body."""
         return pointer_of(_path_of(pointer, self.body, self._kept))
 
     @property
     def pointers(self) -> dict[str, JsonValue]:
-        """The malformed values by their pointers into the body as it came."""
+        """The malformed values by their pointers into the original body."""
         return {pointer_of(path): value for path, value in self.removed.items()}
 
 
 def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[Path] = frozenset()) -> Repair | None:
-    """Return a body that the wire model ``shape`` refuses without what is malformed in it; None where no removal makes it valid.
+    """Return a body that is invalid for ``shape`` without its malformed values; None where no removal makes it valid.
 
-    ``essential``: paths of what the body cannot be read without, with a star for any index; a body without one of these is not repaired.
-    ``parts``: paths of what holds a part of an answer; one that is malformed loses its ``type``, so that it is one of an unknown kind.
+    ``essential``: paths of values that the body must have, with a star for any index; a body without one of them is not repaired.
+    ``parts``: paths of objects that contain a part of an answer; a malformed part loses its ``type``, so that it becomes an unknown one.
     """
     validate = _lenient(shape, tuple(sorted({path.split("/")[0] for path in essential}))).validate_python
     patterns = [path.split("/") for path in essential]
@@ -69,10 +69,10 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
         try:
             checked = validate(body)
         except ValidationError as error:
-            found = places_of(error, body)
+            places = places_of(error, body)
         else:
             return Repair(body, checked, {path: value_at(raw, path) for path in _topmost(removed)}, kept)
-        for pointer, value in found.items():
+        for pointer, value in places.items():
             path = _removable(raw, _path_of(pointer, body, kept), is_missing=value is MISSING)
             if not path or any(_is_above(path, pattern) for pattern in patterns):
                 return None
@@ -85,7 +85,7 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
 
 
 def faults(shape: Any, raw: JsonObject) -> dict[Path, JsonValue]:
-    """Return what is malformed in a body that cannot be repaired, by its paths."""
+    """Return the malformed values of a body that cannot be repaired, by path."""
     try:
         _lenient(shape, ()).validate_python(raw)
     except ValidationError as error:
@@ -96,7 +96,7 @@ def faults(shape: Any, raw: JsonObject) -> dict[Path, JsonValue]:
 
 
 def _removable(raw: JsonObject, path: Path, *, is_missing: bool) -> Path:
-    """Return the path of what is removed for a fault: an object that lacks a key, and a list item of which nothing else is left."""
+    """Return the path to remove for a fault: the object that lacks a required key, or the list item that has no other member."""
     if is_missing:
         return path[:-1]
     is_only_member = (
@@ -107,35 +107,35 @@ def _removable(raw: JsonObject, path: Path, *, is_missing: bool) -> Path:
 
 @cache
 def _lenient(shape: Any, essential: tuple[str, ...]) -> SchemaValidator:
-    """Compile a checker that also takes a body without its required fields, but for the essential ones, and without literal ones.
+    """Compile a validator for which only the ``essential`` fields of the body are required, and no field with a literal.
 
-    A field with a literal (``type``, ``role``) says again what the place says; and what else a body lacks, the encoder of the target adds.
+    A literal (``type``, ``role``) repeats what the position implies. The target's encoder adds other fields that the body lacks.
     """
     return SchemaValidator(labelled(_without_required(dicts_of(shape), essential if essential else None)))
 
 
 def _without_required(schema: Any, essential: tuple[str, ...] | None) -> Any:
-    """Let fields be left out: literal ones anywhere, and of the outermost object all but the essential ones. None: of no object all."""
+    """Make fields optional: those with a literal everywhere, and in the outermost object all but the essential ones (None: no others)."""
     if isinstance(schema, list | tuple):
         return type(schema)(_without_required(item, None) for item in schema)
     if not isinstance(schema, dict):
         return schema
-    made = {key: value if key == "metadata" else _without_required(value, None) for key, value in schema.items()}
+    result = {key: value if key == "metadata" else _without_required(value, None) for key, value in schema.items()}
     if schema.get("type") == "typed-dict-field" and schema["schema"].get("type") == "literal":
-        made["required"] = False
+        result["required"] = False
     if essential is not None and schema.get("type") == "typed-dict":
-        made["fields"] = {
-            name: field if name in essential else field | {"required": False} for name, field in made["fields"].items()
+        result["fields"] = {
+            name: field if name in essential else field | {"required": False} for name, field in result["fields"].items()
         }
     elif essential is not None and isinstance(schema.get("schema"), dict):
-        made["schema"] = _without_required(schema["schema"], essential)
-    return made
+        result["schema"] = _without_required(schema["schema"], essential)
+    return result
 
 
 def _without(raw: JsonObject, removed: Iterable[Path]) -> tuple[JsonObject, dict[Path, list[int]]]:
-    """Return a copy of a body without some values, and by the path of each list that lost some the indexes of those that stay.
+    """Return a copy of a body without some values, and the remaining original indexes of each list that lost items, by its path.
 
-    Only what is above a removed value is copied.
+    Only values above a removed one are copied.
     """
     copies: dict[Path, Any] = {(): copy(raw)}
     shortened: dict[Path, list[Any]] = {}
@@ -159,7 +159,7 @@ def _without(raw: JsonObject, removed: Iterable[Path]) -> tuple[JsonObject, dict
 
 
 def _topmost(paths: set[Path]) -> list[Path]:
-    """Return the paths that lead below none of the others, in the order of their places."""
+    """Return the paths that are not below another one, in the order of their places."""
     return sorted((path for path in paths if not any(path[:depth] in paths for depth in range(len(path)))), key=_order)
 
 
@@ -168,7 +168,7 @@ def _order(path: Path) -> tuple[tuple[bool, Any], ...]:
 
 
 def _path_of(pointer: str, repaired: Any, kept: dict[Path, list[int]]) -> Path:
-    """Return the path in the body as it came of what a pointer leads to in the repaired one."""
+    """Return the path in the original body of the value at a pointer into the repaired body."""
     path: Path = ()
     node = repaired
     for step in pointer.split("/")[1:]:
@@ -184,7 +184,7 @@ def _path_of(pointer: str, repaired: Any, kept: dict[Path, list[int]]) -> Path:
 
 
 def _is_above(path: Path, pattern: list[str]) -> bool:
-    """Say whether a path leads to what a pattern names or to something that contains it."""
+    """Return whether a path leads to a value that matches a pattern, or to a value that contains one."""
     return len(path) <= len(pattern) and all(starmap(_fits, zip(path, pattern, strict=False)))
 
 

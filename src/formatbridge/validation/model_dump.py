@@ -1,4 +1,4 @@
-"""What a typed model says, as plain values."""
+"""Convert a typed model to plain JSON values."""
 
 from __future__ import annotations
 
@@ -10,67 +10,67 @@ from pydantic import BaseModel
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.validation.wire_base import Wire
 
-_OWN = "formatbridge."
-"""Where our own models stand."""
+_LIBRARY = "formatbridge."
+"""Prefix of the modules that define the library's models."""
 
-_FLAT = frozenset({str, int, float, bool, type(None)})
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def written(model: BaseModel) -> JsonObject:
-    """Return what was set in a model, and in those that it holds, in the vendor's spelling.
+def dump_model(model: BaseModel) -> JsonObject:
+    """Return the fields that were set in a model and in the models that it contains, under their documented keys.
 
-    By the type of its place, pydantic writes no field that only a caller's subclass has. With ``serialize_as_any`` it would, but before
-    2.14 that fails for recursive models, and for those that were only read as a part of others. So what is of a subclass is written
-    once more, by itself.
+    pydantic serializes a nested model by the declared type of its field, without the fields of a caller's subclass. Its option
+    ``serialize_as_any`` includes them, but before 2.14 it fails for recursive models and for models that were only read as a part of
+    others. So each instance of a subclass is dumped separately.
     """
-    made = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
-    return _each_anew(model, made) if _has_derived(model) else made
+    dumped = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
+    return _dump_nested_again(model, dumped) if _has_derived(model) else dumped
 
 
 def _has_derived(model: BaseModel) -> bool:
-    """Say whether a model holds one of a caller's subclass."""
+    """Return whether a model contains an instance of a caller's subclass."""
     left: list[Any] = [model]
     for value in left:
         if type(value) is list:
-            held: Iterable[Any] = value
+            inner_values: Iterable[Any] = value
         elif type(value) is dict:
-            held = value.values()
-        elif value is model or type(value).__module__.startswith(_OWN):
-            held = _members(value).values()
+            inner_values = value.values()
+        elif value is model or type(value).__module__.startswith(_LIBRARY):
+            inner_values = _members(value).values()
         elif isinstance(value, Wire):
             return True
-        else:  # nothing of JSON, or to be refused
+        else:  # not JSON, or invalid
             continue
-        left += [each for each in held if type(each) not in _FLAT]
+        left += [each for each in inner_values if type(each) not in _SCALARS]
     return False
 
 
 def _members(model: BaseModel) -> JsonObject:
-    """Return what a model holds, by the names in Python; of what no field is for, by those on the wire."""
+    """Return the values of a model by field name, and its unknown fields by their keys."""
     return {**model.__dict__, **(model.__pydantic_extra__ or {})}
 
 
 def _is_derived(value: Any) -> bool:
-    return not type(value).__module__.startswith(_OWN) and isinstance(value, Wire)  # the instance check is the dearer by far
+    return not type(value).__module__.startswith(_LIBRARY) and isinstance(value, Wire)  # the instance check is the slower one
 
 
-def _anew(value: Any, made: Any) -> Any:
-    """Return what was made of a value, and of each model in it; what a serializer of the caller's made of one otherwise stays."""
-    if _is_derived(value) and isinstance(made, dict):
-        again = written(value)
-        return again if made.keys() <= again.keys() else made
-    return _each_anew(value, made)
+def _dump_again(value: Any, dumped: Any) -> Any:
+    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's own serializer stays unchanged."""
+    if _is_derived(value) and isinstance(dumped, dict):
+        redumped = dump_model(value)
+        return redumped if dumped.keys() <= redumped.keys() else dumped
+    return _dump_nested_again(value, dumped)
 
 
-def _each_anew(value: Any, made: Any) -> Any:
-    match value, made:
+def _dump_nested_again(value: Any, dumped: Any) -> Any:
+    match value, dumped:
         case BaseModel(), dict():
             names = {name: field.serialization_alias or name for name, field in type(value).model_fields.items()}
-            spelling = {names.get(name, name): inner for name, inner in _members(value).items()}
-            return {key: _anew(spelling[key], inner) if key in spelling else inner for key, inner in made.items()}
-        case dict(), dict() if value.keys() == made.keys():
-            return {key: _anew(inner, made[key]) for key, inner in value.items()}
-        case list(), list() if len(value) == len(made):
-            return list(map(_anew, value, made))
+            values = {names.get(name, name): inner for name, inner in _members(value).items()}
+            return {key: _dump_again(values[key], inner) if key in values else inner for key, inner in dumped.items()}
+        case dict(), dict() if value.keys() == dumped.keys():
+            return {key: _dump_again(inner, dumped[key]) for key, inner in value.items()}
+        case list(), list() if len(value) == len(dumped):
+            return list(map(_dump_again, value, dumped))
         case _:
-            return made
+            return dumped

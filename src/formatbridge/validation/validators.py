@@ -18,8 +18,8 @@ from formatbridge.jsontext.types import JsonObject
 def dict_validator(shape: Any) -> Callable[[Any], Any]:
     """Compile a model, or a union of models, to a function that validates a value and returns it; it raises ``ValidationError``.
 
-    The result is the value itself, with its keys in their order. It is a copy only where that differs: keys in a second spelling become
-    the documented ones, an integer beyond 64 bits becomes a double.
+    The result is the value itself, with its keys in their order. It is a copy only where values change: alternative keys become the
+    documented ones, an integer beyond 64 bits becomes a double.
     """
     validate = SchemaValidator(dicts_of(shape)).validate_python
 

@@ -1,7 +1,7 @@
-"""What all wire models share: the base class, the open union, and the marks for those who validate without building models.
+"""Base classes of all wire models: ``Wire``, number types, and the open union.
 
-Wire models say what a format's JSON looks like, in the format's own spelling. They are open: a field nobody has heard of stays
-on the model, and a union member nobody has heard of becomes ``Unknown``. They are strict: ``"5"`` is no integer and ``1`` no flag.
+Wire models describe the JSON of a format with the vendor's field names. They are open: an unknown field stays on the model, and an unknown
+union member becomes ``Unknown``. They are strict: ``"5"`` is not an integer and ``1`` is not a boolean.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from pydantic_core import CoreSchema, core_schema
 
 from formatbridge.jsontext.types import JsonObject
 
-_Made = TypeVar("_Made", bound="Wire")
+_Model = TypeVar("_Model", bound="Wire")
 
 Int = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
-"""A JSON integer that fits 64 bits, signed; what every vendor's server can read."""
+"""A JSON integer that fits 64 bits, signed; every vendor's server can read it."""
 
 Count = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A JSON integer of 0 or more that fits 64 bits."""
 
-WHOLE = "whole"
-"""Label of the second reading of a number, as an integer: what is wrong with it the first one says as well."""
+INTEGER_LABEL = "whole"
+"""Label of the integer arm of ``Number``. Its errors are left out, because the float arm reports the same value."""
 
 
 class Numeric:
-    """Marks a float as a JSON number: finite, and from ``least`` to ``most`` where they are given. An integer of 64 bits stays one.
+    """Annotates a float as a finite JSON number, from ``minimum`` to ``maximum`` where they are set. A 64-bit integer stays an integer.
 
-    Readers in other languages take ``1767225600.0`` for no integer.
+    Parsers in other languages reject ``1767225600.0`` as an integer.
     """
 
-    def __init__(self, least: int | None = None, most: int | None = None) -> None:
-        self.least = least
-        self.most = most
+    def __init__(self, minimum: int | None = None, maximum: int | None = None) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        number = core_schema.float_schema(allow_inf_nan=False, ge=self.least, le=self.most)
-        least, most = -(2**63) if self.least is None else self.least, 2**63 - 1 if self.most is None else self.most
-        return core_schema.union_schema([number, (core_schema.int_schema(ge=least, le=most), WHOLE)])
+        number = core_schema.float_schema(allow_inf_nan=False, ge=self.minimum, le=self.maximum)
+        minimum, maximum = -(2**63) if self.minimum is None else self.minimum, 2**63 - 1 if self.maximum is None else self.maximum
+        return core_schema.union_schema([number, (core_schema.int_schema(ge=minimum, le=maximum), INTEGER_LABEL)])
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
-        return handler(core_schema.float_schema(ge=self.least, le=self.most))
+        return handler(core_schema.float_schema(ge=self.minimum, le=self.maximum))
 
 
 Number = Annotated[float, Numeric()]
@@ -59,11 +59,11 @@ Number = Annotated[float, Numeric()]
 class Wire(BaseModel):
     """One JSON object of a format: the vendor's field names, unknown fields kept, no coercion.
 
-    A field whose name on the wire is no Python name is set by either.
+    A field whose JSON key is not a valid Python name accepts both the key and the Python name.
     """
 
     ESSENTIAL: ClassVar[tuple[str, ...]] = ()
-    """Paths of what an answer cannot be read without, with a star for any index; whatever else is malformed, the answer is read."""
+    """Paths of values that an answer must have, with a star for any index. Other malformed values do not make it unreadable."""
 
     model_config = ConfigDict(
         extra="allow", strict=True, defer_build=True, protected_namespaces=(), serialize_by_alias=True, populate_by_name=True
@@ -79,42 +79,42 @@ class Wire(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let what a caller's subclass has for a default count as set."""
+        """Treat the defaults of a caller's subclass as set fields."""
         schema = handler(source)
-        told = _told(cls)
-        return core_schema.no_info_after_validator_function(partial(_count, told), schema) if told else schema
+        defaults = _fields_with_default(cls)
+        return core_schema.no_info_after_validator_function(partial(_mark_as_set, defaults), schema) if defaults else schema
 
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
-        """Make a model of what is known to be valid."""
-        made = super().model_construct(_fields_set, **values)
-        return made if _fields_set else _count(_told(cls), made)
+        """Create a model of valid values, without validation."""
+        model = super().model_construct(_fields_set, **values)
+        return model if _fields_set else _mark_as_set(_fields_with_default(cls), model)
 
 
 AT_ONCE = ConfigDict(defer_build=False)
-"""The configuration of whole bodies: built when their module loads, which web frameworks that take them as bodies rely on."""
+"""The configuration of whole bodies: built when their module loads, because web frameworks that use them as request bodies need that."""
 
 
-def _told(model: type[Wire]) -> list[str]:
-    """Return the fields whose default says something. Our own models have no default but None, which is "not said"."""
+def _fields_with_default(model: type[Wire]) -> list[str]:
+    """Return the fields with a default other than None. The library's models have only None, which means "not set"."""
     return [name for name, field in model.model_fields.items() if not field.is_required() and field.default is not None]
 
 
-def _count(told: list[str], model: _Made) -> _Made:
-    model.model_fields_set.update(told)
+def _mark_as_set(defaults: list[str], model: _Model) -> _Model:
+    model.model_fields_set.update(defaults)
     return model
 
 
 class Unknown(Wire):
-    """A union member that this version does not know; kept whole."""
+    """A union member of a type that this version does not model; all its fields are kept."""
 
 
 class Open:
-    """Marks a union of models as told apart by one key, with ``Unknown`` for every other value of it.
+    """Annotates a union of models with its discriminator, with ``Unknown`` for every other value of that key.
 
-    ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The key's values are read from the members' ``Literal``
-    annotations. An object without the key counts as the value that ``having`` names for the first other key it has, or else as
-    ``absent``, or else as unknown. Without ``Unknown`` the union is closed: an unknown value is refused by its name.
+    ``Part = Annotated[TextPart | ImagePart | Unknown, Open("type")]``. The values of the key come from the members' ``Literal``
+    annotations. For an object without the key, ``having`` maps other keys to values, and the first key that the object has counts.
+    Without such a key the value is ``absent``, or else unknown. A union without ``Unknown`` is closed: an unknown value is an error.
     """
 
     def __init__(self, key: str, *, absent: str | None = None, having: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -131,7 +131,7 @@ class Open:
         return core_schema.tagged_union_schema(choices, _discriminator(self, choices))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonObject:
-        """Let ``Unknown`` take what no other member is asked for; as it stands it takes every object."""
+        """Restrict ``Unknown`` to objects of no other member; its model alone accepts every object."""
         choices = schema["choices"]
         if "?" not in choices:
             return handler(schema)
@@ -144,7 +144,7 @@ class Open:
         return {"anyOf": arms}
 
     def _limits(self, name: str, known: list[str]) -> JsonObject:
-        """Say in JSON Schema what the discriminator says of ``Unknown``, and of a member that other keys come before."""
+        """Return the conditions of the discriminator as JSON Schema, for ``Unknown`` and for a member that ``having`` selects."""
         lacked = list(takewhile(lambda key: self.having[key] != name, self.having))
         if name == "?":
             named: JsonObject = {"type": "string", "not": {"enum": known}}
@@ -165,41 +165,41 @@ def _literals(member: type[BaseModel], key: str) -> list[str]:
 
 
 def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any], str | None]:
-    """Name the member that reads a value; an unknown name goes to ``Unknown``, where there is one, and what is no name nowhere."""
+    """Return the function that selects the member for a value: ``Unknown`` for an unknown string, None for a tag that is no string."""
     key, otherwise, having, is_open = union.key, union.absent or "?", tuple(union.having.items()), "?" in choices
 
     def tag(value: Any) -> str | None:
-        found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
-        if type(found) is str and found in choices:  # nearly always
-            return found
-        if found is None:
-            found = otherwise
+        selected = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+        if type(selected) is str and selected in choices:  # the common case
+            return selected
+        if selected is None:
+            selected = otherwise
             for other, name in having:
                 if (value.get(other) if isinstance(value, dict) else getattr(value, other, None)) is not None:
-                    found = name
+                    selected = name
                     break
-        if not isinstance(found, str):
+        if not isinstance(selected, str):
             return None
-        return found if found in choices or not is_open else "?"
+        return selected if selected in choices or not is_open else "?"
 
-    tag.__name__ = key  # the validator's errors name the function: this makes them name the key
+    tag.__name__ = key  # the validator's errors contain the name of the function: now it is the key
     return tag
 
 
 def lazy_names(package: str, modules: Sequence[str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose public names are in its modules (PEP 562).
 
-    A name is looked up in the modules in their order, each of which is imported when it is first needed: a service that converts requests
-    does not build the models of answers.
+    A name is looked up in the modules in order. Each module is imported at first use, so a service that converts only requests does not
+    build the models of responses.
     """
 
     def getattr_(name: str) -> Any:
         if not name.startswith("_"):
             for module in modules:
-                found = getattr(import_module(f"{package}.{module}"), name, None)
-                if found is not None:
-                    setattr(sys.modules[package], name, found)
-                    return found
+                value = getattr(import_module(f"{package}.{module}"), name, None)
+                if value is not None:
+                    setattr(sys.modules[package], name, value)
+                    return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return getattr_

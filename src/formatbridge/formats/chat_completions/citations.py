@@ -60,7 +60,7 @@ def _encode_citation(citation: ir.Citation, joints: Joints, losses: Ledger) -> J
     made: JsonObject = {"url": citation.url}
     put_in(made, "title", citation.title, "", losses)
     start, end = joints.moved(citation)
-    if citation.aside or citation.cited_text is None:  # a format that cites by text alone has no offsets that could change
+    if citation.second_src or citation.cited_text is None:  # a format that cites by text alone has no offsets that could change
         for name, place in (("start", start), ("end", end)):
             if place != getattr(citation, name):
                 losses.changed(citation, name, place, "moved", severity="info")

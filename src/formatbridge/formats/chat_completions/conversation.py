@@ -69,8 +69,8 @@ def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Me
         return ir.Message("tool", [result], src)
     if role in ("tool", "function"):
         result = decode_result(raw, src)
-        extra = rest(raw, _WORDS if result.id_made else _RESULT)
-        if result.id_made:
+        extra = rest(raw, _WORDS if result.has_generated_id else _RESULT)
+        if result.has_generated_id:
             loose.append(result)
         if result.name and extra:
             del extra["name"]
@@ -110,7 +110,7 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
     others = [part for part in parts if type(part) is not ir.ToolResult]
-    made_ids.update(result.call_id for result in results if result.id_made)
+    made_ids.update(result.call_id for result in results if result.has_generated_id)
     messages = [encode_result(result, losses) for result in results]
     for result in results:
         media += encode_result_media(result, losses)
@@ -175,7 +175,7 @@ def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> Jso
         kind = type(part)
         if kind is ir.ToolCall:
             calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # the test says so
-            if part.id_made:  # type: ignore[union-attr]
+            if part.has_generated_id:  # type: ignore[union-attr]
                 made_ids.add(part.id)  # type: ignore[union-attr, arg-type]
         elif kind is ir.Reasoning:
             thoughts.append(part)  # type: ignore[arg-type]
@@ -257,7 +257,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(image, str):  # some servers leave out the object around it
         image = {"url": image}
     if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
-        return ir.Opaque(format="chat_completions", raw=raw, what=str(raw.get("type")), src=src)
+        return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
     mime, data = read_data_url(url) or (None, None)
     signature, extra = decode_outer_token(raw, src)
     known = _IMAGE if raw.get("type") == "image_url" else _ODD_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())

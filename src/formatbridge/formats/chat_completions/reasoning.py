@@ -114,7 +114,7 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     for part in parts:
         if _COUNTED.fullmatch(part.id or ""):
             part.id = None
-            if part.signature and part.signature.home == "generate_content":
+            if part.signature and part.signature.issuer == "generate_content":
                 part.signature.item = None
     return parts
 
@@ -173,7 +173,7 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = _ORIGINS.get(part.signature.home, part.signature.home) if part.signature.found else None
+            vendor = _ORIGINS.get(part.signature.issuer, part.signature.issuer) if part.signature.received_in else None
             details += _encode_thought(part, token, vendor, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
@@ -217,10 +217,10 @@ def _carry(
     """Return a token for an answer and the name of its origin. ``kind`` call: it belongs to what follows."""
     if signature is None:
         return None, None
-    if signature.home != "chat_completions" and not options.carry_reasoning:
+    if signature.issuer != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS.get(signature.home, signature.home)
+    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS.get(signature.issuer, signature.issuer)
 
 
 def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
@@ -439,7 +439,7 @@ def goes_beside(part: ir.Part) -> bool:
         return False
     token = part.signature
     stands_alone = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
-    return stands_alone and token.home == "generate_content" and token.found == "chat_completions"
+    return stands_alone and token.issuer == "generate_content" and token.received_in == "chat_completions"
 
 
 def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
@@ -449,7 +449,7 @@ def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: O
     if not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return {}
-    native = signature.home == "generate_content"
+    native = signature.issuer == "generate_content"
     token = signature.token if native else encode_token(signature, "chat_completions")
     return encode_outer_token(token)
 

@@ -22,7 +22,7 @@ from formatbridge.formats.shared.parts import encode_opaque, is_only_text, note_
 from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
 from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
 from formatbridge.ir import events
-from formatbridge.jsontext.pointers import KNOWN, known_places
+from formatbridge.jsontext.pointers import PRECOMPUTED, precomputed_pointers
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -30,7 +30,7 @@ from formatbridge.report.losses import Severity
 
 _index = attrgetter("index")
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
-_PLACES = known_places("/choices", "message")
+_PLACES = precomputed_pointers("/choices", "message")
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
 """The members of a choice's log probabilities."""
@@ -97,7 +97,7 @@ def _encode_created(response: ir.Response | events.Start, losses: Ledger, option
 
 
 def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) -> ir.Choice:
-    src, place = _PLACES[position] if position < KNOWN else (f"/choices/{position}", f"/choices/{position}/message")
+    src, place = _PLACES[position] if position < PRECOMPUTED else (f"/choices/{position}", f"/choices/{position}/message")
     parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if unread:
@@ -172,7 +172,7 @@ def decode_answer(
 def _give_ids(parts: list[ir.Part], position: int) -> None:
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
-        if call.id_made:
+        if call.has_generated_id:
             call.id = derive_call_id(position, number, call.name, call.arguments)
 
 
@@ -216,7 +216,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
         if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # the test before it says so
             texts += (joints.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
-            if part.id_made:  # type: ignore[union-attr]
+            if part.has_generated_id:  # type: ignore[union-attr]
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
             calls.append(encode_answer_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
@@ -391,7 +391,7 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     return ir.Finish(
         reason=reason,
         raw=word or None,
-        finer=bool(word) and (word not in FINISH or FINISH[word] != reason) and reason not in ("refusal", "stop_sequence"),
+        is_specific=bool(word) and (word not in FINISH or FINISH[word] != reason) and reason not in ("refusal", "stop_sequence"),
         stop_sequence=stop if isinstance(stop, str) and reason == "stop_sequence" else None,
         src=src,
     )

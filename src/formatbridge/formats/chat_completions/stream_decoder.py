@@ -73,7 +73,7 @@ class StreamDecoder:
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, out, count)
         if raw.get("usage"):
-            self._usage = [events.UsageTold(decode_usage(raw["usage"], "/usage"))]
+            self._usage = [events.UsageUpdate(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
         if is_chunk and not _CHUNK.issuperset(raw):
             extra = rest(raw, _CHUNK) or {}

@@ -118,7 +118,7 @@ class StreamEncoder:
         self._usage = event.usage
         return b""
 
-    def _note_usage(self, event: events.UsageTold) -> bytes:
+    def _note_usage(self, event: events.UsageUpdate) -> bytes:
         self._usage = event.usage
         return b""
 
@@ -301,7 +301,7 @@ class StreamEncoder:
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
         """Encode a part that comes in one piece, as in a whole answer. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
-            part = replace(part, signature=replace(part.signature, found=None))
+            part = replace(part, signature=replace(part.signature, received_in=None))
         message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
         details = message.pop("reasoning_details", None)
         out = self._add_details(choice, index, details) if details else b""
@@ -356,7 +356,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
-    events.UsageTold: StreamEncoder._note_usage,
+    events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._close,
 }

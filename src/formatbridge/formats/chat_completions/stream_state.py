@@ -83,7 +83,7 @@ class CallState:
         parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
         call = parts[0]
         assert isinstance(call, ir.ToolCall)
-        call.arguments, call.src, call.id_made = "", f"{src}/tool_calls/{number}", not self.id
+        call.arguments, call.src, call.has_generated_id = "", f"{src}/tool_calls/{number}", not self.id
         return call
 
 

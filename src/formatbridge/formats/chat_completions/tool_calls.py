@@ -27,12 +27,12 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     if function is None or kind not in ("function", None):
         if kind == "custom":
             return _decode_custom_call(raw, src, answer_id)
-        return ir.Opaque(format="chat_completions", raw=raw, what=str(kind), severity="impossible", src=src)
+        return ir.Opaque(format="chat_completions", raw=raw, label=str(kind), severity="impossible", src=src)
     name, arguments = function.get("name"), function.get("arguments")
     if call_id and name and arguments and kind and len(raw) == 3 and len(function) == 2:  # these are all that there is
         return ir.ToolCall(call_id, name, arguments, src)
     call = ir.ToolCall(call_id or made_id_at(src, answer_id), name or "", arguments or "", src)
-    call.id_made, call.cache = not call_id, decode_cache_control(raw, src)
+    call.has_generated_id, call.cache = not call_id, decode_cache_control(raw, src)
     call.signature, extra = _decode_call_extra(raw, src, _CALL)
     call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
     return call
@@ -43,7 +43,7 @@ def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.
     signature, extra = _decode_call_extra(raw, src, _CUSTOM_CALL)
     return ir.ToolCall(
         id=raw.get("id") or made_id_at(src, answer_id),
-        id_made=not raw.get("id"),
+        has_generated_id=not raw.get("id"),
         name=custom.get("name") or "",
         arguments=custom.get("input") or "",
         kind="custom",
@@ -64,7 +64,7 @@ def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.T
     """Read the call of a function that stands alone in its message."""
     return ir.ToolCall(
         id=f"{stem_at(src, answer_id)}_0",
-        id_made=True,
+        has_generated_id=True,
         name=raw["name"],
         arguments=raw.get("arguments") or "",
         src=src,
@@ -106,7 +106,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     content = set_unknown_severity(decode_content(raw.get("content"), f"{src}/content"))
     result = ir.ToolResult(given or name or f"call_{position_of(src)}", content, src)
     if not given:
-        result.id_made = True
+        result.has_generated_id = True
         result.name = name or None
         result.extra = None if name else {WHOLE_NODE: ""}
     elif raw["role"] == "function":

@@ -104,9 +104,9 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
             citation = _decode_chunk(chunks[number], f"{src}/groundingChunks/{number}")
             if segment:
                 citation.start, citation.end = start, end
-            citation.aside = f"{src}/groundingSupports/{index}"
+            citation.second_src = f"{src}/groundingSupports/{index}"
             if len(known) > 1:
-                citation.share, citation.shares = f"{citation.aside}/groundingChunkIndices/{place}", len(known)
+                citation.index_src, citation.index_count = f"{citation.second_src}/groundingChunkIndices/{place}", len(known)
             yield citation
     for number, chunk in enumerate(chunks):
         if number not in cited:

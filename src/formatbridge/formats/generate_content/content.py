@@ -69,7 +69,7 @@ def decode_bare(raw: JsonObject, src: str) -> ir.Part | None:
     if raw.get("thoughtSignature"):
         return decode_text(raw | {"text": ""}, src)
     kinds = [key for key, value in raw.items() if value is not None and key != "thought"]
-    return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
+    return ir.Opaque(format="generate_content", raw=raw, label=kinds[0], src=src) if kinds else None
 
 
 # Media.
@@ -81,7 +81,7 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
         return ir.Opaque(
             format="generate_content",
             raw=raw,
-            what="thought",
+            label="thought",
             signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
             src=src,
             severity="lossy",
@@ -96,7 +96,7 @@ def decode_returned(raw: JsonObject, src: str) -> ir.Part | None:
     told = {key: raw[key] for key in _RETURNED if key in raw}
     if told.get("inlineData") is None and told.get("fileData") is None:
         kinds = [key for key, value in raw.items() if value is not None]
-        return ir.Opaque(format="generate_content", raw=raw, what=kinds[0], src=src) if kinds else None
+        return ir.Opaque(format="generate_content", raw=raw, label=kinds[0], src=src) if kinds else None
     media = _decode_shown(told, src)
     media.extra = joined(rest(raw, _RETURNED), media.extra)
     return media
@@ -142,7 +142,7 @@ def _decode_source(
         data=_standard_base64(raw.get("data") or "") if uri is None else None,
         url=None if is_own else uri,
         file_id=uri if is_own else None,
-        home="generate_content" if is_own else None,
+        issuer="generate_content" if is_own else None,
         filename=raw.get("displayName"),
         detail=detail,
         transcript=transcript,
@@ -187,7 +187,7 @@ def _encode_media(part: ir.Media, at: str, around: Surroundings, losses: Ledger)
 
 def _encode_shown(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write media; ``at`` is the pointer of the part in the target, for a media type that has to be made up."""
-    if part.file_id is not None and part.home != "generate_content":
+    if part.file_id is not None and part.issuer != "generate_content":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     drop_unheld(part, losses)

@@ -165,7 +165,7 @@ def encode_parts(parts: list[ir.Part], made: list[JsonObject], at: str, around: 
             if part.text:
                 made.append({"text": part.text})
             continue
-        if type(part) is ir.ToolCall and not waiting and not part.id_made:
+        if type(part) is ir.ToolCall and not waiting and not part.has_generated_id:
             made.append(encode_call(part, around, losses))
             continue
         if type(part) is ir.ToolResult and not waiting:
@@ -227,7 +227,7 @@ def _sign_calls(made: list[JsonObject], bound: dict[str, JsonObject]) -> None:
 def belongs_to_next(part: ir.Reasoning) -> bool:
     """Say whether reasoning holds nothing but a token of this format for the part that follows."""
     signature = part.signature
-    return not part.text and signature is not None and signature.kind == "call" and signature.home == "generate_content"
+    return not part.text and signature is not None and signature.kind == "call" and signature.issuer == "generate_content"
 
 
 def _encode_lone_token(part: ir.Reasoning, around: Surroundings, losses: Ledger) -> list[JsonObject]:
@@ -242,7 +242,7 @@ def _encode_exchange(part: ir.ToolCall | ir.ToolResult, at: str, around: Surroun
     """Write a call or a result as one part. ``at`` is its pointer in the target."""
     if isinstance(part, ir.ToolResult):
         return [encode_result(part, at, around, losses)]
-    if part.id_made:
+    if part.has_generated_id:
         around.made_ids.add(part.id)
         losses.added(f"{at}/functionCall/id", part.id)
     return [encode_call(part, around, losses)]

@@ -192,7 +192,7 @@ def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
     return ir.Opaque(
         format="generate_content",
         raw=raw,
-        what=what,
+        label=what,
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
     )

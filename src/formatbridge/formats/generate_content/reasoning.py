@@ -38,7 +38,7 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
     """
     if signature is None:
         return {}
-    if signature.home == "generate_content" and _is_base64(signature.token, is_strict=carry):
+    if signature.issuer == "generate_content" and _is_base64(signature.token, is_strict=carry):
         return {"thoughtSignature": signature.token}
     if carry:
         return {"thoughtSignature": encode_token(signature, "generate_content", kind=signature.kind)}
@@ -69,7 +69,7 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Write a thought; one that held only a token for somebody else is gone."""
     drop_unheld(part, losses)
-    if not part.text and not carry and part.signature and part.signature.home != "generate_content":
+    if not part.text and not carry and part.signature and part.signature.issuer != "generate_content":
         drop_empty(part, losses)
         return None
     if not (carry and keeps_id(part.signature, part.id, "generate_content")):
@@ -82,7 +82,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> Json
 
 def is_late(signature: ir.Signature | None) -> bool:
     """Say whether a token of an empty thought signs the thought before it, whose text had left when another format's token came."""
-    return signature is not None and signature.home != "generate_content" and signature.kind in _SIGNING
+    return signature is not None and signature.issuer != "generate_content" and signature.kind in _SIGNING
 
 
 def ends_unsigned(made: list[JsonObject]) -> bool:
@@ -125,7 +125,7 @@ def sign_thoughts(parts: list[ir.Part], token: ir.Reasoning) -> bool:
 
 def is_carried(signature: ir.Signature | None) -> bool:
     """Say whether a token is that of reasoning of another format, which stands on the part that follows the reasoning."""
-    return signature is not None and signature.home != "generate_content" and signature.kind != "call"
+    return signature is not None and signature.issuer != "generate_content" and signature.kind != "call"
 
 
 def holds_carried(part: JsonObject) -> bool:

@@ -267,7 +267,7 @@ def decode_blocked(feedback: JsonObject) -> ir.Finish:
     return ir.Finish(
         reason="content_filter",
         raw=feedback.get("blockReason"),
-        finer=True,
+        is_specific=True,
         message=feedback.get("blockReasonMessage") or None,
         src="/promptFeedback",
     )
@@ -314,8 +314,8 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
     tokens = [_decode_token(token, f"{src}/chosenCandidates/{place}") for place, token in enumerate(chosen, start)]
     for place, (token, step) in enumerate(zip(tokens, ranked, strict=False), start):
         if step.get("candidates"):
-            token.aside = f"{src}/topCandidates/{place}"
-            token.top = [_decode_token(top, f"{token.aside}/candidates/{rank}") for rank, top in enumerate(step["candidates"])]
+            token.second_src = f"{src}/topCandidates/{place}"
+            token.top = [_decode_token(top, f"{token.second_src}/candidates/{rank}") for rank, top in enumerate(step["candidates"])]
     return tokens or None, unread or None
 
 

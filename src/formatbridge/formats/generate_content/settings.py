@@ -32,7 +32,7 @@ _MOST_STOPS = 5
 _LARGEST_SEED = 2**31 - 1
 """The server takes signed integers of 32 bits. Source: the vendor's discovery document, v1beta, ``GenerationConfig.seed``."""
 _DONE = frozenset({
-    "stop", "max_tokens", "modalities", "metadata", "tier", "tier_beside", "prompt_cache_options", "parallel_tool_calls",
+    "stop", "max_tokens", "modalities", "metadata", "tier", "additional_tier", "prompt_cache_options", "parallel_tool_calls",
 })  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:
     """Write the tier; where it is a speed that nobody has here, the one beside that."""
     made: JsonObject = {}
     settings = request.settings
-    for name, tier in (("tier", settings.get("tier")), ("tier_beside", settings.get("tier_beside"))):
+    for name, tier in (("tier", settings.get("tier")), ("additional_tier", settings.get("additional_tier"))):
         word = TIERS.wire.get(tier) if tier is not None and not made else None
         if word is not None:
             made["serviceTier"] = word

@@ -127,7 +127,7 @@ class StreamDecoder:
         if self._extra:
             out.append(events.Meta(self._extra))
         if self._usage:
-            out.append(events.UsageTold(decode_usage(self._usage, "/usageMetadata")))
+            out.append(events.UsageUpdate(decode_usage(self._usage, "/usageMetadata")))
         return out
 
     def _feedback_fields(self) -> JsonObject | None:

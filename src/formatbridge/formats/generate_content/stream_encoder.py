@@ -31,7 +31,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import null_ledger
-from formatbridge.streaming.replay import GROWS, altered
+from formatbridge.streaming.replay import DELTA_FIELDS, altered
 from formatbridge.streaming.sse import encode_crlf_event
 
 
@@ -233,7 +233,7 @@ class StreamEncoder:
         del self._head["candidates"]
         return b""
 
-    def _note_usage(self, event: events.UsageTold) -> bytes:
+    def _note_usage(self, event: events.UsageUpdate) -> bytes:
         self._usage = event.usage
         return b""
 
@@ -267,7 +267,7 @@ class StreamEncoder:
             held.place = len(choice.visible)
             choice.visible.append(part)
             choice.pieces[held.place] = held.pieces
-        elif type(part) in GROWS and held.head is None:
+        elif type(part) in DELTA_FIELDS and held.head is None:
             held.pieces = []
             if isinstance(part, ir.ToolCall):
                 choice.calls.append(event.index)
@@ -423,7 +423,7 @@ def _whole(held: _Part) -> ir.Part:
     if "transcript" in fields:
         fields["transcript"] = "".join(fields["transcript"])
     if held.pieces and held.head is None:
-        fields[GROWS[type(held.part)]] = "".join(held.pieces)
+        fields[DELTA_FIELDS[type(held.part)]] = "".join(held.pieces)
     return altered(held.part, **fields) if fields else held.part
 
 
@@ -462,7 +462,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end,
     events.Finished: StreamEncoder._finish,
-    events.UsageTold: StreamEncoder._note_usage,
+    events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._close,
 }

@@ -39,7 +39,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     if given and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # these are all the keys there are
         return made
     if not given:
-        made.id_made = True
+        made.has_generated_id = True
     if "thoughtSignature" in raw:
         made.signature = decode_signature(raw, src)
     made.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
@@ -110,7 +110,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     if len(raw) > 1 or len(result) > 3 or not (given and name and response is not None):  # else these are all there is
         made.extra = joined(made.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        made.extra, made.id_made = joined({WHOLE_NODE: name or ""}, made.extra), True
+        made.extra, made.has_generated_id = joined({WHOLE_NODE: name or ""}, made.extra), True
     elif given and name and name != called:
         made.name, made.extra = None, joined({"functionResponse/name": name}, made.extra)
     return made
@@ -157,7 +157,7 @@ def encode_result(result: ir.ToolResult, at: str, around: Surroundings, losses: 
         text = "\n".join(words)
         if len(words) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
-    if result.id_made or result.call_id in around.made_ids:
+    if result.has_generated_id or result.call_id in around.made_ids:
         losses.added(f"{at}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response(text, bool(result.is_error))}
     if media:

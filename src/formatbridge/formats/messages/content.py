@@ -65,7 +65,7 @@ def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) 
 def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
     """Keep a block that no other format has; ``text`` puts it in words."""
     what = str(raw.get("type"))
-    return ir.Opaque(format="messages", raw=raw, what=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
+    return ir.Opaque(format="messages", raw=raw, label=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
 
 
 def _decode_told(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
@@ -97,7 +97,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         data=told.get("data"),
         url=told.get("url"),
         file_id=told.get("file_id"),
-        home="messages",
+        issuer="messages",
         cache=decode_cache(raw, src),
         src=src,
         extra=joined(rest(raw, _MEDIA), left),
@@ -130,7 +130,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         data=data,
         url=told.get("url"),
         file_id=told.get("file_id"),
-        home="messages",
+        issuer="messages",
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
@@ -261,7 +261,7 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.file_id is not None and part.home != "messages":
+    if part.file_id is not None and part.issuer != "messages":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     encode = _ENCODE_MEDIA.get(_kind_of(part))

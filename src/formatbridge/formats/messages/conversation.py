@@ -330,7 +330,7 @@ class TurnEncoder:
         for part in message.parts:
             if type(part) is ir.ToolCall:
                 self._calls.setdefault(part.id, []).append((turn, part))
-                if part.id_made:
+                if part.has_generated_id:
                     self._made_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
@@ -369,7 +369,7 @@ class TurnEncoder:
     def _add_result(self, result: ir.ToolResult) -> None:
         """Put a result behind the others in the turn after the nearest call of its id that has none; without one it stays."""
         turns, block = self.turns, encode_result(result, self.losses)
-        if result.id_made:
+        if result.has_generated_id:
             self._made_ids.add(result.call_id)
         asked = self._calls.get(result.call_id)
         if not asked:

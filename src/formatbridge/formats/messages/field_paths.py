@@ -15,7 +15,7 @@ SPELLING = FieldPaths(
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
         "Request.tier": ("speed", "service_tier"),
-        "Request.tier_beside": ("service_tier",),
+        "Request.additional_tier": ("service_tier",),
         "Request.user": ("metadata/user_id",),
         "Request.parallel_tool_calls": ("tool_choice/disable_parallel_tool_use",),
         "Request.compact_at": ("context_management",),

@@ -46,7 +46,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Opaque: NONE,
     ir.Citation: frozenset({"kind", "url", "title", "cited_text", "start", "end"}),
     ir.TokenLogprob: NONE,
-    ir.Finish: frozenset({"reason", "raw", "finer", "message", "stop_sequence", "category"}),
+    ir.Finish: frozenset({"reason", "raw", "is_specific", "message", "stop_sequence", "category"}),
     ir.Usage: frozenset({
         "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "server_tools",
     }),

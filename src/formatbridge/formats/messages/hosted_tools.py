@@ -164,7 +164,7 @@ def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str,
         defer_loading=defaults.get("defer_loading"),
         cache=decode_cache(toolset, aside),
         src=f"/mcp_servers/{index}",
-        aside=aside,
+        second_src=aside,
         extra=extra,
     )
 

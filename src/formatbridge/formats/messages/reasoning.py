@@ -57,7 +57,7 @@ def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
 def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Write reasoning into a request, which takes only what its own vendor signed."""
     token = part.signature
-    if token is None or token.home != "messages":
+    if token is None or token.issuer != "messages":
         drop_unsigned(part, losses)
         return None
     drop_unheld(part, losses)
@@ -67,7 +67,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
 def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
     """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
     token = part.signature
-    if token is not None and token.home != "messages" and not options.carry_reasoning:
+    if token is not None and token.issuer != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         token = None
     drop_unheld_in_answer(part, losses)
@@ -79,7 +79,7 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
 
 
 def _encode_block(part: ir.Reasoning, token: str) -> JsonObject:
-    signed = part.signature is not None and part.signature.home == "messages" and part.signature.kind == "thinking"
+    signed = part.signature is not None and part.signature.issuer == "messages" and part.signature.kind == "thinking"
     if part.text or signed:
         return {"type": "thinking", "thinking": part.text, "signature": token}
     return {"type": "redacted_thinking", "data": token}

@@ -102,7 +102,7 @@ def _take_handovers(parts: list[ir.Part], model: str | None) -> tuple[list[ir.Pa
     kept: list[ir.Part] = []
     handovers: JsonObject = {}
     for part in parts:
-        if isinstance(part, ir.Opaque) and part.what == "fallback":
+        if isinstance(part, ir.Opaque) and part.label == "fallback":
             model = part.raw["to"]["model"]
             handovers[part.src[1:]] = part.raw
         else:
@@ -134,7 +134,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
             carrier = encode_carrier(part.signature, losses, options) if part.signature else None
             if carrier:  # the token that the call came with goes before it
                 blocks.append(carrier)
-            if part.id_made:
+            if part.has_generated_id:
                 losses.added(f"/content/{len(blocks)}/id", part.id)
             blocks.append(call)
         elif isinstance(part, ir.Reasoning):
@@ -234,9 +234,9 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     if finish is None:
         return body
     is_exact = WORDS[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
-    if finish.finer and finish.reason == "pause":  # a pause here is to be sent back, and no other is
+    if finish.is_specific and finish.reason == "pause":  # a pause here is to be sent back, and no other is
         is_exact = False
-    if finish.finer or not is_exact:
+    if finish.is_specific or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
     drop_unheld_in_answer(finish, losses)
     if finish.stop_sequence is not None:

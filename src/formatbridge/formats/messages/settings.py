@@ -59,7 +59,7 @@ def _decode_tier(body: JsonObject, settings: JsonObject, left: JsonObject) -> No
     if speed == "fast":
         settings["tier"] = "fast"
         if tier is not None:
-            settings["tier_beside"] = TIERS.canonical.get(tier, tier)
+            settings["additional_tier"] = TIERS.canonical.get(tier, tier)
         return
     if speed is not None:
         left["speed"] = speed

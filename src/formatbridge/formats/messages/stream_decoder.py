@@ -163,7 +163,7 @@ class StreamDecoder:
         """Return the usage and the fields of the answer that are known."""
         out: list[events.Event] = []
         if self._usage is not None:
-            out.append(events.UsageTold(decode_usage(self._usage, "/usage")))
+            out.append(events.UsageUpdate(decode_usage(self._usage, "/usage")))
         extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
         return [*out, events.Meta(extra)] if extra else out
 

@@ -175,7 +175,7 @@ class StreamEncoder:
         self._finish = event.finish
         return b""
 
-    def _note_usage(self, event: events.UsageTold) -> bytes:
+    def _note_usage(self, event: events.UsageUpdate) -> bytes:
         self._usage = event.usage
         return b""
 
@@ -375,7 +375,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._take,
     events.Finished: StreamEncoder._finish_choice,
-    events.UsageTold: StreamEncoder._note_usage,
+    events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,
 }

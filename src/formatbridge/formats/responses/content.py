@@ -25,7 +25,7 @@ from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
-from formatbridge.streaming.replay import GROWS
+from formatbridge.streaming.replay import DELTA_FIELDS
 
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
@@ -79,7 +79,7 @@ def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Par
 
 
 def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Opaque(format="responses", raw=raw, what=str(raw.get("type")), src=src)
+    return ir.Opaque(format="responses", raw=raw, label=str(raw.get("type")), src=src)
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
@@ -155,7 +155,7 @@ def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     url, file_id = raw.get("image_url"), raw.get("file_id")
     if url is None and file_id is None:
-        return ir.Opaque(format="responses", raw=raw, what="input_image", src=src)
+        return ir.Opaque(format="responses", raw=raw, label="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     cache = decode_cache(raw, src)
     extra = rest(raw, _with_mark(_IMAGE, cache))
@@ -165,7 +165,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         data=data,
         url=url if data is None else None,
         file_id=file_id if url is None else None,
-        home="responses",
+        issuer="responses",
         detail=raw.get("detail"),
         cache=cache,
         id=item_id,
@@ -182,7 +182,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
         detail = losses.changed(part, "detail", "auto")
     image: JsonObject = {"type": "input_image", "detail": detail}
     if part.file_id is not None:
-        if part.home not in ("responses", "chat_completions"):
+        if part.issuer not in ("responses", "chat_completions"):
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return image | {"file_id": part.file_id}
@@ -193,7 +193,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
 def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     content, url, file_id, name = raw.get("file_data"), raw.get("file_url"), raw.get("file_id"), raw.get("filename")
     if content is None and url is None and file_id is None:
-        return ir.Opaque(format="responses", raw=raw, what="input_file", src=src)
+        return ir.Opaque(format="responses", raw=raw, label="input_file", src=src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
     if data is not None and url is None and is_address(data):
         mime, data, url = mime or guess_mime(data), None, data
@@ -205,7 +205,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         data=data,
         url=url if data is None else None,
         file_id=file_id if data is None and url is None else None,
-        home="responses",
+        issuer="responses",
         filename=name,
         detail=raw.get("detail"),
         cache=cache,
@@ -225,7 +225,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     else:
         drop_field(part, "detail", losses)
     if part.file_id is not None:
-        if part.home not in ("responses", "chat_completions"):
+        if part.issuer not in ("responses", "chat_completions"):
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return file | {"file_id": part.file_id}
@@ -315,4 +315,4 @@ def text_of(part: ir.Part) -> str:
     """Return what a part has of the text that deltas bring."""
     if isinstance(part, ir.ToolCall):
         return encode_arguments_text(part)
-    return getattr(part, GROWS.get(type(part), ""), None) or ""
+    return getattr(part, DELTA_FIELDS.get(type(part), ""), None) or ""

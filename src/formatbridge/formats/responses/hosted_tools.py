@@ -185,7 +185,7 @@ def _keep(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # the one kind without a type that comes here
     severity = _SEVERITY.get(kind, "impossible")
     code = "stored_state" if kind == "item_reference" else "no_counterpart"
-    return ir.Opaque(format="responses", raw=raw, what=kind, severity=severity, code=code, src=src)
+    return ir.Opaque(format="responses", raw=raw, label=kind, severity=severity, code=code, src=src)
 
 
 def _odd_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:

@@ -36,11 +36,11 @@ class ItemIds:
         """Note the id of the call at ``index`` where the source has none, and what kind of result belongs to it."""
         if call.kind == "custom":
             self.customs.add(call.id)
-        if call.id_made:
+        if call.has_generated_id:
             self._made.add(call.id)
             self._losses.added(f"{self._at}/{index}/call_id", call.id)
 
     def note_result(self, result: ir.ToolResult, index: int) -> None:
         """Note the id of the result at ``index`` where neither it nor its call has one."""
-        if result.id_made or result.call_id in self._made:
+        if result.has_generated_id or result.call_id in self._made:
             self._losses.added(f"{self._at}/{index}/call_id", result.call_id)

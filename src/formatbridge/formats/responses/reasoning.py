@@ -78,7 +78,7 @@ def carry_token(
     """Write a token into the sealed slot of an answer. ``kind`` call: it belongs to the item that follows."""
     if signature is None:
         return None
-    if signature.home != "responses" and not options.carry_reasoning:
+    if signature.issuer != "responses" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None
     return encode_token(signature, "responses", kind=kind)

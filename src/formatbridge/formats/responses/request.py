@@ -164,13 +164,13 @@ def _decode_output(kind: str, raw: JsonObject, src: str, loose: list[ir.ToolResu
     """Read what a tool of the caller's gave back, and the turn that brings the tools that a search found; None: the server searched."""
     if kind != "tool_search_output":
         result = decode_result(raw, src)
-        if result.id_made or result.name or result.namespace is not None:
+        if result.has_generated_id or result.name or result.namespace is not None:
             loose.append(result)
         return [ir.Message("tool", [result], src)]
     if raw.get("execution") != "client":
         return [None]
     result, found = decode_search_output(raw, src)
-    loose += [result] if result.id_made else []
+    loose += [result] if result.has_generated_id else []
     made: list[ir.Message | None] = [ir.Message("tool", [result], src)]
     return [*made, ir.Message("developer", [], src, tools=found)] if found else made
 

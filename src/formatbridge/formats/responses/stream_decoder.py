@@ -258,7 +258,7 @@ class StreamDecoder:
         if error is None:
             self._emitter.out.append(events.Finished(0, finish))
         if shell.usage:
-            self._emitter.out.append(events.UsageTold(shell.usage))
+            self._emitter.out.append(events.UsageUpdate(shell.usage))
         self._emit_end(events.Failed(error) if error else events.End(), shell.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:

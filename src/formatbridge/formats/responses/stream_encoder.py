@@ -158,7 +158,7 @@ class StreamEncoder:
         del event  # it has no fields
         self._write_end(None)
 
-    def _note_usage(self, event: events.UsageTold) -> None:
+    def _note_usage(self, event: events.UsageUpdate) -> None:
         self._usage = event.usage
 
     def _write_end(self, error: ir.Error | None) -> None:
@@ -402,7 +402,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Signed: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
     events.Finished: StreamEncoder._finish_choice,
-    events.UsageTold: StreamEncoder._note_usage,
+    events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,
 }

@@ -22,7 +22,7 @@ from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.replay import GROWS, unfold
+from formatbridge.streaming.replay import DELTA_FIELDS, unfold
 
 TEXT_FIELD = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments", "code_interpreter_call": "code"}
 """Kind of item to the field that its deltas continue."""
@@ -165,7 +165,7 @@ class PartEmitter:
             whole = replace(whole, signature=held)
         whole = _named(whole, slot.part)
         expected: JsonObject = {"extra": whole.extra}
-        text_field = GROWS.get(type(whole))
+        text_field = DELTA_FIELDS.get(type(whole))
         if text_field and type(whole) is type(slot.part):
             sent, text = "".join(slot.pieces), getattr(whole, text_field)
             if isinstance(text, str) and text.startswith(sent):
@@ -209,8 +209,8 @@ def _named(whole: ir.Part, opened: ir.Part) -> ir.Part:
     """Return a complete call with the name and the id from its start, where its end has none."""
     if not isinstance(whole, ir.ToolCall) or not isinstance(opened, ir.ToolCall):
         return whole
-    if whole.id_made:
-        whole = replace(whole, id=opened.id, id_made=opened.id_made)
+    if whole.has_generated_id:
+        whole = replace(whole, id=opened.id, has_generated_id=opened.has_generated_id)
     return whole if whole.name else replace(whole, name=opened.name)
 
 
@@ -242,7 +242,7 @@ def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> l
 def as_opened(part: ir.Part) -> ir.Part:
     """Return a complete part as it opens: without what deltas and its end bring."""
     fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
-    text_field = GROWS.get(type(part))
+    text_field = DELTA_FIELDS.get(type(part))
     if text_field and isinstance(getattr(part, text_field), str):
         fields[text_field] = ""
     return replace(part, extra=None, **fields)
@@ -414,7 +414,7 @@ def _message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
 def _message_part(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     """Decode a part of a message; one of an unknown type stays unchanged."""
     kind = raw.get("type")
-    return decode_part(raw, src, item_id) if kind in _KINDS else ir.Opaque(format="responses", raw=raw, what=str(kind), src=src)
+    return decode_part(raw, src, item_id) if kind in _KINDS else ir.Opaque(format="responses", raw=raw, label=str(kind), src=src)
 
 
 def _reasoning(item: Item, src: str) -> ir.Reasoning:
@@ -459,7 +459,7 @@ def _completed(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iter
         return
     sent, known = "".join(slot.pieces), [*slot.citations, *citations]
     more: dict[str, Any] = {}
-    text = getattr(whole, text_field := GROWS.get(type(whole), ""), None)
+    text = getattr(whole, text_field := DELTA_FIELDS.get(type(whole), ""), None)
     if isinstance(text, str) and not text.startswith(sent):
         more[text_field] = sent
     if isinstance(whole, ir.Text):

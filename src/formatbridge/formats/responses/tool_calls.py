@@ -99,7 +99,7 @@ def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger)
     """Write a call of the caller's tools as an item of an answer, which has an id and, but for custom calls, a status."""
     drop_unheld_in_answer(call, losses)
     made = _encode_bare_call(call, losses)
-    if call.id_made or call.kind == "custom":
+    if call.has_generated_id or call.kind == "custom":
         ids.note_call(call, at)
     if call.kind == "tool_search":
         made["id"], made["status"] = call.item_id or ids.make("tsc", at), "completed"
@@ -112,7 +112,7 @@ def encode_answer_call(call: ir.ToolCall, at: int, ids: ItemIds, losses: Ledger)
 
 def _make_id(call: ir.ToolCall, raw: JsonObject) -> None:
     """Give a call without an id that of its item, or else one that its place makes."""
-    call.id, call.id_made = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
+    call.id, call.has_generated_id = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
 
 
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
@@ -129,7 +129,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
         result.kind = "custom"
     if len(raw) > 3 or not call_id:  # type and output are always there: with an id, three members are nothing else
         result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
-        result.extra, result.id_made = rest(raw, _RESULT), not call_id
+        result.extra, result.has_generated_id = rest(raw, _RESULT), not call_id
     if not call_id:
         result.extra = joined({WHOLE_NODE: result.name or ""}, result.extra)
     return result
@@ -144,7 +144,7 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
     names = dumps({"tools": [name for tool in tools for name in _names_of(tool)]}).decode()
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
-    result.extra, result.id_made = rest(raw, _SEARCH), not call_id
+    result.extra, result.has_generated_id = rest(raw, _SEARCH), not call_id
     if not call_id:
         result.extra = joined({WHOLE_NODE: ""}, result.extra)
     return result, tools

@@ -40,8 +40,8 @@ def without_foreign_tokens(
     emptied: list[list[Any]] = []
     has_lost = False
     for pointer, signature in tokens.items():
-        code = "foreign_signature" if signature.home != format.name else "unverified_token"
-        if signature.home == format.name and (key is None or is_verified(signature, key)):
+        code = "foreign_signature" if signature.issuer != format.name else "unverified_token"
+        if signature.issuer == format.name and (key is None or is_verified(signature, key)):
             owner, last = _steps_to(result, pointer)[-1]
             owner[last] = signature.token
             if signature.item is not None:
@@ -50,7 +50,7 @@ def without_foreign_tokens(
         has_lost = True
         gone, turn = _take_out(result, pointer, emptied)
         severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
-        losses.dropped(ir.Signature(home=signature.home, kind=signature.kind, token="", src=gone), code=code, severity=severity)
+        losses.dropped(ir.Signature(issuer=signature.issuer, kind=signature.kind, token="", src=gone), code=code, severity=severity)
         if turn is not None:
             losses.dropped(ir.Opaque(format=format.name, raw={}, src=turn), code="empty", severity="info")
     for items in emptied:

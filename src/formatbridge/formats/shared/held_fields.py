@@ -21,7 +21,7 @@ NONE: frozenset[str] = frozenset()
 DropUnheld = Callable[[ir.Node, Ledger], None]
 """Reports the fields of a node that a format does not hold."""
 
-POINTERS = frozenset({"src", "aside", "share", "shares"})
+POINTERS = frozenset({"src", "second_src", "index_src", "index_count"})
 """Fields with pointers of a node in the source."""
 
 _CONTAINERS = frozenset({list, dict})
@@ -99,7 +99,7 @@ def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
         losses.dropped(value, code=code, severity=severity)
 
     def drop_token(_node: ir.Node, value: ir.Signature, losses: Ledger) -> None:
-        is_native = format in (value.home, value.found)
+        is_native = format in (value.issuer, value.received_in)
         losses.dropped(value, code=code if is_native else "foreign_signature", severity=severity)
 
     def drop_counts(usage: ir.Usage, value: int | dict[str, int], losses: Ledger) -> None:

@@ -32,7 +32,7 @@ def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> li
     ``known``: types of which the format knows that they ask nothing.
     """
     for part in parts:
-        if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.what not in known:
+        if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.label not in known:
             part.severity = "impossible"
     return parts
 
@@ -69,7 +69,7 @@ OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
 
 def note_finish(finish: ir.Finish, word: str, is_exact: bool, losses: Ledger) -> None:
     """Note that a word of the target replaces another finish reason, or a more specific one."""
-    if finish.finer or not is_exact:
+    if finish.is_specific or not is_exact:
         losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
 
 

@@ -61,9 +61,11 @@ def decode_token(
             known, kind_in_tag = pieces[1], cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, wire = _split_wire(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
-            return ir.Signature(home=known, kind=kind_in_tag, token=inner, src=src, item=sealed, found=wire, carried=text)
+            return ir.Signature(
+                issuer=known, kind=kind_in_tag, token=inner, src=src, item=sealed, received_in=wire, tagged_text=text
+            )
     wire = found if found != home else None
-    return ir.Signature(home=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, found=wire)
+    return ir.Signature(issuer=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, received_in=wire)
 
 
 def _split_wire(text: str, home: ir.FormatName) -> tuple[str, ir.FormatName | None]:
@@ -77,9 +79,9 @@ def _split_wire(text: str, home: ir.FormatName) -> tuple[str, ir.FormatName | No
 
 def _with_wire(text: str, signature: ir.Signature) -> str:
     """Append the format of the body in which a token came, if that is not its issuer, or if the token ends like such a format."""
-    if signature.found is None and not _names_format(text.rpartition("|")[2]):
+    if signature.received_in is None and not _names_format(text.rpartition("|")[2]):
         return text
-    wire = signature.found or signature.home
+    wire = signature.received_in or signature.issuer
     return f"{text}|{wire}" if wire in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{wire}"
 
 
@@ -90,7 +92,7 @@ def _names_format(piece: str) -> bool:
 
 def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:
     """Return whether a token may go into a request of a format: the format is its issuer, or the token came in a body of it."""
-    return slot in (signature.home, signature.found)
+    return slot in (signature.issuer, signature.received_in)
 
 
 def _split_item(text: str) -> tuple[str, str | None]:
@@ -101,7 +103,7 @@ def _split_item(text: str) -> tuple[str, str | None]:
 
 def _with_item(signature: ir.Signature) -> str:
     """Return a token with the id of its item; with an empty id where the token itself has a bar."""
-    if signature.home not in _SEALING or (signature.item is None and "|" not in signature.token):
+    if signature.issuer not in _SEALING or (signature.item is None and "|" not in signature.token):
         return signature.token
     item = (signature.item or "").replace("~", "~0").replace("|", "~1")
     return f"{signature.token}|{item}"
@@ -114,7 +116,7 @@ def carries_call_token(part: ir.Part) -> bool:
 
 def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.FormatName) -> bool:
     """Return whether the tag of a token in an answer of ``slot`` has the id of the item to which the token is sealed."""
-    return signature is not None and signature.item is not None and signature.item == item_id and signature.home != slot
+    return signature is not None and signature.item is not None and signature.item == item_id and signature.issuer != slot
 
 
 def bound_to(part: ir.Part) -> str | None:
@@ -122,7 +124,7 @@ def bound_to(part: ir.Part) -> str | None:
 
     Servers of chat_completions send tokens of generate_content so, although these belong on the call.
     """
-    if type(part) is not ir.Reasoning or part.text or part.signature is None or part.signature.home != "generate_content":
+    if type(part) is not ir.Reasoning or part.text or part.signature is None or part.signature.issuer != "generate_content":
         return None
     return part.signature.item
 
@@ -150,10 +152,10 @@ def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.Signa
 def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
     """Return a token with its tag: sealed where it has a seal key, else with the seal of its source."""
     if signature.seal_key is not None:
-        return f"{_TAG}{signature.home}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
-    if signature.carried is not None and _seal_in(signature.carried) and kind == signature.kind:
-        return signature.carried
-    return f"{_TAG}{signature.home}|{kind}|{_body_of(signature)}"
+        return f"{_TAG}{signature.issuer}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
+    if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
+        return signature.tagged_text
+    return f"{_TAG}{signature.issuer}|{kind}|{_body_of(signature)}"
 
 
 def _body_of(signature: ir.Signature) -> str:
@@ -165,16 +167,16 @@ def _body_of(signature: ir.Signature) -> str:
 
 def seal_key(signature: ir.Signature, key: bytes) -> bytes:
     """Return the key that seals the tag of one token, of any kind."""
-    return _seal_key(key, signature.home, _body_of(signature))
+    return _seal_key(key, signature.issuer, _body_of(signature))
 
 
 def is_verified(signature: ir.Signature, key: bytes) -> bool:
     """Return whether a token came without a tag, or with a tag that is sealed with the key."""
-    if signature.carried is None:
+    if signature.tagged_text is None:
         return True
-    _, home, kind, body = signature.carried.split("|", 3)
+    _, home, kind, body = signature.tagged_text.split("|", 3)
     expected = _seal(_seal_key(key, home, body), kind.partition(".")[0])
-    return hmac.compare_digest(expected.encode(), _seal_in(signature.carried).encode())
+    return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())
 
 
 def _seal_in(tagged: str) -> str:
@@ -201,7 +203,7 @@ def native_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Le
 
 def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -> bool:
     """Return whether an answer keeps a token. Other tokens are reported where the whole answer is written."""
-    return options.carry_reasoning or signature.home == slot
+    return options.carry_reasoning or signature.issuer == slot
 
 
 def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:

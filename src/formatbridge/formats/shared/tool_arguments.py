@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from formatbridge import ir
-from formatbridge.jsontext.codec import Mend, NotJsonError, dumps, loads, may_hold_infinity
+from formatbridge.jsontext.codec import NotJsonError, Replacement, dumps, loads, may_hold_infinity
 from formatbridge.jsontext.depth import read
 from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import Examine, Ledger
@@ -69,15 +69,15 @@ def encode_arguments_object(
         return arguments
     if not arguments or arguments.isspace():
         return {}
-    repaired: list[Mend] = []
+    replaced: list[Replacement] = []
     try:
-        parsed = loads(arguments, repaired)
+        parsed = loads(arguments, replaced)
     except NotJsonError:
         parsed = None
     if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
-    if repaired:
+    if replaced:
         losses.changed(call, "arguments", parsed, "lone_surrogate")
     losses.examined(call, "arguments", parsed, examine)
     return parsed

@@ -61,16 +61,16 @@ def pair_loose(messages: list[ir.Message]) -> None:
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
     results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
-    asked_for = {part.call_id for part in results if not part.id_made}
+    asked_for = {part.call_id for part in results if not part.has_generated_id}
     for message in messages:
         for part in message.parts:
             if type(part) is ir.ToolCall:
                 calls[part.id] = part
-                if part.id_made or part.id not in asked_for:
+                if part.has_generated_id or part.id not in asked_for:
                     waiting.add(part)
             elif type(part) is ir.ToolResult:
-                if part.id_made and (call := waiting.take(part.name, part.namespace)):
-                    part.call_id, part.id_made, part.extra = call.id, False, rest(part.extra or {}, _MARK)
+                if part.has_generated_id and (call := waiting.take(part.name, part.namespace)):
+                    part.call_id, part.has_generated_id, part.extra = call.id, False, rest(part.extra or {}, _MARK)
                 _agree(part, calls.get(part.call_id))
 
 

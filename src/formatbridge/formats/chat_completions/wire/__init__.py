@@ -1,4 +1,4 @@
-"""The JSON of the chat completions format, one class per object, fields as on the wire."""
+"""Wire models of the chat completions format: one class per JSON object, with the vendor's field names."""
 
 from typing import TYPE_CHECKING
 
@@ -249,5 +249,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
+    """List the public names, including those of modules that are not loaded yet."""
     return __all__

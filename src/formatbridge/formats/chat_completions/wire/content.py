@@ -1,4 +1,4 @@
-"""Content parts: what a message of any role may be made of."""
+"""Content parts of messages of all roles."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class PromptCacheBreakpoint(Wire):
-    """The end of a prompt prefix that the server shall keep in its cache.
+    """The end of a prompt prefix that the server caches.
 
     Source: official SDK types, 2026-11.
     """
@@ -15,25 +15,25 @@ class PromptCacheBreakpoint(Wire):
     mode: str
     """Known: explicit."""
     ttl: str | None = None
-    """Known: 30m, 12h. None: the request's own ``prompt_cache_options.ttl``."""
+    """Known: 30m, 12h. None: the value of ``prompt_cache_options.ttl`` in the request."""
 
 
 class CacheControl(Wire):
-    """A cache mark as messages spells it, on parts, tools, calls, results or the request.
+    """A cache mark in the syntax of the messages format, on parts, tools, calls, results or the request.
 
-    Servers that pass requests on to many vendors take it.
+    Gateways to several vendors accept it.
 
-    Source: those servers' documentation; recorded traffic.
+    Source: documentation of these gateways; recorded traffic.
     """
 
     type: str | None = None
-    """Today always ephemeral."""
+    """Currently always ephemeral."""
     ttl: str | None = None
     """Known: 5m, 1h."""
 
 
 class TextPart(Wire):
-    """A piece of text.
+    """A text part.
 
     Source: specification, Content part.
     """
@@ -45,7 +45,7 @@ class TextPart(Wire):
 
 
 class ImageUrl(Wire):
-    """Where an image is, and how closely the model shall look at it.
+    """The URL of an image, and the level of detail with which the model reads it.
 
     Source: specification, Content part.
     """
@@ -57,9 +57,9 @@ class ImageUrl(Wire):
 
 
 class ImagePart(Wire):
-    """An image, given by its URL or as a data URL.
+    """An image as a URL or data URL.
 
-    Servers that return images list these parts in ``images`` of the answer.
+    Servers that return images put these parts into ``images`` of the answer.
     Source: specification, Content part; the bare string as ``image_url``: recorded traffic.
     """
 
@@ -68,38 +68,38 @@ class ImagePart(Wire):
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     cache_control: CacheControl | None = None
     index: Int | None = None
-    """Place among the answer's images, from 0."""
+    """Index among the images of the answer, from 0."""
     extra_content: ExtraContent | None = None
-    """Of an answer's image: the token of a vendor whose tokens are on the parts of its answers."""
+    """In answers: the reasoning token of a vendor whose tokens are on parts of the answer."""
 
 
 class InputAudio(Wire):
-    """Recorded sound.
+    """Audio data.
 
     Source: specification, Content part.
     """
 
     data: str
-    """Base64, without a data URL's head."""
+    """Base64, without the prefix of a data URL."""
     format: str | None = None
     """Known: wav, mp3."""
 
 
 class AudioPart(Wire):
-    """A piece of recorded sound that the model shall hear.
+    """Audio input for the model.
 
     Source: specification, Content part.
     """
 
     input_audio: InputAudio | str
-    """A text: base64, a data URL or an address, as recorded traffic has it."""
+    """A plain string (base64, a data URL or a URL) occurs in recorded traffic."""
     type: Literal["input_audio"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     cache_control: CacheControl | None = None
 
 
 class FileSource(Wire):
-    """A document: its bytes, or the id under which the server stores it.
+    """A document: its data, or the id of an uploaded file.
 
     Source: specification, Content part.
     """
@@ -111,7 +111,7 @@ class FileSource(Wire):
 
 
 class FilePart(Wire):
-    """A document, such as a PDF.
+    """A document part, such as a PDF.
 
     Source: specification, Content part.
     """
@@ -123,7 +123,7 @@ class FilePart(Wire):
 
 
 class VideoUrl(Wire):
-    """Where a video is.
+    """The URL of a video.
 
     Source: specification, Content part.
     """
@@ -133,7 +133,7 @@ class VideoUrl(Wire):
 
 
 class VideoPart(Wire):
-    """A video; the official SDK types do not have it.
+    """A video part; the official SDK types do not have it.
 
     Source: specification, Content part.
     """
@@ -144,7 +144,7 @@ class VideoPart(Wire):
 
 
 class RefusalPart(Wire):
-    """The model's own words for not answering; in assistant messages only.
+    """A refusal of the model; in assistant messages only.
 
     Source: official SDK types, 2026-11.
     """
@@ -154,42 +154,42 @@ class RefusalPart(Wire):
 
 
 class ThinkingPart(Wire):
-    """What the model thought before the text that follows; in assistant messages only.
+    """Reasoning of the model before the text that follows; in assistant messages only.
 
-    Seen: recorded traffic, where the thoughts are a list of text parts.
+    Seen: recorded traffic, where the reasoning is a list of text parts.
     """
 
     thinking: str | list[Annotated[TextPart | Unknown, Open("type")]]
     type: Literal["thinking"]
     closed: bool | None = None
-    """True in every recording, on each piece of a stream too."""
+    """True in every recording, also in each delta of a stream."""
 
 
 Part = Annotated[TextPart | ImagePart | AudioPart | FilePart | VideoPart | RefusalPart | ThinkingPart | Unknown, Open("type")]
-"""A content part of any kind. Which role may carry which is the server's to say; no type is refused here."""
+"""A content part of any kind. The server decides which role may have which part; no type is rejected here."""
 
 Content = str | list[Part]
-"""Text alone, or parts."""
+"""The content of a message: a string, or a list of parts."""
 
 
 class UrlCitation(Wire):
-    """A web page that a stretch of the answer rests on.
+    """A web page that a span of the answer cites.
 
     Source: official SDK types, 2026-11; ``content``: recorded traffic.
     """
 
     end_index: Int | None = None
-    """Characters from the start of the message's content, the end not included. 0 where a server does not know."""
+    """Index of the first character in the message's content. Some servers always send 0."""
     start_index: Int | None = None
-    """Characters from the start of the message's content."""
+    """Index in the message's content after the last character."""
     title: str | None = None
     url: str
     content: str | None = None
-    """The cited text of the page."""
+    """The cited text of the web page."""
 
 
 class UrlCitationAnnotation(Wire):
-    """A note on the answer that names a web page.
+    """An annotation of the answer that cites a web page.
 
     Source: official SDK types, 2026-11.
     """
@@ -199,7 +199,7 @@ class UrlCitationAnnotation(Wire):
 
 
 class FileAnnotation(Wire):
-    """A document as the server has read it, for the caller to send back instead of the document.
+    """A document as parsed by the server; the caller can send it back in place of the document.
 
     Seen: recorded traffic.
     """
@@ -210,18 +210,18 @@ class FileAnnotation(Wire):
 
 
 Annotation = Annotated[UrlCitationAnnotation | FileAnnotation | Unknown, Open("type")]
-"""A note on the answer as a whole or on a stretch of it."""
+"""An annotation of the answer or of a span of it."""
 
 
 class Audio(Wire):
-    """Spoken output: whole in an answer, by its id alone in later requests, in pieces in a stream.
+    """Audio output: whole in an answer, by id alone in later requests, in chunks in a stream.
 
     Source: official SDK types, 2026-11.
     """
 
     id: str | None = None
     data: str | None = None
-    """Base64, in the format that the request asked for."""
+    """Base64, in the audio format of the request."""
     expires_at: Int | None = None
-    """Unix seconds from which on the id cannot be referred to."""
+    """Unix time in seconds after which the id is invalid."""
     transcript: str | None = None

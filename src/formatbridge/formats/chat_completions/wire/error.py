@@ -1,4 +1,4 @@
-"""The body of an error, whatever the endpoint."""
+"""The error body of all endpoints."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Int, Wire
 
 
 class Steer(Wire):
-    """How the conversation may go on after a block.
+    """How the conversation can continue after a block.
 
     Source: official SDK types, 2026-11.
     """
@@ -25,34 +25,34 @@ class Misalignment(Wire):
     """Known: potentially_unintended_data_transfer, potentially_unintended_data_access,
     potentially_unintended_destructive_activity, other."""
     review_target: str | None = None
-    """Opaque; names the review when the caller asks to go on."""
+    """Opaque id of the review, to be sent when the caller asks to continue."""
     steer: Steer | None = None
 
 
 class ErrorDetail(Wire):
-    """What went wrong.
+    """The error object: message, type, code and parameter.
 
     Source: specification, Error object; ``misalignment``: official SDK types, 2026-11; the rest: recorded traffic.
     """
 
     message: str | None = None
-    """May be in the user's language; relays end it with ``(request id: ...)``."""
+    """It may be in the user's language; relays append ``(request id: ...)``."""
     type: str | None = None
     param: str | None = None
-    """The request's field at fault; "" for none from some relays."""
+    """The request field that caused the error; some relays send "" for none."""
     code: str | Int | None = None
-    """A word, or a status as a number or its digits."""
+    """A string, or an HTTP status as a number or digits."""
     misalignment: Misalignment | None = None
     metadata: Any = None
-    """What the server behind said; an object from those that send it."""
+    """The error of the upstream server; some servers send an object."""
     failed_generation: str | None = None
-    """The text that could not be read as a tool call."""
+    """The model output that could not be parsed as a tool call."""
     status_code: Int | None = None
-    """HTTP status, where an error is told inside a stream."""
+    """The HTTP status of an error inside a stream."""
 
 
 class Error(Wire):
-    """The whole body of an error; a model for whatever object a server sends, so nothing in it is required.
+    """An error body. No field is required, because servers send objects of many shapes.
 
     Source: specification, Errors; without ``error``: recorded traffic and relays.
     """
@@ -61,7 +61,7 @@ class Error(Wire):
 
     error: ErrorDetail | str | None = None
     detail: Any = None
-    """Text or a list of problems, from servers that send no ``error``."""
+    """A string or a list of problems, from servers that send no ``error``."""
     message: str | None = None
     success: bool | None = None
-    """False, with ``message``, from relays that answer 200."""
+    """False, with ``message``, from relays that send errors with status 200."""

@@ -1,4 +1,4 @@
-"""Messages: one class per role, and what an assistant says."""
+"""Messages: one class per role, and the fields of assistant messages."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class SystemMessage(Wire):
-    """Instructions by whoever runs the application.
+    """Instructions of the application.
 
     Source: specification, Chat message.
     """
@@ -22,7 +22,7 @@ class SystemMessage(Wire):
 
 
 class DeveloperMessage(Wire):
-    """Instructions by whoever runs the application, under the newer name of the role.
+    """Instructions of the application; the newer name of the system role.
 
     Source: specification, Chat message.
     """
@@ -33,7 +33,7 @@ class DeveloperMessage(Wire):
 
 
 class UserMessage(Wire):
-    """What the end user says.
+    """A message of the end user.
 
     Source: specification, Chat message.
     """
@@ -44,15 +44,15 @@ class UserMessage(Wire):
 
 
 class Utterance(Wire):
-    """What an assistant says, whole or in pieces: all that a message and a delta have in common.
+    """The fields that assistant messages and stream deltas have in common.
 
     ``reasoning_details``, ``reasoning_content``, ``reasoning``, ``thinking_blocks`` and thinking parts in ``content``
-    are aliases: a server that sends two of them means the same thoughts.
-    Source: specification, Chat message; official SDK types, 2026-11; what these lack: recorded traffic.
+    are aliases: a server that sends two of them repeats the same reasoning.
+    Source: specification, Chat message; official SDK types, 2026-11; other fields: recorded traffic.
     """
 
     content: Content | dict[str, Any] | None = None
-    """Null beside tool calls; some servers send "" or leave it out. An object: the JSON that was asked for, not as text."""
+    """Null together with tool calls; some servers send "" or leave it out. An object is JSON output that is not encoded as text."""
     refusal: str | None = None
     annotations: list[Annotation] | None = None
     audio: Audio | None = None
@@ -61,27 +61,27 @@ class Utterance(Wire):
     reasoning_details: list[ReasoningDetail] | None = None
     thinking_blocks: list[ThinkingBlock] | None = None
     images: list[Annotated[ImagePart | Unknown, Open("type")]] | None = None
-    """Images that the model made, as data URLs."""
+    """Images that the model generated, as data URLs."""
     extra_content: ExtraContent | None = None
 
 
 class AssistantMessage(Utterance):
-    """What the assistant said earlier: an answer sent back, or one made up.
+    """An assistant message of the conversation: an earlier answer, or one that the caller wrote.
 
     Source: specification, Chat message.
     """
 
     role: Literal["assistant"]
     function_call: FunctionCall | None = None
-    """Deprecated: ``tool_calls``. Some servers send one with an empty name for none."""
+    """Deprecated in favour of ``tool_calls``. Some servers send an object with an empty name for none."""
     tool_calls: list[ToolCall] | None = None
     name: str | None = None
 
 
 class Answer(AssistantMessage):
-    """The message of a choice; it goes into the next request as it is.
+    """The message of a choice; it can be sent back unchanged in the next request.
 
-    ``name`` is the request's: answers have none.
+    ``name`` occurs in requests only.
     Source: specification, Chat completion response.
     """
 
@@ -98,13 +98,13 @@ class ToolMessage(Wire):
     content: Content
     role: Literal["tool"]
     tool_call_id: str | None = None
-    """Optional in the specification; a result without it answers no call."""
+    """Optional in the specification; a result without it belongs to no call."""
     name: str | None = None
     cache_control: CacheControl | None = None
 
 
 class FunctionMessage(Wire):
-    """The result of a deprecated ``function_call``.
+    """The result of a ``function_call``, which is deprecated.
 
     Source: official SDK types, 2026-11.
     """
@@ -118,4 +118,4 @@ Message = Annotated[
     DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
     Field(discriminator="role"),
 ]
-"""A message of a request. The set of roles is closed: an unknown one is refused."""
+"""A message of a request. The set of roles is closed: an unknown role is an error."""

@@ -1,30 +1,30 @@
-"""The list of models in this format, from GET /v1/models."""
+"""The list of models, from GET /v1/models."""
 
 from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):
-    """A model that may be named in requests.
+    """A model that requests can use.
 
     Source: official SDK types, 2026-11; the last three: recorded traffic.
     """
 
     id: str
     created: Number | None = None
-    """Unix seconds; relays send one constant for all models."""
+    """Unix time in seconds; relays send one constant for all models."""
     object: str | None = None
     """Known: model."""
     owned_by: str | None = None
     shutdown_date: str | None = None
-    """ISO 8601 date from which on the model is gone."""
+    """ISO 8601 date on which the model is shut down."""
     name: str | None = None
     description: str | None = None
     context_length: Count | None = None
-    """Tokens of input and output together."""
+    """Maximum of input and output tokens together."""
 
 
 class ModelList(Wire):
-    """The whole list of models, in one page.
+    """The list of all models, in one page.
 
     Source: official SDK types, 2026-11.
     """
@@ -36,4 +36,4 @@ class ModelList(Wire):
     object: str | None = None
     """Known: list. Some servers leave it out."""
     data: list[Model] | None
-    """Null: an empty list, as relays write it."""
+    """Null for an empty list, from relays."""

@@ -1,4 +1,4 @@
-"""What moderation said about a request and its answer."""
+"""The moderation results of a request and its answer."""
 
 from typing import Annotated, Literal
 
@@ -6,24 +6,24 @@ from formatbridge.validation.wire_base import Number, Open, Unknown, Wire
 
 
 class ModerationResult(Wire):
-    """The verdict on one text.
+    """The moderation result for one text.
 
     Source: official SDK types, 2026-11.
     """
 
     categories: dict[str, bool | None] | None = None
-    """Category to whether the text is of it."""
+    """Category to whether the text is in it."""
     category_applied_input_types: dict[str, list[str] | None] | None = None
-    """Category to what was looked at. Known: text, image."""
+    """Category to the examined kinds of input. Known: text, image."""
     category_scores: dict[str, Number | None] | None = None
-    """Category to the model's confidence, 0 to 1."""
+    """Category to the score, 0 to 1."""
     flagged: bool | None = None
     model: str | None = None
     type: Literal["moderation_result"] | None = None
 
 
 class ModerationResults(Wire):
-    """The verdicts on all texts of one side.
+    """The moderation results for all texts of the input or the output.
 
     Source: official SDK types, 2026-11.
     """
@@ -34,7 +34,7 @@ class ModerationResults(Wire):
 
 
 class ModerationError(Wire):
-    """Why one side could not be checked.
+    """The error of a moderation that failed.
 
     Source: official SDK types, 2026-11.
     """
@@ -45,11 +45,11 @@ class ModerationError(Wire):
 
 
 ModerationOutcome = Annotated[ModerationResults | ModerationError | Unknown, Open("type")]
-"""The outcome for one side."""
+"""The moderation outcome for the input or the output."""
 
 
 class Moderation(Wire):
-    """The outcome of ``moderation`` in the request, for what went in and what came out.
+    """The outcome of ``moderation`` in the request, for input and output.
 
     Source: official SDK types, 2026-11.
     """

@@ -1,4 +1,4 @@
-"""The carriers of reasoning; no vendor's official type has any of them, and several may name the same thoughts."""
+"""Fields with reasoning. No official SDK has them, and several of them may repeat the same reasoning."""
 
 from typing import Annotated, Literal
 
@@ -6,20 +6,20 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class ReasoningEntry(Wire):
-    """What every entry of ``reasoning_details`` may carry beside its content.
+    """The fields that all entries of ``reasoning_details`` have in common.
 
     Seen: recorded traffic.
     """
 
     id: str | None = None
     format: str | None = None
-    """Whose tokens these are. Known: anthropic-claude-v1, google-gemini-v1, openai-responses-v1, xai-responses-v1."""
+    """The vendor and version of the tokens. Known: anthropic-claude-v1, google-gemini-v1, openai-responses-v1, xai-responses-v1."""
     index: Int | None = None
-    """Place in the list, from 0; pieces of a stream with the same index belong together."""
+    """Index in the list, from 0; stream deltas with the same index belong together."""
 
 
 class ReasoningText(ReasoningEntry):
-    """Thoughts in the model's own words; without text where only the signature is sent.
+    """Reasoning text; without ``text`` where only the signature is sent.
 
     Seen: recorded traffic.
     """
@@ -30,7 +30,7 @@ class ReasoningText(ReasoningEntry):
 
 
 class ReasoningSummary(ReasoningEntry):
-    """Thoughts in the words of a summary.
+    """A summary of the reasoning.
 
     Seen: recorded traffic.
     """
@@ -40,7 +40,7 @@ class ReasoningSummary(ReasoningEntry):
 
 
 class ReasoningEncrypted(ReasoningEntry):
-    """Thoughts that only their vendor can read.
+    """Encrypted reasoning, which only its vendor can read.
 
     Seen: recorded traffic.
     """
@@ -54,9 +54,9 @@ ReasoningDetail = Annotated[ReasoningText | ReasoningSummary | ReasoningEncrypte
 
 
 class SignedThinking(Wire):
-    """Thoughts as a block of the messages format.
+    """Reasoning as a block of the messages format.
 
-    Source: proxies' documentation; in no recording.
+    Source: proxies' documentation; not in recorded traffic.
     """
 
     type: Literal["thinking"]
@@ -65,9 +65,9 @@ class SignedThinking(Wire):
 
 
 class RedactedThinking(Wire):
-    """Withheld thoughts as a block of the messages format.
+    """Redacted reasoning as a block of the messages format.
 
-    Source: proxies' documentation; in no recording.
+    Source: proxies' documentation; not in recorded traffic.
     """
 
     type: Literal["redacted_thinking"]
@@ -79,19 +79,19 @@ ThinkingBlock = Annotated[SignedThinking | RedactedThinking | Unknown, Open("typ
 
 
 class Thought(Wire):
-    """What a generate_content model says beside a message or a tool call.
+    """Fields of a generate_content model on a message or a tool call.
 
     Seen: recorded traffic.
     """
 
     thought: bool | None = None
-    """True: the content beside it is thought, not answer."""
+    """True: the content of the message is reasoning, not answer."""
     thought_signature: str | None = None
-    """Base64; goes back with the message or call that it came with."""
+    """Base64; to be sent back with the same message or call."""
 
 
 class ExtraContent(Wire):
-    """Additions by vendor; of these only one is known.
+    """Additional fields by vendor; only one vendor is known.
 
     Seen: recorded traffic.
     """

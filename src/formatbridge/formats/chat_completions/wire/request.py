@@ -12,7 +12,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Int, Number, Numeric, Ope
 
 
 class VoiceId(Wire):
-    """A voice of the caller's own, by its id.
+    """A custom voice, by its id.
 
     Source: official SDK types, 2026-11.
     """
@@ -21,7 +21,7 @@ class VoiceId(Wire):
 
 
 class AudioOptions(Wire):
-    """How spoken output shall sound; needed when ``modalities`` has audio.
+    """The voice and format of audio output; required when ``modalities`` contains audio.
 
     Source: specification, chat completions request.
     """
@@ -33,7 +33,7 @@ class AudioOptions(Wire):
 
 
 class ModerationRule(Wire):
-    """What happens to text that moderation finds fault with.
+    """The action for text that moderation flags.
 
     Source: official SDK types, 2026-11.
     """
@@ -43,7 +43,7 @@ class ModerationRule(Wire):
 
 
 class ModerationPolicy(Wire):
-    """Rules for what goes in and what comes out.
+    """The moderation rules for input and output.
 
     Source: official SDK types, 2026-11.
     """
@@ -53,7 +53,7 @@ class ModerationPolicy(Wire):
 
 
 class ModerationOptions(Wire):
-    """Which model checks the request and the answer, and what follows from it.
+    """The moderation of a request: the model and the rules.
 
     Source: official SDK types, 2026-11.
     """
@@ -63,7 +63,7 @@ class ModerationOptions(Wire):
 
 
 class Prediction(Wire):
-    """Text that much of the answer is expected to repeat.
+    """Predicted output: text that much of the answer is expected to repeat.
 
     Source: official SDK types, 2026-11.
     """
@@ -100,22 +100,22 @@ class JsonSchema(Wire):
     """
 
     name: str | None = None
-    """1 to 64 letters, digits, underscores and dashes. The official types require it, recorded traffic lacks it."""
+    """1 to 64 letters, digits, underscores and dashes. Required in the official types, missing in some recorded traffic."""
     description: str | None = None
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """Named ``schema`` on the wire."""
+    """``schema`` in JSON."""
     strict: bool | None = None
 
 
 def _with_schema(value: Any) -> Any:
-    """Refuse a form without a schema."""
+    """Reject a JSON Schema format without a schema."""
     if isinstance(value, dict) and all(value.get(name) is None for name in ("json_schema", "schema", "schema_")):
         raise PydanticCustomError("no_schema", "one with json_schema")
     return value
 
 
 class JsonSchemaFormat(JsonSchema):
-    """Output as JSON that follows a schema, which stands under ``json_schema``; some servers take its members beside ``type``.
+    """Output as JSON that follows a schema under ``json_schema``; some servers accept its members next to ``type``.
 
     Source: specification, Response format; without ``json_schema``: recorded traffic.
     """
@@ -136,7 +136,7 @@ class JsonSchemaFormat(JsonSchema):
 
 
 class JsonObjectFormat(Wire):
-    """Output as a JSON object of any shape.
+    """Output as any JSON object.
 
     Source: specification, Response format.
     """
@@ -145,23 +145,23 @@ class JsonObjectFormat(Wire):
 
 
 ResponseFormat = Annotated[TextFormat | JsonSchemaFormat | JsonObjectFormat | Unknown, Open("type")]
-"""What form the output takes."""
+"""The format of the output."""
 
 
 class StreamOptions(Wire):
-    """What a stream carries beside the answer.
+    """Options of a stream.
 
     Source: specification, chat completions request; ``include_obfuscation``: official SDK types, 2026-11.
     """
 
     include_obfuscation: bool | None = None
-    """None: true; deltas are padded to a common length."""
+    """None: true. Deltas are padded to a common length."""
     include_usage: bool | None = None
-    """True: a last chunk without choices tells the usage of the whole answer."""
+    """True: a last chunk without choices has the usage of the whole answer."""
 
 
 class ApproximateLocation(Wire):
-    """About where the end user is.
+    """The approximate location of the end user.
 
     Source: official SDK types, 2026-11.
     """
@@ -175,7 +175,7 @@ class ApproximateLocation(Wire):
 
 
 class UserLocation(Wire):
-    """Where the end user is.
+    """The location of the end user.
 
     Source: official SDK types, 2026-11.
     """
@@ -185,7 +185,7 @@ class UserLocation(Wire):
 
 
 class WebSearchOptions(Wire):
-    """How the model searches the web.
+    """Options of the web search.
 
     Source: official SDK types, 2026-11.
     """
@@ -196,7 +196,7 @@ class WebSearchOptions(Wire):
 
 
 class ReasoningOptions(Wire):
-    """How much to think and what to show of it, as gateways of many vendors spell it.
+    """Reasoning effort and display, in the syntax of gateways to several vendors.
 
     Source: recorded requests to OpenRouter and Vercel's gateway, 2026-11.
     """
@@ -205,13 +205,13 @@ class ReasoningOptions(Wire):
     """Known: none, minimal, low, medium, high, xhigh."""
     enabled: bool | None = None
     exclude: bool | None = None
-    """True: the model thinks, and the answer does not show it."""
+    """True: the model reasons, and the answer does not contain the reasoning."""
     max_tokens: Int | None = None
-    """Budget in tokens."""
+    """Reasoning budget in tokens."""
 
 
 class ThinkingOptions(Wire):
-    """How much to think, in the spelling of Anthropic, which other servers took over.
+    """The reasoning configuration in Anthropic's syntax, which other servers also accept.
 
     Source: recorded requests to DeepSeek, GLM, Kimi and MiMo, 2026-11.
     """
@@ -223,13 +223,13 @@ class ThinkingOptions(Wire):
 
 Penalty = Annotated[float, Numeric(-2, 2)]
 TokenLimit = Annotated[Int, Field(ge=1)]
-"""A number of tokens, 1 or more. The specification gives no bound; 0 means something in messages alone, where it warms a cache."""
+"""A number of tokens, 1 or more. The specification has no bound; only messages accepts 0, which fills a cache."""
 
 
 class Request(Wire):
-    """A conversation, and how to continue it.
+    """A chat completion request: messages and options.
 
-    Bounds are the specification's, except where a field says otherwise.
+    Bounds are those of the specification, except where noted.
     Source: specification, POST /v1/chat/completions; official SDK types, 2026-11.
     """
 
@@ -237,29 +237,29 @@ class Request(Wire):
 
     messages: list[Message]
     model: str | None = None
-    """Required by the specification. None: the URL names it, as on some hosts in recorded traffic."""
+    """Required by the specification. None: the model is in the URL, as on some hosts in recorded traffic."""
     audio: AudioOptions | None = None
     frequency_penalty: Penalty | None = None
     """-2 to 2. None: 0."""
     function_call: str | ToolName | None = None
-    """Deprecated: ``tool_choice``. Known words: none, auto."""
+    """Deprecated in favour of ``tool_choice``. Known strings: none, auto."""
     functions: list[Function] | None = None
-    """Deprecated: ``tools``."""
+    """Deprecated in favour of ``tools``."""
     logit_bias: dict[str, Number] | None = None
     """Token id to bias, -100 to 100."""
     logprobs: bool | Annotated[int, Field(ge=0, le=20)] | None = None
-    """A number is one server's spelling of ``top_logprobs``: so many alternatives, and 0 for no log probabilities."""
+    """One server uses a number instead of ``top_logprobs``: the number of alternatives, 0 for no log probabilities."""
     max_completion_tokens: TokenLimit | None = None
-    """Tokens of the answer, reasoning included; 1 or more, which is our bound."""
+    """Maximum of output tokens, reasoning included; 1 or more, which is this library's bound."""
     max_tokens: TokenLimit | None = None
-    """Deprecated by the vendor: ``max_completion_tokens``; 1 or more, which is our bound."""
+    """Deprecated by the vendor in favour of ``max_completion_tokens``; 1 or more, which is this library's bound."""
     metadata: dict[str, str] | None = None
     """At most 16 pairs, keys of at most 64 and values of at most 512 characters."""
     modalities: list[str] | None = None
     """Known: text, audio. None: text."""
     moderation: ModerationOptions | None = None
     n: Annotated[Int, Field(ge=1)] | None = None
-    """Choices to make, 1 or more. None: 1."""
+    """Number of choices, 1 or more. None: 1."""
     parallel_tool_calls: bool | None = None
     """None: true."""
     prediction: Prediction | None = None
@@ -267,51 +267,51 @@ class Request(Wire):
     """-2 to 2. None: 0."""
     prompt_cache_key: str | None = None
     cache_control: CacheControl | None = None
-    """Of servers of many vendors: caches the prompt as far as it goes."""
+    """Gateways: cache the whole prompt."""
     prompt_cache_options: PromptCacheOptions | None = None
     prompt_cache_retention: str | None = None
-    """Deprecated: ``prompt_cache_options``. Known: in_memory, 24h."""
+    """Deprecated in favour of ``prompt_cache_options``. Known: in_memory, 24h."""
     reasoning_effort: str | None = None
     """Known: none, minimal, low, medium, high, xhigh, max."""
     reasoning: ReasoningOptions | None = None
-    """Of gateways: ``reasoning_effort`` and more."""
+    """Gateways: ``reasoning_effort`` and other options."""
     thinking: ThinkingOptions | None = None
-    """Of DeepSeek, GLM, Kimi and MiMo: ``reasoning_effort``."""
+    """DeepSeek, GLM, Kimi and MiMo: like ``reasoning_effort``."""
     enable_thinking: bool | None = None
-    """Of Qwen: whether to think."""
+    """Qwen: whether the model reasons."""
     thinking_budget: Int | None = None
-    """Of Qwen: budget of reasoning, in tokens."""
+    """Qwen: reasoning budget in tokens."""
     chat_template_kwargs: dict[str, Any] | None = None
-    """Of vLLM and SGLang: arguments of the model's prompt template; known: ``enable_thinking``, ``thinking``."""
+    """vLLM and SGLang: arguments of the model's prompt template. Known: ``enable_thinking``, ``thinking``."""
     include_reasoning: bool | None = None
-    """Of Groq and OpenRouter: whether the answer shows reasoning. None: true."""
+    """Groq and OpenRouter: whether the answer contains reasoning. None: true."""
     reasoning_format: str | None = None
-    """Of Groq. Known: parsed, raw, hidden."""
+    """Groq. Known: parsed, raw, hidden."""
     random_seed: Int | None = None
-    """Of Mistral: ``seed``."""
+    """Mistral: like ``seed``."""
     top_k: Number | None = None
-    """Of many servers other than the vendor's: choose among the k likeliest tokens."""
+    """Many servers other than the vendor's: sample from the k most likely tokens."""
     response_format: ResponseFormat | None = None
     safety_identifier: str | None = None
-    """The end user, hashed; at most 128 characters."""
+    """A hash that identifies the end user; at most 128 characters."""
     seed: Int | None = None
     service_tier: str | None = None
-    """Known: auto, default, flex, scale, priority, fast; other servers have their own."""
+    """Known: auto, default, flex, scale, priority, fast; other servers have more values."""
     stop: str | list[str] | None = None
-    """Text before which to stop; at most 4 with the vendor."""
+    """Stop sequences; the vendor accepts at most 4."""
     store: bool | None = None
     stream_options: StreamOptions | None = None
     temperature: Annotated[float, Numeric(0, 2)] | None = None
     """0 to 2. None: 1."""
     tool_choice: ToolChoice | None = None
-    """None: auto if there are tools, else none."""
+    """None: auto with tools, none without."""
     tools: list[Tool] | None = None
     top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
-    """Likeliest alternatives to tell for each token, 0 to 20 with the vendor; needs ``logprobs``."""
+    """Number of most likely alternatives per token, 0 to 20 at the vendor; requires ``logprobs``."""
     top_p: Annotated[float, Numeric(0, 1)] | None = None
     """0 to 1. None: 1."""
     user: str | None = None
-    """The end user; the vendor replaces it by ``safety_identifier`` and ``prompt_cache_key``."""
+    """An id of the end user; the vendor replaces it by ``safety_identifier`` and ``prompt_cache_key``."""
     verbosity: str | None = None
     """Known: low, medium, high. None: medium."""
     web_search_options: WebSearchOptions | None = None

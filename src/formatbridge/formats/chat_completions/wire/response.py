@@ -1,4 +1,4 @@
-"""The answer to POST /v1/chat/completions."""
+"""The response of POST /v1/chat/completions."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Wire
 
 
 class PromptTokensDetails(Wire):
-    """Parts of ``prompt_tokens``; absent is not zero.
+    """Details of ``prompt_tokens``; an absent count is not zero.
 
-    Source: specification, Usage; ``cache_write_tokens``: official SDK types, 2026-11; the last: recorded traffic.
+    Source: specification, Usage; ``cache_write_tokens``: official SDK types, 2026-11; the last field: recorded traffic.
     """
 
     audio_tokens: Count | None = None
@@ -26,9 +26,9 @@ class PromptTokensDetails(Wire):
 
 
 class CompletionTokensDetails(Wire):
-    """Parts of ``completion_tokens``; absent is not zero.
+    """Details of ``completion_tokens``; an absent count is not zero.
 
-    Source: specification, Usage; the prediction's: official SDK types, 2026-11; the last: recorded traffic.
+    Source: specification, Usage; prediction tokens: official SDK types, 2026-11; the last field: recorded traffic.
     """
 
     accepted_prediction_tokens: Count | None = None
@@ -40,15 +40,15 @@ class CompletionTokensDetails(Wire):
 
 
 class Usage(Wire):
-    """Tokens of a whole answer; what was cached or thought is counted in.
+    """Token counts of an answer, including cached and reasoning tokens.
 
-    Source: specification, Usage; the last nine: recorded traffic and relays, other spellings of the same counts.
+    Source: specification, Usage; the last nine fields: recorded traffic and relays, other names of the same counts.
     """
 
     completion_tokens: Count | None = None
     prompt_tokens: Count | None = None
     total_tokens: Count | None = None
-    """As the server counts it, not always the sum."""
+    """The server's total, which may differ from the sum."""
     completion_tokens_details: CompletionTokensDetails | None = None
     prompt_tokens_details: PromptTokensDetails | None = None
     cached_tokens: Count | None = None
@@ -57,28 +57,28 @@ class Usage(Wire):
     cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
     input_tokens: Count | None = None
-    """Relays send 0 here beside the true ``prompt_tokens``."""
+    """Relays send 0 here together with the correct ``prompt_tokens``."""
     output_tokens: Count | None = None
-    """Relays send 0 here beside the true ``completion_tokens``."""
+    """Relays send 0 here together with the correct ``completion_tokens``."""
     input_tokens_details: PromptTokensDetails | None = None
     output_tokens_details: CompletionTokensDetails | None = None
 
 
 class TopLogprob(Wire):
-    """A token and how likely it was.
+    """A token and its log probability.
 
     Source: official SDK types, 2026-11.
     """
 
     token: str
     bytes: list[Count] | None = None
-    """The token in UTF-8; a character may be spread over several tokens."""
+    """The token in UTF-8; several tokens may share the bytes of one character."""
     logprob: Number
-    """Natural logarithm of the probability; -9999 for very unlikely."""
+    """Natural logarithm of the probability; -9999 for a very unlikely token."""
 
 
 class TokenLogprob(TopLogprob):
-    """A token of the answer, and what else might have stood in its place.
+    """A token of the answer, and the most likely alternatives to it.
 
     Source: official SDK types, 2026-11.
     """
@@ -87,7 +87,7 @@ class TokenLogprob(TopLogprob):
 
 
 class Logprobs(Wire):
-    """The tokens of a choice, those of its content and those of its refusal.
+    """The log probabilities of a choice: those of its content and those of its refusal.
 
     Source: official SDK types, 2026-11.
     """
@@ -97,31 +97,31 @@ class Logprobs(Wire):
 
 
 class Outcome(Wire):
-    """Which choice this is and how it ended: all that whole choices and those of a stream have in common.
+    """The fields that whole choices and choices of a stream chunk have in common.
 
-    Source: specification, Chat completion response; what it lacks: official SDK types, 2026-11, and recorded traffic.
+    Source: specification, Chat completion response; other fields: official SDK types, 2026-11, and recorded traffic.
     """
 
     finish_reason: str | None = None
-    """Known: stop, length, tool_calls, content_filter, function_call (deprecated); error of some servers. Others send "" or nothing."""
+    """Known: stop, length, tool_calls, content_filter, function_call (deprecated); some servers: error. Others send "" or nothing."""
     index: Int | None = None
     """From 0. None: 0."""
     logprobs: Logprobs | None = None
     native_finish_reason: str | None = None
-    """The word of the server behind the one that answers."""
+    """The finish reason of the upstream server."""
     stop_reason: str | Int | None = None
-    """The stop sequence that was met, or the id of the stop token."""
+    """The matched stop sequence, or the id of the stop token."""
 
 
-def _whole(value: Any) -> Any:
-    """Refuse a piece of a stream, which would be an empty answer; servers have a ``delta`` beside a message, too."""
+def _reject_chunk(value: Any) -> Any:
+    """Reject a stream chunk, which would be read as an empty answer; some servers send a ``delta`` together with a message."""
     if isinstance(value, dict) and value.get("message") is None and isinstance(value.get("delta"), dict):
         raise PydanticCustomError("piece", "one with a message, for a delta is a piece of a stream")
     return value
 
 
 class Choice(Outcome):
-    """One of the answers.
+    """One of the choices of a response.
 
     Source: specification, Chat completion response.
     """
@@ -138,24 +138,24 @@ class Choice(Outcome):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = super().__get_pydantic_core_schema__(source, handler)
-        return core_schema.no_info_before_validator_function(_whole, schema)
+        return core_schema.no_info_before_validator_function(_reject_chunk, schema)
 
     message: Answer | None = None
-    """None where a filter withheld it."""
+    """None where a content filter removed it."""
 
 
 class Envelope(Wire):
-    """What an answer and a chunk of one have in common.
+    """The fields that a response and a stream chunk have in common.
 
-    Source: specification, Chat completion response; what it lacks: official SDK types, 2026-11.
+    Source: specification, Chat completion response; other fields: official SDK types, 2026-11.
     """
 
     id: str | None = None
     created: Number | None = None
-    """Unix seconds; 0 from some servers."""
+    """Unix time in seconds; some servers send 0."""
     model: str | None = None
     object: str | None = None
-    """chat.completion, in streams chat.completion.chunk; some servers send "" or words of their own."""
+    """chat.completion, in streams chat.completion.chunk; some servers send "" or other values."""
     moderation: Moderation | None = None
     service_tier: str | None = None
     """Known: auto, default, flex, scale, priority, fast; recorded traffic also has on_demand, provisioned and ""."""
@@ -164,7 +164,7 @@ class Envelope(Wire):
 
 
 class Response(Envelope):
-    """The whole answer.
+    """A whole response.
 
     Source: specification, Chat completion response; ``metadata``: official SDK types, 2026-11.
     """

@@ -1,4 +1,4 @@
-"""The events of a stream; none carries a name, so their keys tell them apart."""
+"""The events of a stream; they have no names, so their keys distinguish them."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from formatbridge.validation.wire_base import Int, Unknown, Wire
 
 
 class FunctionCallDelta(Wire):
-    """A piece of a function call; the name comes with the first, the arguments are to be joined.
+    """A delta of a function call: the name is in the first delta, the arguments are concatenated.
 
     Source: official SDK types, 2026-11.
     """
@@ -23,9 +23,9 @@ class FunctionCallDelta(Wire):
 
 
 class CustomCallDelta(Wire):
-    """A piece of a custom tool's call.
+    """A delta of a custom tool call.
 
-    Source: the vendor's servers; neither the official SDK types nor a recording here have it.
+    Source: the vendor's servers; not in the official SDK types, not in recorded traffic.
     """
 
     input: str | None = None
@@ -33,15 +33,15 @@ class CustomCallDelta(Wire):
 
 
 class ToolCallDelta(Wire):
-    """A piece of a tool call.
+    """A delta of a tool call.
 
-    Source: official SDK types, 2026-11; pieces without ``index``, id or type: recorded traffic.
+    Source: official SDK types, 2026-11; deltas without ``index``, id or type: recorded traffic.
     """
 
     index: Int | None = None
-    """Which of the choice's calls this is a piece of, from 0."""
+    """Index of the call in the choice, from 0."""
     id: str | None = None
-    """With the first piece; some servers repeat it or send it late."""
+    """Sent with the first delta; some servers repeat it or send it later."""
     function: FunctionCallDelta | None = None
     type: str | None = None
     """Known: function, custom."""
@@ -50,41 +50,41 @@ class ToolCallDelta(Wire):
 
 
 class Delta(Utterance):
-    """What is new in a choice; texts are to be joined.
+    """The delta of a choice; texts are concatenated.
 
-    Source: official SDK types, 2026-11; an annotation's, reasoning's and image's way into a stream: recorded traffic.
+    Source: official SDK types, 2026-11; annotations, reasoning and images: recorded traffic.
     """
 
     function_call: FunctionCallDelta | None = None
-    """Deprecated: ``tool_calls``."""
+    """Deprecated in favour of ``tool_calls``."""
     role: str | None = None
-    """Known: assistant. With the first delta; some servers repeat it or never send it."""
+    """Known: assistant. Sent with the first delta; some servers repeat it or never send it."""
     tool_calls: list[ToolCallDelta] | None = None
 
 
 class ChunkChoice(Outcome):
-    """What is new in one of the answers.
+    """The delta of one choice.
 
-    Source: official SDK types, 2026-11; ``message`` in its place: a guess, for servers that do not stream.
+    Source: official SDK types, 2026-11; ``message`` in its place: a guess, for servers without streaming.
     """
 
     delta: Delta | None = None
     message: Delta | None = None
-    """The whole answer, in place of ``delta``; beside one it only repeats what has come so far."""
+    """The whole answer in place of ``delta``; together with one it repeats the answer so far."""
 
 
 class Chunk(Envelope):
-    """One event of the answer.
+    """One chunk of the answer.
 
     Source: official SDK types, 2026-11; ``error``: recorded traffic.
     """
 
     choices: list[ChunkChoice] | None = None
-    """Empty where the chunk tells only usage, moderation or a filter's verdict on the prompt."""
+    """Empty in a chunk that has only usage, moderation results or content filter results of the prompt."""
     obfuscation: str | None = None
-    """Padding, without meaning."""
+    """Random padding."""
     error: ErrorDetail | str | None = None
-    """Why the answer ends here."""
+    """The error that ends the answer."""
 
 
 def _kind(value: Any) -> Literal["chunk", "error", "?"]:
@@ -101,4 +101,4 @@ StreamEvent = Annotated[
     Annotated[Chunk, Tag("chunk")] | Annotated[Error, Tag("error")] | Annotated[Unknown, Tag("?")],
     Discriminator(_kind),
 ]
-"""One event of a stream: a chunk, an error in its place, or what this version does not know. ``[DONE]`` is not JSON."""
+"""One event of a stream: a chunk, an error in its place, or an unknown object. ``[DONE]`` is not JSON."""

@@ -1,4 +1,4 @@
-"""Tools: definitions, the choice among them, and calls."""
+"""Tool definitions, tool choice, and tool calls."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,22 +7,22 @@ from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 _BY_TYPE = Open("type", having={"function": "function"})
-"""Seen: recorded traffic, requests and streams that leave ``type`` out."""
+"""The type of a function tool. Seen: recorded traffic, requests and streams without ``type``."""
 
 
 class Function(Wire):
-    """A function that the model may ask the caller to call.
+    """A function that the model may call and the caller runs.
 
     Source: specification, Tool; ``strict``: official SDK types, 2026-11.
     """
 
     name: str
-    """1 to 64 letters, digits, underscores and dashes; servers of other vendors take more."""
+    """1 to 64 letters, digits, underscores and dashes; servers of other vendors accept more."""
     description: str | None = None
     parameters: dict[str, Any] | None = None
-    """JSON Schema of the arguments. None: it takes none."""
+    """JSON Schema of the arguments. None: no arguments."""
     strict: bool | None = None
-    """True: the arguments follow the schema to the letter. None: false."""
+    """True: the arguments follow the schema exactly. None: false."""
 
 
 class FunctionTool(Wire):
@@ -37,7 +37,7 @@ class FunctionTool(Wire):
 
 
 class TextInput(Wire):
-    """Free text as a custom tool's input; the default.
+    """Free text as the input of a custom tool; the default.
 
     Source: official SDK types, 2026-11.
     """
@@ -46,7 +46,7 @@ class TextInput(Wire):
 
 
 class Grammar(Wire):
-    """A grammar, in the notation of its syntax.
+    """A grammar and its syntax.
 
     Source: official SDK types, 2026-11.
     """
@@ -57,7 +57,7 @@ class Grammar(Wire):
 
 
 class GrammarInput(Wire):
-    """Text under a grammar as a custom tool's input.
+    """Text that follows a grammar as the input of a custom tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -67,7 +67,7 @@ class GrammarInput(Wire):
 
 
 class Custom(Wire):
-    """A tool whose input is text, not JSON.
+    """A tool with text input instead of JSON.
 
     Source: official SDK types, 2026-11.
     """
@@ -78,7 +78,7 @@ class Custom(Wire):
 
 
 class CustomTool(Wire):
-    """The definition of a tool whose input is text.
+    """The definition of a tool with text input.
 
     Source: official SDK types, 2026-11.
     """
@@ -89,11 +89,11 @@ class CustomTool(Wire):
 
 
 Tool = Annotated[FunctionTool | CustomTool | Unknown, _BY_TYPE]
-"""The definition of a tool; servers have kinds of their own."""
+"""The definition of a tool; some servers have other types."""
 
 
 class ToolName(Wire):
-    """A tool, by its name.
+    """A tool name.
 
     Source: specification, chat completions request.
     """
@@ -102,7 +102,7 @@ class ToolName(Wire):
 
 
 class FunctionChoice(Wire):
-    """The model must call this function.
+    """A choice that makes the model call one function.
 
     Source: specification, chat completions request.
     """
@@ -112,7 +112,7 @@ class FunctionChoice(Wire):
 
 
 class CustomChoice(Wire):
-    """The model must call this custom tool.
+    """A choice that makes the model call one custom tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -122,7 +122,7 @@ class CustomChoice(Wire):
 
 
 class AllowedTools(Wire):
-    """Some of the tools, and whether one of them must be called.
+    """The allowed tools, and whether the model must call one of them.
 
     Source: official SDK types, 2026-11.
     """
@@ -130,11 +130,11 @@ class AllowedTools(Wire):
     mode: str
     """Known: auto, required."""
     tools: list[dict[str, Any]]
-    """Each as in a choice of one: ``{"type": "function", "function": {"name": ...}}``."""
+    """Each entry has the form of a named choice: ``{"type": "function", "function": {"name": ...}}``."""
 
 
 class AllowedToolsChoice(Wire):
-    """The model may call, or must call one of, these tools only.
+    """A choice that restricts the model to some tools.
 
     Source: official SDK types, 2026-11.
     """
@@ -144,22 +144,22 @@ class AllowedToolsChoice(Wire):
 
 
 ToolChoice = str | Annotated[FunctionChoice | CustomChoice | AllowedToolsChoice | Unknown, _BY_TYPE]
-"""Which tool to call. Known words: none, auto, required; recorded traffic also has any."""
+"""Which tools the model may or must call. Known strings: none, auto, required; recorded traffic also has any."""
 
 
 class FunctionCall(Wire):
-    """A function's name and the arguments to call it with.
+    """A function name and its arguments.
 
     Source: specification, Tool call.
     """
 
     arguments: str | dict[str, Any] | None = None
-    """JSON text as the model wrote it, not always valid. Some servers leave it out or send the object itself."""
+    """JSON text from the model, not always valid. Some servers leave it out or send an object."""
     name: str
 
 
 class FunctionToolCall(Wire):
-    """The model's wish that a function be called.
+    """A call of a function by the model.
 
     Source: specification, Tool call; ``index`` in whole answers, empty and absent ids: recorded traffic.
     """
@@ -173,7 +173,7 @@ class FunctionToolCall(Wire):
 
 
 class CustomCall(Wire):
-    """A custom tool's name and the text to call it with.
+    """A custom tool name and its text input.
 
     Source: official SDK types, 2026-11.
     """
@@ -183,7 +183,7 @@ class CustomCall(Wire):
 
 
 class CustomToolCall(Wire):
-    """The model's wish that a custom tool be called.
+    """A call of a custom tool by the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -197,4 +197,4 @@ class CustomToolCall(Wire):
 
 
 ToolCall = Annotated[FunctionToolCall | CustomToolCall | Unknown, _BY_TYPE]
-"""The model's wish that a tool be called."""
+"""A call of a tool by the model."""

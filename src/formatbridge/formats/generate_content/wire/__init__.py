@@ -1,4 +1,4 @@
-"""The JSON of this format: one class per object, in the vendor's spelling."""
+"""Wire models of the generate_content format: one class per JSON object, with the vendor's field names."""
 
 from typing import TYPE_CHECKING
 
@@ -326,5 +326,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
+    """List the public names, including those of modules that are not loaded yet."""
     return __all__

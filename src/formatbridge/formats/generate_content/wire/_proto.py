@@ -1,4 +1,4 @@
-"""What the models of this format share: its JSON is proto3 JSON, which spells some things in more than one way."""
+"""Base class and types of the format's models: its JSON is proto3 JSON, which allows several forms of some values."""
 
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,8 +12,8 @@ from formatbridge.validation.wire_base import Int, Number, Wire
 T = TypeVar("T")
 
 
-def _spellings(name: str) -> str | AliasChoices:
-    """Name the keys under which a field may come: as documented, or in snake_case."""
+def _key_names(name: str) -> str | AliasChoices:
+    """Return the keys of a field: the documented one, and its snake_case form."""
     snake = to_snake(name)
     return name if snake == name else AliasChoices(name, snake)
 
@@ -23,7 +23,7 @@ def _as_list(value: Any) -> Any:
 
 
 class _OneOrMore:
-    """Takes one object for a list of it, and says both shapes in JSON Schema."""
+    """Annotates a list that also accepts a single object, and describes both in JSON Schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(_as_list, handler(source))
@@ -34,28 +34,28 @@ class _OneOrMore:
 
 
 class Proto(Wire):
-    """One message of this format; each field is also read under its snake_case name.
+    """One message of this format; each field is also accepted under its snake_case name.
 
-    When both spellings come, the camelCase one wins and the other stays as an unknown field.
-    JSON Schema names the documented spelling alone.
+    If both keys are present, the camelCase one counts and the other stays as an unknown field.
+    JSON Schema has the documented key only.
     Seen: recorded traffic, ``inline_data``, ``parameters_json_schema`` and others.
     """
 
-    # The spellings have the name already; to look for it once more costs time.
-    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_spellings), populate_by_name=False)
+    # The aliases include the field's name, and a second lookup would cost time.
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_key_names), populate_by_name=False)
 
 
 Word = str | int
-"""A value of an enumeration: its name, in any case, or its number. Open: servers send new names."""
+"""A value of an enumeration: its name, in any case, or its number. The set is open, because servers send new names."""
 
 Int64 = Int | Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
-"""A 64-bit integer; proto3 JSON writes it as decimal text, people write a number."""
+"""A 64-bit integer. Proto3 JSON writes it as decimal text; callers often write a number."""
 
 Double = Number | Literal["NaN", "Infinity", "-Infinity"]
-"""A number computed by the server; proto3 JSON has words for what JSON numbers cannot say."""
+"""A number from the server. Proto3 JSON uses strings for values that JSON numbers cannot represent."""
 
 Repeated = Annotated[list[T], _OneOrMore()]
-"""A list of objects; a single object counts as a list of one, as it does for the vendor's server.
+"""A list of objects; a single object counts as a list of one, as on the vendor's server.
 
 Source: widespread request code, ``"contents": {"parts": {"text": "Hi"}}``. Not in recorded traffic.
 """

@@ -1,4 +1,4 @@
-"""Turns and their parts, the same in requests and responses."""
+"""Contents and their parts, which are the same in requests and responses."""
 
 from typing import Any
 
@@ -16,51 +16,51 @@ from formatbridge.validation.wire_base import Number
 
 
 class Blob(Proto):
-    """Media carried in the body.
+    """Media as base64 data in the body.
 
     Source: official SDK types, 2026-11.
     """
 
     data: str | None = None
-    """Base64, standard or URL-safe alphabet. None: zero bytes, which proto3 JSON leaves out."""
+    """Base64, standard or URL-safe alphabet. None: zero bytes, which proto3 JSON omits."""
     displayName: str | None = None
     mimeType: str | None = None
 
 
 class FileData(Proto):
-    """Media named by an address.
+    """Media by URI.
 
     Source: official SDK types, 2026-11.
     """
 
     displayName: str | None = None
     fileUri: str
-    """An uploaded file's URI, a ``gs://`` object, a video page or any public https address."""
+    """The URI of an uploaded file, a ``gs://`` object, a video page or any public https URL."""
     mimeType: str | None = None
 
 
 class PartialArg(Proto):
-    """A piece of a function call's arguments, in a stream that was asked to cut them up.
+    """A piece of a function call's arguments, in a stream with ``streamFunctionCallArguments``.
 
     Source: official SDK types, 2026-11.
     """
 
     boolValue: bool | None = None
     jsonPath: str | None = None
-    """Which argument the piece belongs to, an RFC 9535 path such as ``$.places[0].name``."""
+    """The argument of the piece, as an RFC 9535 path such as ``$.places[0].name``."""
     nullValue: Word | None = None
-    """NULL_VALUE: the argument is null. Plain null is the same as no field."""
+    """NULL_VALUE: the argument is null. A JSON null means an absent field."""
     numberValue: Number | None = None
     stringValue: str | None = None
-    """Text to be added to what came before for the same path."""
+    """Text to append to earlier text of the same path."""
     willContinue: bool | None = None
     """True: more text for the same path follows."""
 
 
 class FunctionCall(Proto):
-    """A call of a declared function, which the client is to carry out.
+    """A call of a declared function, which the client runs.
 
-    Source: official SDK types, 2026-11. Seen: recorded traffic, in responses mostly without id.
+    Source: official SDK types, 2026-11. Seen: recorded traffic, mostly without id in responses.
     """
 
     id: str | None = None
@@ -74,7 +74,7 @@ class FunctionCall(Proto):
 
 
 class FunctionResponsePart(Proto):
-    """Media that a function returned: ``inlineData`` or ``fileData``, the rest says how to read it.
+    """Media in a function result: ``inlineData`` or ``fileData``, and options for reading it.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -91,36 +91,36 @@ class FunctionResponsePart(Proto):
 
 
 class FunctionResponse(Proto):
-    """What a function returned; belongs to the call of the same id, or else of the same name and order.
+    """The result of a function call, matched by id, or else by name and order.
 
     Source: official SDK types, 2026-11.
     """
 
     willContinue: bool | None = None
-    """True: a function that does not block will return more."""
+    """True: a non-blocking function will return more results."""
     scheduling: Word | None = None
-    """SILENT, WHEN_IDLE (the default) or INTERRUPT; for functions that do not block."""
+    """SILENT, WHEN_IDLE (the default) or INTERRUPT; for non-blocking functions."""
     parts: Repeated[FunctionResponsePart] | None = None
     id: str | None = None
     name: str | None = None
     response: dict[str, Any] | None = None
-    """The result under ``output``, a failure under ``error``; with neither key the whole object is the result."""
+    """The result under ``output``, an error under ``error``; without either key the whole object is the result."""
 
 
 class ExecutableCode(Proto):
-    """Code that the model wrote and the server runs.
+    """Code of the model that the server executes.
 
     Source: official SDK types, 2026-11.
     """
 
     code: str | None = None
     language: Word | None = None
-    """PYTHON."""
+    """Known: PYTHON."""
     id: str | None = None
 
 
 class CodeExecutionResult(Proto):
-    """How the server's run of the code ended.
+    """The result of a code execution.
 
     Source: official SDK types, 2026-11.
     """
@@ -128,13 +128,13 @@ class CodeExecutionResult(Proto):
     outcome: Word | None = None
     """OUTCOME_OK, OUTCOME_FAILED or OUTCOME_DEADLINE_EXCEEDED."""
     output: str | None = None
-    """What the code printed, or what went wrong."""
+    """The output of the code, or the error message."""
     id: str | None = None
-    """The id of the ``executableCode`` part, if that has one."""
+    """The id of the ``executableCode`` part, if it has one."""
 
 
 class ToolCall(Proto):
-    """A call of one of the server's own tools, which the client only sends back in later turns.
+    """A call of a server tool; the client only sends it back in later requests.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -146,21 +146,21 @@ class ToolCall(Proto):
 
 
 class ToolResponse(Proto):
-    """What one of the server's own tools returned; sent back like the call.
+    """The result of a server tool; the client sends it back together with the call.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     id: str | None = None
     toolType: Word | None = None
-    """As in the call."""
+    """The same value as in the call."""
     response: dict[str, Any] | None = None
 
 
 class Part(Proto):
-    """One piece of a turn: exactly one data member, and what qualifies it.
+    """A part of a content: exactly one data field, and fields that qualify it.
 
-    ``{}`` occurs and says nothing. Text comes with a signature and ``""`` when only the signature matters.
+    ``{}`` occurs and means nothing. A signature without content comes with the text ``""``.
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
@@ -176,11 +176,11 @@ class Part(Proto):
     thought: bool | None = None
     """True: the part is reasoning, not answer."""
     thoughtSignature: str | None = None
-    """Opaque, base64; may sit on any part and must go back unchanged."""
+    """Opaque, base64; it can be on any part and must be sent back unchanged."""
     mediaResolution: MediaResolution | None = None
     videoMetadata: VideoMetadata | None = None
     partMetadata: dict[str, Any] | None = None
-    """The client's own notes; the model does not see them."""
+    """Metadata of the client; the model does not see it."""
     audioTranscription: Transcription | None = None
     mediaProcessing: Word | None = None
     """STATIC or AGENTIC; for video."""
@@ -191,9 +191,9 @@ class Part(Proto):
 
 
 class Content(Proto):
-    """One turn of a conversation.
+    """A message of the conversation.
 
-    A response's may lack ``parts`` or be ``{}``.
+    In a response ``parts`` may be absent, or the object may be ``{}``.
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 

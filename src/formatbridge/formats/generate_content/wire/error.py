@@ -7,9 +7,9 @@ from formatbridge.validation.wire_base import AT_ONCE, Int
 
 
 class ErrorDetail(Proto):
-    """One fact about an error; the key ``@type`` says of which kind, and the kinds share these fields.
+    """A detail of an error. The key ``@type`` names its kind; all kinds share these fields.
 
-    Source: recorded traffic; the names are those of the vendor's common error messages.
+    Source: recorded traffic; the field names are those of the vendor's common error messages.
     """
 
     reason: str | None = None
@@ -17,11 +17,11 @@ class ErrorDetail(Proto):
     domain: str | None = None
     metadata: dict[str, Any] | None = None
     retryDelay: str | None = None
-    """How long to wait, seconds with the suffix s."""
+    """The delay before a retry, in seconds with the suffix s."""
     violations: list[dict[str, Any]] | None = None
-    """Which quota ran out."""
+    """The exceeded quotas."""
     fieldViolations: list[dict[str, Any]] | None = None
-    """Which fields of the request were wrong."""
+    """The invalid fields of the request."""
     links: list[dict[str, Any]] | None = None
     locale: str | None = None
     message: str | None = None
@@ -29,9 +29,9 @@ class ErrorDetail(Proto):
 
 
 class Status(Proto):
-    """What went wrong.
+    """The error object: code, status and message.
 
-    Source: recorded traffic. A relay's own errors may come in another format's shape, hence the optional fields.
+    Source: recorded traffic. Errors of relays may have the shape of another format, so all fields are optional.
     """
 
     code: Int | str | None = None
@@ -45,11 +45,11 @@ class Status(Proto):
 class Error(Proto):
     """An error body.
 
-    A stream asked for without SSE wraps it into a list of one, which this model does not read.
+    A stream without SSE sends it in an array of one, which this model does not accept.
     Source: recorded traffic; the specification does not show it.
     """
 
     model_config = AT_ONCE
 
     error: Status | str | None = None
-    """Text only where a server in between answers."""
+    """A string only where an intermediate server answers."""

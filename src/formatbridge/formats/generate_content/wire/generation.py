@@ -1,4 +1,4 @@
-"""How to generate: sampling, limits, modalities, reasoning, speech, images and the shape of the answer."""
+"""Generation settings: sampling, limits, modalities, reasoning, speech, images and the output format."""
 
 import warnings
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ Penalty = Annotated[float, Numeric(-2, 2)]
 
 
 class ModelSelectionConfig(Proto):
-    """What to prefer when the server picks the model.
+    """The preference for the server's selection of a model.
 
     Source: official SDK types, 2026-11.
     """
@@ -29,7 +29,7 @@ class ModelSelectionConfig(Proto):
 
 
 class AutoRouting(Proto):
-    """Lets the server pick the model by the prompt.
+    """Lets the server select the model by the prompt.
 
     Source: official SDK types, 2026-11.
     """
@@ -39,7 +39,7 @@ class AutoRouting(Proto):
 
 
 class ManualRouting(Proto):
-    """Names the model to use.
+    """Selects a model by name.
 
     Source: official SDK types, 2026-11.
     """
@@ -48,7 +48,7 @@ class ManualRouting(Proto):
 
 
 class RoutingConfig(Proto):
-    """Which model answers; one of the two.
+    """The selection of the model: one of the two fields is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -58,21 +58,21 @@ class RoutingConfig(Proto):
 
 
 class ThinkingConfig(Proto):
-    """How much the model is to reason; budget and level exclude each other.
+    """How much the model reasons; budget and level are mutually exclusive.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     includeThoughts: bool | None = None
-    """True: the answer has ``thought`` parts."""
+    """True: the response contains ``thought`` parts."""
     thinkingBudget: Int | None = None
-    """Tokens; 0 is off, -1 leaves it to the model."""
+    """Tokens; 0 disables reasoning, -1 leaves the budget to the model."""
     thinkingLevel: Word | None = None
     """MINIMAL, LOW, MEDIUM, HIGH or XHIGH."""
 
 
 class ImageOutputOptions(Proto):
-    """How generated images are written.
+    """The file format of generated images.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -83,7 +83,7 @@ class ImageOutputOptions(Proto):
 
 
 class ImageConfig(Proto):
-    """What generated images are to look like.
+    """Size and content options of generated images.
 
     Source: specification, POST generateContent; official SDK types, 2026-11.
     """
@@ -97,20 +97,20 @@ class ImageConfig(Proto):
     prominentPeople: Word | None = None
     """ALLOW_PROMINENT_PEOPLE or BLOCK_PROMINENT_PEOPLE."""
     outputMimeType: str | None = None
-    """The SDK's name for ``imageOutputOptions.mimeType``, to which it rewrites it."""
+    """An SDK option that the SDK sends as ``imageOutputOptions.mimeType``."""
     outputCompressionQuality: Count | None = None
-    """The SDK's name for ``imageOutputOptions.compressionQuality``, to which it rewrites it."""
+    """An SDK option that the SDK sends as ``imageOutputOptions.compressionQuality``."""
     imageOutputOptions: ImageOutputOptions | None = None
 
 
 class AudioFormat(Proto):
-    """How generated audio is to be written and handed over.
+    """The format and delivery of generated audio.
 
     Source: official SDK types, 2026-11.
     """
 
     bitRate: Count | None = None
-    """Bits per second; for compressed kinds."""
+    """Bits per second; for compressed formats."""
     delivery: Word | None = None
     """INLINE or URI."""
     mimeType: str | None = None
@@ -119,13 +119,13 @@ class AudioFormat(Proto):
 
 
 class ImageFormat(Proto):
-    """How generated images are to be written and handed over.
+    """The format and delivery of generated images.
 
     Source: official SDK types, 2026-11.
     """
 
     aspectRatio: Word | None = None
-    """ASPECT_RATIO_ONE_BY_ONE and so on; not the 1:1 of ``ImageConfig``."""
+    """ASPECT_RATIO_ONE_BY_ONE and others; not 1:1 as in ``ImageConfig``."""
     delivery: Word | None = None
     """INLINE or URI."""
     imageSize: Word | None = None
@@ -134,24 +134,24 @@ class ImageFormat(Proto):
 
 
 class VideoFormat(Proto):
-    """How generated video is to be written and handed over.
+    """The format and delivery of generated video.
 
     Source: official SDK types, 2026-11.
     """
 
     aspectRatio: Word | None = None
-    """ASPECT_RATIO_SIXTEEN_BY_NINE and so on."""
+    """ASPECT_RATIO_SIXTEEN_BY_NINE and others."""
     delivery: Word | None = None
     """INLINE or URI."""
     duration: str | None = None
     """Seconds with the suffix s."""
     gcsUri: str | None = None
-    """Where to put it, when delivered as URI."""
+    """The destination for delivery by URI."""
     resolution: str | None = None
     """360p, 720p, 1080p or 4k."""
 
 
-# BaseModel has a deprecated method ``schema``. The wire's name wins: the checker's dicts are keyed by field names.
+# BaseModel has a deprecated method ``schema``. The JSON key is needed here, because validators build dicts with field names as keys.
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message='Field name "schema"', category=UserWarning)
 
@@ -163,11 +163,11 @@ with warnings.catch_warnings():
 
         mimeType: str | None = None
         schema: Any = None
-        """A JSON Schema; for JSON only."""
+        """A JSON Schema; for JSON output only."""
 
 
 class ResponseFormat(Proto):
-    """What one kind of output is to look like: one member set.
+    """The format of one kind of output: one field is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -179,9 +179,9 @@ class ResponseFormat(Proto):
 
 
 class GenerationConfig(Proto):
-    """The settings of the model.
+    """The generation settings of a request.
 
-    ``temperature`` is not capped: a recorded request has 1000, which the server, not the client, refused.
+    ``temperature`` has no bound here: a recorded request has 1000, which the server rejected.
     Source: specification, POST generateContent; official SDK types, 2026-11.
     """
 
@@ -189,15 +189,15 @@ class GenerationConfig(Proto):
         default=None,
         validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config"),
     )
-    """The SDK calls it ``modelSelectionConfig`` and sends ``modelConfig``."""
+    """``modelSelectionConfig`` in the SDK, which sends ``modelConfig``."""
     responseJsonSchema: dict[str, Any] | bool | None = None
-    """Needs ``responseMimeType``; excludes ``responseSchema``."""
+    """Requires ``responseMimeType``; mutually exclusive with ``responseSchema``."""
     audioTimestamp: bool | None = None
     candidateCount: Annotated[Int, Field(ge=1)] | None = None
     enableAffectiveDialog: bool | None = None
     frequencyPenalty: Penalty | None = None
     logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
-    """How many alternatives per token; needs ``responseLogprobs``."""
+    """Number of alternatives per token; requires ``responseLogprobs``."""
     maxOutputTokens: Annotated[Int, Field(ge=1)] | None = None
     mediaResolution: Word | None = None
     """MEDIA_RESOLUTION_LOW, _MEDIUM or _HIGH, for all media."""
@@ -208,22 +208,22 @@ class GenerationConfig(Proto):
     responseModalities: list[Word] | None = None
     """TEXT, IMAGE, AUDIO, VIDEO."""
     responseSchema: Schema | None = None
-    """Needs ``responseMimeType``; excludes ``responseJsonSchema``."""
+    """Requires ``responseMimeType``; mutually exclusive with ``responseJsonSchema``."""
     routingConfig: RoutingConfig | None = None
     seed: Int | None = None
-    """32 bits, for the vendor."""
+    """32 bits on the vendor's servers."""
     speechConfig: SpeechConfig | None = None
     stopSequences: list[str] | None = None
-    """Up to 5."""
+    """At most 5."""
     temperature: Annotated[float, Numeric(0)] | None = None
-    """The server takes 0 to 2."""
+    """The server accepts 0 to 2."""
     thinkingConfig: ThinkingConfig | None = None
     topK: Annotated[float, Numeric(0)] | None = None
-    """A whole number, though the vendor's type is a float."""
+    """An integer, although the vendor's type is a float."""
     topP: Annotated[float, Numeric(0, 1)] | None = None
     enableEnhancedCivicAnswers: bool | None = None
     responseFormat: list[ResponseFormat] | None = None
-    """Replaces ``responseMimeType`` and the schemas, one day."""
+    """A planned replacement of ``responseMimeType`` and the schemas."""
     translationConfig: TranslationConfig | None = None
     audioTranscriptionConfig: AudioTranscriptionConfig | None = None
     imageConfig: ImageConfig | None = None

@@ -1,11 +1,11 @@
-"""What an answer rests on: search results, documents, places, quoted works."""
+"""Sources of an answer: search results, documents, places, quoted works."""
 
 from formatbridge.formats.generate_content.wire._proto import Double, Proto
 from formatbridge.validation.wire_base import Count, Int
 
 
 class Date(Proto):
-    """A calendar date; 0 stands for a part that is not known.
+    """A calendar date; 0 means that a component is unknown.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -16,23 +16,23 @@ class Date(Proto):
 
 
 class Citation(Proto):
-    """A stretch of the answer that quotes something.
+    """A span of the answer that quotes a source.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     endIndex: Int | None = None
-    """Exclusive, in bytes."""
+    """Index after the last byte."""
     license: str | None = None
     publicationDate: Date | None = None
     startIndex: Int | None = None
-    """In bytes; None is 0."""
+    """Index of the first byte; None is 0."""
     title: str | None = None
     uri: str | None = None
 
 
 class CitationMetadata(Proto):
-    """What the answer quotes, under one name or the other, by server.
+    """The sources that the answer quotes; the field name differs between servers.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, both names.
     """
@@ -42,7 +42,7 @@ class CitationMetadata(Proto):
 
 
 class ImageChunk(Proto):
-    """An image that was found.
+    """An image from a search.
 
     Source: official SDK types, 2026-11.
     """
@@ -54,7 +54,7 @@ class ImageChunk(Proto):
 
 
 class AuthorAttribution(Proto):
-    """Who wrote a review.
+    """The author of a review.
 
     Source: official SDK types, 2026-11.
     """
@@ -65,7 +65,7 @@ class AuthorAttribution(Proto):
 
 
 class ReviewSnippet(Proto):
-    """A piece of a review of a place.
+    """An excerpt of a review of a place.
 
     Source: official SDK types, 2026-11.
     """
@@ -74,14 +74,14 @@ class ReviewSnippet(Proto):
     flagContentUri: str | None = None
     googleMapsUri: str | None = None
     relativePublishTimeDescription: str | None = None
-    """How long ago, in words."""
+    """The relative time of the review, as text."""
     review: str | None = None
     reviewId: str | None = None
     title: str | None = None
 
 
 class PlaceAnswerSources(Proto):
-    """The reviews behind an answer about a place.
+    """The reviews that an answer about a place uses.
 
     Source: official SDK types, 2026-11.
     """
@@ -92,7 +92,7 @@ class PlaceAnswerSources(Proto):
 
 
 class Route(Proto):
-    """A route on the map.
+    """A route on a map.
 
     Source: official SDK types, 2026-11.
     """
@@ -104,7 +104,7 @@ class Route(Proto):
 
 
 class MapsChunk(Proto):
-    """A place or route that was found.
+    """A place or route from a search.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -119,7 +119,7 @@ class MapsChunk(Proto):
 
 
 class PageSpan(Proto):
-    """From which page to which, counted from 1, inclusive.
+    """A range of pages, counted from 1, inclusive.
 
     Source: official SDK types, 2026-11.
     """
@@ -129,7 +129,7 @@ class PageSpan(Proto):
 
 
 class RagChunk(Proto):
-    """A chunk of a file in a corpus.
+    """A chunk of a file in a RAG corpus.
 
     Source: official SDK types, 2026-11.
     """
@@ -141,7 +141,7 @@ class RagChunk(Proto):
 
 
 class StringList(Proto):
-    """A list of text, as proto3 JSON wraps it.
+    """A list of strings, in the form of proto3 JSON.
 
     Source: official SDK types, 2026-11.
     """
@@ -150,7 +150,7 @@ class StringList(Proto):
 
 
 class CustomMetadata(Proto):
-    """A note that the user put on a document: one value set.
+    """A custom metadata entry of a document: one value is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -162,7 +162,7 @@ class CustomMetadata(Proto):
 
 
 class RetrievedContext(Proto):
-    """A document that was found in the customer's data.
+    """A document from the customer's data.
 
     Source: official SDK types, 2026-11.
     """
@@ -179,7 +179,7 @@ class RetrievedContext(Proto):
 
 
 class WebChunk(Proto):
-    """A web page that was found.
+    """A web page from a search.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -191,7 +191,7 @@ class WebChunk(Proto):
 
 
 class GroundingChunk(Proto):
-    """One source: one member set.
+    """A source: one field is set.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -203,35 +203,35 @@ class GroundingChunk(Proto):
 
 
 class Segment(Proto):
-    """A stretch of the answer.
+    """A span of the answer.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     startIndex: Int | None = None
-    """In bytes of UTF-8, not characters; None is 0."""
+    """Index of the first byte of UTF-8, not of a character; None is 0."""
     endIndex: Int | None = None
-    """Exclusive, in bytes of UTF-8."""
+    """Index after the last byte of UTF-8."""
     partIndex: Int | None = None
-    """Which part of the content; None is 0."""
+    """Index of the part in the content; None is 0."""
     text: str | None = None
 
 
 class GroundingSupport(Proto):
-    """Which sources carry which stretch of the answer.
+    """The sources that support a span of the answer.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     confidenceScores: list[Double] | None = None
-    """0 to 1, one for each index; newer models send none."""
+    """0 to 1, one per index; newer models send none."""
     groundingChunkIndices: list[Int] | None = None
     segment: Segment | None = None
     renderedParts: list[Int] | None = None
 
 
 class RetrievalMetadata(Proto):
-    """How likely a search was to help.
+    """The probability that a search is useful.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, as ``{}``.
     """
@@ -241,7 +241,7 @@ class RetrievalMetadata(Proto):
 
 
 class SearchEntryPoint(Proto):
-    """What the vendor wants shown beside an answer that was searched for.
+    """The search suggestions that the vendor requires applications to show.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -249,11 +249,11 @@ class SearchEntryPoint(Proto):
     renderedContent: str | None = None
     """HTML."""
     sdkBlob: str | None = None
-    """Base64 of JSON: queries and their addresses."""
+    """Base64 of JSON: queries and their URLs."""
 
 
 class SourceFlaggingUri(Proto):
-    """Where to complain about a place or review.
+    """The URL for complaints about a place or review.
 
     Source: official SDK types, 2026-11.
     """
@@ -263,7 +263,7 @@ class SourceFlaggingUri(Proto):
 
 
 class GroundingMetadata(Proto):
-    """What was searched, what was found and where it was used; may be ``{}``.
+    """Grounding metadata: queries, results, and where the answer uses them; may be ``{}``.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """

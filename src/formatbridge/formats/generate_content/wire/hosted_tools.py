@@ -1,4 +1,4 @@
-"""The tools which the server runs by itself."""
+"""Tools that the server runs."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from formatbridge.validation.wire_base import Count, Number
 
 
 class ComputerUse(Proto):
-    """Lets the model drive a computer, by functions that the server declares for it.
+    """A computer tool: the server declares functions with which the model controls a computer.
 
     Source: official SDK types, 2026-11.
     """
@@ -22,7 +22,7 @@ class ComputerUse(Proto):
 
 
 class FileSearch(Proto):
-    """Looks things up in the account's file stores.
+    """A search in the account's file search stores.
 
     Source: official SDK types, 2026-11.
     """
@@ -30,26 +30,26 @@ class FileSearch(Proto):
     fileSearchStoreNames: list[str] | None = None
     """``fileSearchStores/...``; the vendor requires at least one."""
     topK: Count | None = None
-    """How many chunks to fetch."""
+    """Maximum number of chunks to retrieve."""
     metadataFilter: str | None = None
 
 
 class WebSearch(Proto):
-    """Turns searching of web pages on; has no settings.
+    """Enables the search of web pages; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class ImageSearch(Proto):
-    """Turns searching of images on; has no settings.
+    """Enables the search of images; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class SearchTypes(Proto):
-    """Which kinds of search to run; none means the web's.
+    """The kinds of search to run; with none set, the web search.
 
     Source: official SDK types, 2026-11.
     """
@@ -59,7 +59,7 @@ class SearchTypes(Proto):
 
 
 class Interval(Proto):
-    """A stretch of time, RFC 3339; start and end come together.
+    """A time interval, RFC 3339; start and end are set together.
 
     Source: official SDK types, 2026-11.
     """
@@ -71,18 +71,18 @@ class Interval(Proto):
 
 
 class WebSearchFilter(Proto):
-    """What to leave out of the results of a web search; by itself the search for enterprises.
+    """Exclusions from the results of a web search; as a tool of its own, the enterprise web search.
 
     Source: official SDK types, 2026-11.
     """
 
     blockingConfidence: Word | None = None
-    """Sites this likely to be phishing are left out: BLOCK_LOW_AND_ABOVE up to BLOCK_ONLY_EXTREMELY_HIGH."""
+    """Excludes sites with this or a higher likelihood of phishing: BLOCK_LOW_AND_ABOVE up to BLOCK_ONLY_EXTREMELY_HIGH."""
     excludeDomains: list[str] | None = None
 
 
 class Search(WebSearchFilter):
-    """Searches the web.
+    """A web search tool.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -92,21 +92,21 @@ class Search(WebSearchFilter):
 
 
 class MapsPlaces(Proto):
-    """Turns places on; has no settings.
+    """Enables places; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class MapsRouting(Proto):
-    """Turns routes on; has no settings.
+    """Enables routes; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class MapsGroundingTypes(Proto):
-    """What to ask the map for; none means places.
+    """The kinds of map data to use; with none set, places.
 
     Source: official SDK types, 2026-11.
     """
@@ -116,38 +116,38 @@ class MapsGroundingTypes(Proto):
 
 
 class Maps(Proto):
-    """Asks a map about places and routes.
+    """A tool for questions about places and routes on a map.
 
     Source: official SDK types, 2026-11.
     """
 
     authConfig: AuthConfig | None = None
     enableWidget: bool | None = None
-    """Without effect by now."""
+    """No longer has an effect."""
     groundingTypes: MapsGroundingTypes | None = None
 
 
 class CodeExecution(Proto):
-    """Lets the model write code that the server runs; has no settings.
+    """Code execution: the model writes code and the server runs it; it has no options.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
 
 class DynamicRetrievalConfig(Proto):
-    """When the older search tool is to search at all.
+    """The condition under which the older search tool searches.
 
     Source: official SDK types, 2026-11.
     """
 
     dynamicThreshold: Number | None = None
-    """0 to 1; a prediction above it means a search."""
+    """0 to 1; the tool searches if the predicted score is higher."""
     mode: Word | None = None
-    """MODE_DYNAMIC."""
+    """Known: MODE_DYNAMIC."""
 
 
 class SearchRetrieval(Proto):
-    """Searches the web, for models of the first generations.
+    """A web search for models of the first generations.
 
     Source: official SDK types, 2026-11.
     """
@@ -156,7 +156,7 @@ class SearchRetrieval(Proto):
 
 
 class PartnerSearch(Proto):
-    """Searches with another company's service.
+    """A search with the service of another company.
 
     Source: official SDK types, 2026-11.
     """
@@ -164,29 +164,29 @@ class PartnerSearch(Proto):
     apiKey: str | None = None
     """A secret."""
     customConfigs: dict[str, Any] | None = None
-    """Whatever that service's search takes."""
+    """Options of that service's search."""
 
 
 class RetentionSearch(PartnerSearch):
-    """Searches with another company's service that can be told to keep nothing.
+    """A search with the service of another company, with an option to store no data.
 
     Source: official SDK types, 2026-11.
     """
 
     enableDataRetention: bool | None = None
-    """Replaced by the next."""
+    """Replaced by the next field."""
     enableZeroDataRetention: bool | None = None
 
 
 class UrlContext(Proto):
-    """Reads the pages whose addresses stand in the prompt; has no settings.
+    """Reads web pages whose URLs are in the prompt; it has no options.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
 
 class StreamableHttpTransport(Proto):
-    """Where an MCP server answers, and with what patience.
+    """The URL of an MCP server, its headers and timeouts.
 
     Source: official SDK types, 2026-11.
     """
@@ -202,7 +202,7 @@ class StreamableHttpTransport(Proto):
 
 
 class McpServer(Proto):
-    """An MCP server that the model may call by itself.
+    """An MCP server whose tools the model may call.
 
     Source: official SDK types, 2026-11.
     """

@@ -1,11 +1,11 @@
-"""What may be said about the media of a part: clip ranges, page ranges, resolution, transcripts."""
+"""Options and metadata of media parts: clip ranges, page ranges, resolution, transcripts."""
 
 from formatbridge.formats.generate_content.wire._proto import Proto, Word
 from formatbridge.validation.wire_base import Count, Int, Number
 
 
 class MediaResolution(Proto):
-    """How finely one media part is tokenised.
+    """The resolution with which a media part is tokenized.
 
     Source: official SDK types, 2026-11.
     """
@@ -13,11 +13,11 @@ class MediaResolution(Proto):
     level: Word | None = None
     """MEDIA_RESOLUTION_LOW, _MEDIUM, _HIGH or _ULTRA_HIGH."""
     numTokens: Count | None = None
-    """Exact number of tokens to spend, instead of a level."""
+    """Exact number of tokens, instead of a level."""
 
 
 class VideoMetadata(Proto):
-    """Which clip of a video to look at, and how often.
+    """The clip of a video that the model sees, and its frame rate.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -25,15 +25,15 @@ class VideoMetadata(Proto):
     endOffset: str | None = None
     """Seconds with the suffix s, ``"5.5s"``."""
     fps: Number | None = None
-    """Frames per second, over 0 and up to 24; the server takes 1."""
+    """Frames per second, over 0 and up to 24; the server's default is 1."""
     startOffset: str | None = None
     """Seconds with the suffix s, ``"1.5s"``."""
     contentLayers: list[Word] | None = None
-    """FRAMES, AUDIO, TRANSCRIPT; empty means the first two."""
+    """FRAMES, AUDIO, TRANSCRIPT; empty: the first two."""
 
 
 class AudioMetadata(Proto):
-    """Which clip of an audio recording to listen to.
+    """The clip of an audio recording that the model hears.
 
     Source: official SDK types, 2026-11.
     """
@@ -45,7 +45,7 @@ class AudioMetadata(Proto):
 
 
 class DocumentMetadata(Proto):
-    """Which pages of a document to read.
+    """The pages of a document that the model reads.
 
     Source: official SDK types, 2026-11.
     """
@@ -55,36 +55,36 @@ class DocumentMetadata(Proto):
     endPage: Int | None = None
     """Last page, counted from 1, inclusive."""
     contentLayers: list[Word] | None = None
-    """PAGE_IMAGE, PAGE_TEXT; empty means the first."""
+    """PAGE_IMAGE, PAGE_TEXT; empty: the first."""
 
 
 class SpreadsheetMetadata(Proto):
-    """Which cells of a spreadsheet to read.
+    """The cells of a spreadsheet that the model reads.
 
     Source: official SDK types, 2026-11.
     """
 
     visibleCells: str | None = None
-    """A range in A1 notation; None means all that is filled."""
+    """A range in A1 notation; None: all cells with content."""
     sheetIndex: Int | None = None
-    """Counted from 1; None means the first sheet."""
+    """Counted from 1; None: the first sheet."""
     contentLayers: list[Word] | None = None
-    """DATA, FORMULAS, VISUAL; empty means the first two."""
+    """DATA, FORMULAS, VISUAL; empty: the first two."""
 
 
 class SpeechMetadata(Proto):
-    """Who speaks a text part, and how, when speech is asked for.
+    """The speaker of a text part and the manner of speech, for audio output.
 
     Source: official SDK types, 2026-11.
     """
 
     speaker: str | None = None
-    """A speaker named in ``multiSpeakerVoiceConfig``."""
+    """The name of a speaker in ``multiSpeakerVoiceConfig``."""
     style: str | None = None
 
 
 class SpokenWord(Proto):
-    """One recognised word of a transcript and when it was said.
+    """A word of a transcript, with its times.
 
     Source: official SDK types, 2026-11.
     """
@@ -97,7 +97,7 @@ class SpokenWord(Proto):
 
 
 class Transcription(Proto):
-    """What was said in an audio part.
+    """The transcript of an audio part.
 
     Source: official SDK types, 2026-11.
     """

@@ -5,7 +5,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Number
 
 
 class DeployedModel(Proto):
-    """Where a tuned model is served.
+    """The endpoint that serves a tuned model.
 
     Source: official SDK types, 2026-11, which rename both fields.
     """
@@ -15,7 +15,7 @@ class DeployedModel(Proto):
 
 
 class Checkpoint(Proto):
-    """A version of a tuned model that was kept.
+    """A checkpoint of a tuned model.
 
     Source: official SDK types, 2026-11.
     """
@@ -26,17 +26,17 @@ class Checkpoint(Proto):
 
 
 class Model(Proto):
-    """One model; a relay leaves all but the name null.
+    """A model; relays send null for all fields except the name.
 
     Source: specification, Model list entry; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     name: str
-    """``models/...``; some relays leave the prefix out."""
+    """``models/...``; some relays omit the prefix."""
     baseModelId: str | None = None
     version: str | None = None
     versionId: str | None = None
-    """``version``, on the vendor's cloud platform."""
+    """``version``, as named on the vendor's cloud platform."""
     displayName: str | None = None
     description: str | None = None
     inputTokenLimit: Count | None = None
@@ -44,12 +44,12 @@ class Model(Proto):
     supportedGenerationMethods: list[str] | None = None
     """generateContent, countTokens, embedContent and others."""
     temperature: Number | None = None
-    """The default."""
+    """The default value."""
     maxTemperature: Number | None = None
     topP: Number | None = None
-    """The default."""
+    """The default value."""
     topK: Number | None = None
-    """The default."""
+    """The default value."""
     thinking: bool | None = None
     deployedModels: list[DeployedModel] | None = None
     labels: dict[str, str] | None = None
@@ -62,7 +62,7 @@ class Model(Proto):
 
 
 class ModelList(Proto):
-    """A page of models, under the name that goes with their kind.
+    """A page of models; the field name depends on the kind of models.
 
     Source: specification, GET models; official SDK types, 2026-11. Seen: recorded traffic.
     """

@@ -1,4 +1,4 @@
-"""The request body. The model and whether to stream stand in the address."""
+"""The request body. The model and the choice of streaming are in the URL."""
 
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated, Word
 from formatbridge.formats.generate_content.wire.content import Content
@@ -8,7 +8,7 @@ from formatbridge.validation.wire_base import AT_ONCE
 
 
 class SafetySetting(Proto):
-    """From what likelihood on one kind of harm is blocked.
+    """The threshold from which one category of harm is blocked.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -23,7 +23,7 @@ class SafetySetting(Proto):
 
 
 class ModelArmorConfig(Proto):
-    """Templates by which prompt and response are screened; excludes safety settings.
+    """Templates that screen prompt and response; mutually exclusive with safety settings.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -33,7 +33,7 @@ class ModelArmorConfig(Proto):
 
 
 class OutputConfig(Proto):
-    """Where generated media are stored.
+    """The storage location of generated media.
 
     Source: official SDK types, 2026-11, which call it GenerationOutputConfig.
     """
@@ -51,24 +51,24 @@ class Request(Proto):
     model_config = AT_ONCE
 
     model: str | None = None
-    """Not part of the vendor's body; accepted, as people put it here."""
+    """Not part of the vendor's body; accepted because some clients send it."""
     stream: bool | None = None
-    """Not part of the vendor's body; accepted, as people put it here."""
+    """Not part of the vendor's body; accepted because some clients send it."""
     contents: Repeated[Content]
     systemInstruction: Content | None = None
-    """Text parts; the role does not matter."""
+    """Text parts; the role is ignored."""
     tools: Repeated[Tool] | None = None
     toolConfig: ToolConfig | None = None
     safetySettings: Repeated[SafetySetting] | None = None
     generationConfig: GenerationConfig | None = None
     cachedContent: str | None = None
-    """``cachedContents/...``: a prefix that the server holds; excludes a system instruction and tools."""
+    """``cachedContents/...``: a prefix in the server's cache; mutually exclusive with a system instruction and tools."""
     labels: dict[str, str] | None = None
     modelArmorConfig: ModelArmorConfig | None = None
     serviceTier: Word | None = None
     """unspecified, flex, standard or priority."""
     store: bool | None = None
-    """Whether the server logs this request; it keeps no conversation."""
+    """Whether the server logs this request; it does not store a conversation."""
     continuationToken: str | None = None
     """Base64; from a candidate that ended with CONTINUATION."""
     outputConfig: OutputConfig | None = None

@@ -1,4 +1,4 @@
-"""The response body, whole or one event of a stream."""
+"""The response body, which is also the shape of each stream event."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from formatbridge.validation.wire_base import Count, Int
 
 
 class LogprobsCandidate(Proto):
-    """A token and how likely it was.
+    """A token and its log probability.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -25,7 +25,7 @@ class LogprobsCandidate(Proto):
 
 
 class TopCandidates(Proto):
-    """The likeliest tokens of one step, likeliest first.
+    """The most likely tokens of one step, in descending order.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -34,7 +34,7 @@ class TopCandidates(Proto):
 
 
 class LogprobsResult(Proto):
-    """Per step, the token taken and the alternatives.
+    """The chosen token and the alternatives of each step.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -45,14 +45,14 @@ class LogprobsResult(Proto):
 
 
 class SafetyRating(Proto):
-    """How harmful a text was found to be, in one category.
+    """The safety rating of a text in one category.
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     blocked: bool | None = None
     category: Word | None = None
-    """As in a safety setting."""
+    """The same values as in a safety setting."""
     overwrittenThreshold: Word | None = None
     probability: Word | None = None
     """NEGLIGIBLE, LOW, MEDIUM or HIGH."""
@@ -63,7 +63,7 @@ class SafetyRating(Proto):
 
 
 class UrlMetadata(Proto):
-    """Whether one page could be read.
+    """The retrieval status of one URL.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -74,7 +74,7 @@ class UrlMetadata(Proto):
 
 
 class UrlContextMetadata(Proto):
-    """Which pages were read.
+    """The URLs that the URL context tool retrieved.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -83,7 +83,7 @@ class UrlContextMetadata(Proto):
 
 
 class Candidate(Proto):
-    """One answer, or the next piece of it in a stream.
+    """One of the answers, or a chunk of it in a stream.
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -91,10 +91,10 @@ class Candidate(Proto):
     content: Content | None = None
     citationMetadata: CitationMetadata | None = None
     finishMessage: str | None = None
-    """Words about the finish reason; comes with STOP, too."""
+    """An explanation of the finish reason; it also occurs with STOP."""
     tokenCount: Count | None = None
     finishReason: Word | None = None
-    """STOP (with function calls, too), MAX_TOKENS, SAFETY, RECITATION and twenty more; None in a stream: not yet."""
+    """STOP (with function calls, too), MAX_TOKENS, SAFETY, RECITATION and twenty more; None in a stream: not finished."""
     groundingMetadata: GroundingMetadata | None = None
     avgLogprobs: Double | None = None
     index: Count | None = None
@@ -103,11 +103,11 @@ class Candidate(Proto):
     safetyRatings: list[SafetyRating] | None = None
     urlContextMetadata: UrlContextMetadata | None = None
     continuationToken: str | None = None
-    """Base64; for the next request, when the finish reason is CONTINUATION."""
+    """Base64; to be sent with the next request if the finish reason is CONTINUATION."""
 
 
 class PromptFeedback(Proto):
-    """Why the prompt was not answered; then there are no candidates.
+    """Why the prompt was blocked; the response then has no candidates.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -119,7 +119,7 @@ class PromptFeedback(Proto):
 
 
 class ModalityTokenCount(Proto):
-    """Tokens of one modality.
+    """The token count of one modality.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -130,9 +130,9 @@ class ModalityTokenCount(Proto):
 
 
 class Usage(Proto):
-    """Tokens of a request and its answer; a count that is missing was 0 or not known.
+    """Token counts of a request and its response; an absent count is 0 or unknown.
 
-    ``candidatesTokenCount`` leaves out reasoning. In a stream every event may have counts; the last ones hold.
+    ``candidatesTokenCount`` excludes reasoning. In a stream every event may have counts; the last ones are valid.
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
@@ -141,22 +141,22 @@ class Usage(Proto):
     """Part of ``promptTokenCount``."""
     candidatesTokenCount: Count | None = None
     candidatesTokensDetails: list[ModalityTokenCount] | None = None
-    """Leaves out text when there is an image."""
+    """Without the text tokens if the answer has an image."""
     promptTokenCount: Count | None = None
     promptTokensDetails: list[ModalityTokenCount] | None = None
     thoughtsTokenCount: Count | None = None
     toolUsePromptTokenCount: Count | None = None
-    """Results of the server's tools, read by the model; not part of ``promptTokenCount``."""
+    """Results of server tools as input of the model; not part of ``promptTokenCount``."""
     toolUsePromptTokensDetails: list[ModalityTokenCount] | None = None
     totalTokenCount: Count | None = None
     trafficType: Word | None = None
     """ON_DEMAND, ON_DEMAND_PRIORITY, ON_DEMAND_FLEX, ON_DEMAND_OFFPEAK or PROVISIONED_THROUGHPUT."""
     serviceTier: Word | None = None
-    """standard and the like. Seen: recorded traffic; not in the SDK types."""
+    """standard and others. Seen: recorded traffic; not in the SDK types."""
 
 
 class ModelStatus(Proto):
-    """Where the model stands in its life.
+    """The lifecycle stage of a model.
 
     Source: official SDK types, 2026-11.
     """
@@ -169,13 +169,13 @@ class ModelStatus(Proto):
 
 
 class Piece(Proto):
-    """What the model generated, or the next piece of it in a stream.
+    """A response, or a chunk of it in a stream.
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     candidates: list[Candidate] | None = None
-    """None or [] when the prompt was blocked, and in events that only count tokens."""
+    """None or [] if the prompt was blocked, and in events with usage only."""
     createTime: str | None = None
     """RFC 3339."""
     modelVersion: str | None = None
@@ -185,21 +185,21 @@ class Piece(Proto):
     modelStatus: ModelStatus | None = None
 
 
-_TELLING = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
-_TOLD_BY = (*_TELLING, *map(to_snake, _TELLING))
+_RESPONSE_FIELDS = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
+_RESPONSE_KEYS = (*_RESPONSE_FIELDS, *map(to_snake, _RESPONSE_FIELDS))
 
 
-def _telling(value: Any) -> Any:
-    """Refuse the object of something else: unknown fields are kept, and none of the known ones must be there."""
-    if not isinstance(value, dict) or value.get("candidates") is not None:  # nearly always
+def _check_response_keys(value: Any) -> Any:
+    """Reject other objects: unknown fields are allowed and no known field is required, so one of five fields must be present."""
+    if not isinstance(value, dict) or value.get("candidates") is not None:  # the common case
         return value
-    if all(value.get(name) is None for name in _TOLD_BY):
-        raise PydanticCustomError("no_answer", f"one that has {', '.join(_TELLING[:-1])} or {_TELLING[-1]}")
+    if all(value.get(name) is None for name in _RESPONSE_KEYS):
+        raise PydanticCustomError("no_answer", f"one that has {', '.join(_RESPONSE_FIELDS[:-1])} or {_RESPONSE_FIELDS[-1]}")
     return value
 
 
 class Response(Piece):
-    """What the model generated: any object in which at least one of five fields tells that it is an answer.
+    """A response: an object with at least one of the five fields that identify a response.
 
     Source: specification, Generate-content response; official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -207,7 +207,9 @@ class Response(Piece):
     model_config = ConfigDict(
         defer_build=False,
         json_schema_extra={
-            "anyOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in dict.fromkeys(_TOLD_BY)]
+            "anyOf": [
+                {"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in dict.fromkeys(_RESPONSE_KEYS)
+            ]
         },
     )
 
@@ -215,4 +217,4 @@ class Response(Piece):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_telling, handler(source))
+        return core_schema.no_info_before_validator_function(_check_response_keys, handler(source))

@@ -1,4 +1,4 @@
-"""Grounding in the customer's own data, and how to log in to it. Only the vendor's cloud platform takes this."""
+"""Grounding in the customer's data, and authentication for it. Only the vendor's cloud platform accepts this."""
 
 from formatbridge.formats.generate_content.wire._proto import Int64, Proto, Word
 from formatbridge.validation.wire_base import Count, Number
@@ -16,7 +16,7 @@ class SecretKey(Proto):
 
 
 class ApiAuth(Proto):
-    """How to log in to an external API, the older form.
+    """Authentication for an external API, the older form.
 
     Source: official SDK types, 2026-11.
     """
@@ -25,7 +25,7 @@ class ApiAuth(Proto):
 
 
 class ApiKeyConfig(Proto):
-    """An API key and where in the request it goes.
+    """An API key and its location in the HTTP request.
 
     Source: official SDK types, 2026-11.
     """
@@ -40,7 +40,7 @@ class ApiKeyConfig(Proto):
 
 
 class ServiceAccountConfig(Proto):
-    """The service account to act as.
+    """The service account to use.
 
     Source: official SDK types, 2026-11.
     """
@@ -49,7 +49,7 @@ class ServiceAccountConfig(Proto):
 
 
 class BasicAuthConfig(Proto):
-    """The name of the secret that holds user and password.
+    """The name of the secret that contains user and password.
 
     Source: official SDK types, 2026-11.
     """
@@ -58,7 +58,7 @@ class BasicAuthConfig(Proto):
 
 
 class OauthConfig(Proto):
-    """An OAuth token, or the account that gets one.
+    """An OAuth token, or the account that obtains one.
 
     Source: official SDK types, 2026-11.
     """
@@ -69,7 +69,7 @@ class OauthConfig(Proto):
 
 
 class OidcConfig(Proto):
-    """An OpenID Connect token, or the account that gets one.
+    """An OpenID Connect token, or the account that obtains one.
 
     Source: official SDK types, 2026-11.
     """
@@ -80,7 +80,7 @@ class OidcConfig(Proto):
 
 
 class AuthConfig(Proto):
-    """How to log in to an external API.
+    """Authentication for an external API.
 
     Source: official SDK types, 2026-11.
     """
@@ -97,7 +97,7 @@ class AuthConfig(Proto):
 
 
 class ElasticSearchParams(Proto):
-    """What to ask an Elasticsearch server.
+    """A query of an Elasticsearch server.
 
     Source: official SDK types, 2026-11.
     """
@@ -108,14 +108,14 @@ class ElasticSearchParams(Proto):
 
 
 class SimpleSearchParams(Proto):
-    """Says that the external API speaks the simple protocol; has no settings.
+    """Selects the simple search protocol of the external API; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class ExternalApi(Proto):
-    """A search API of the customer's.
+    """A search API of the customer.
 
     Source: official SDK types, 2026-11.
     """
@@ -131,7 +131,7 @@ class ExternalApi(Proto):
 
 
 class DataStoreSpec(Proto):
-    """One data store of a search engine, and a filter on it.
+    """A data store of a search engine, and a filter on it.
 
     Source: official SDK types, 2026-11.
     """
@@ -141,7 +141,7 @@ class DataStoreSpec(Proto):
 
 
 class DataStoreSearch(Proto):
-    """A search in the customer's data stores: one ``datastore`` or one ``engine``.
+    """A search in the customer's data stores: either ``datastore`` or ``engine`` is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -151,11 +151,11 @@ class DataStoreSearch(Proto):
     engine: str | None = None
     filter: str | None = None
     maxResults: Count | None = None
-    """Up to 10, which is also the default."""
+    """At most 10, which is the default."""
 
 
 class RagResource(Proto):
-    """A corpus, or files of it.
+    """A RAG corpus, or files of it.
 
     Source: official SDK types, 2026-11.
     """
@@ -165,20 +165,20 @@ class RagResource(Proto):
 
 
 class RagFilter(Proto):
-    """Which retrieved contexts to keep.
+    """A filter of retrieved contexts.
 
     Source: official SDK types, 2026-11.
     """
 
     metadataFilter: str | None = None
     vectorDistanceThreshold: Number | None = None
-    """Only contexts nearer than this."""
+    """Only contexts with a smaller vector distance."""
     vectorSimilarityThreshold: Number | None = None
-    """Only contexts more similar than this."""
+    """Only contexts with a higher vector similarity."""
 
 
 class HybridSearch(Proto):
-    """The balance of dense and sparse vectors.
+    """The weight of dense and sparse vectors.
 
     Source: official SDK types, 2026-11.
     """
@@ -188,7 +188,7 @@ class HybridSearch(Proto):
 
 
 class Ranker(Proto):
-    """A model or service that ranks contexts.
+    """A model or service that ranks the contexts.
 
     Source: official SDK types, 2026-11.
     """
@@ -197,7 +197,7 @@ class Ranker(Proto):
 
 
 class RagRanking(Proto):
-    """Who ranks the contexts.
+    """The ranking of contexts: one field is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -207,7 +207,7 @@ class RagRanking(Proto):
 
 
 class RagRetrievalConfig(Proto):
-    """How to search a corpus.
+    """The retrieval options of a corpus.
 
     Source: official SDK types, 2026-11.
     """
@@ -216,7 +216,7 @@ class RagRetrievalConfig(Proto):
     hybridSearch: HybridSearch | None = None
     ranking: RagRanking | None = None
     topK: Count | None = None
-    """How many contexts to fetch."""
+    """Maximum number of contexts to retrieve."""
 
 
 class RagStore(Proto):
@@ -235,13 +235,13 @@ class RagStore(Proto):
 
 
 class Retrieval(Proto):
-    """Searches the customer's own data, one of three kinds.
+    """A search in the customer's data, of one of three kinds.
 
     Source: official SDK types, 2026-11.
     """
 
     disableAttribution: bool | None = None
-    """Without effect by now."""
+    """No longer has an effect."""
     externalApi: ExternalApi | None = None
     vertexAiSearch: DataStoreSearch | None = None
     vertexRagStore: RagStore | None = None

@@ -1,4 +1,4 @@
-"""The vendor's own schema dialect, a part of OpenAPI 3."""
+"""The vendor's schema dialect, a subset of OpenAPI 3."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from formatbridge.validation.wire_base import Number
 
 
 class Schema(Proto):
-    """What a value looks like; keys of plain JSON Schema that are unknown here, such as ``$ref``, are kept as they are.
+    """The schema of a value; keys of JSON Schema that are unknown here, such as ``$ref``, are kept unchanged.
 
-    The vendor refuses ``oneOf``, ``allOf``, ``not``, ``const`` and ``$ref``; some go in ``parametersJsonSchema``.
+    The vendor rejects ``oneOf``, ``allOf``, ``not``, ``const`` and ``$ref``; ``parametersJsonSchema`` accepts some of them.
     Source: official SDK types, 2026-11. Seen: recorded traffic, types in either case.
     """
 
@@ -17,15 +17,15 @@ class Schema(Proto):
     defs: "dict[str, Schema] | None" = None
     """At the root only."""
     ref: str | None = None
-    """Points to a child of ``defs``."""
+    """A reference to a child of ``defs``."""
     anyOf: "list[Schema] | None" = None
     default: Any = None
     description: str | None = None
     enum: list[Any] | None = None
-    """Text, for the vendor; numbers and null occur where a JSON Schema was handed over as it was."""
+    """Strings on the vendor's servers; numbers and null occur where clients send a JSON Schema."""
     example: Any = None
     format: str | None = None
-    """float, double, int32, int64, enum, date-time and what else the server knows."""
+    """float, double, int32, int64, enum, date-time and others."""
     items: "Schema | None" = None
     maxItems: Int64 | None = None
     maxLength: Int64 | None = None
@@ -42,5 +42,5 @@ class Schema(Proto):
     required: list[str] | None = None
     title: str | None = None
     type: Word | list[str] | None = None
-    """STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT or NULL, in any case; a list is JSON Schema's and the server
-    refuses it."""
+    """STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT or NULL, in any case. A list, as in JSON Schema, is rejected
+    by the server."""

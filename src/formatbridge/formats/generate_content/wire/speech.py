@@ -4,7 +4,7 @@ from formatbridge.formats.generate_content.wire._proto import Proto, Word
 
 
 class VoiceConsentSignature(Proto):
-    """The server's proof that consent was checked before.
+    """A consent signature of the server for a replicated voice.
 
     Source: official SDK types, 2026-11.
     """
@@ -13,7 +13,7 @@ class VoiceConsentSignature(Proto):
 
 
 class ReplicatedVoiceConfig(Proto):
-    """A voice copied from a sample.
+    """A voice that is replicated from a sample.
 
     Source: official SDK types, 2026-11.
     """
@@ -23,12 +23,12 @@ class ReplicatedVoiceConfig(Proto):
     voiceSampleAudio: str | None = None
     """Base64."""
     consentAudio: str | None = None
-    """Base64; the speaker agreeing."""
+    """Base64; a recording of the speaker's consent."""
     voiceConsentSignature: VoiceConsentSignature | None = None
 
 
 class PrebuiltVoiceConfig(Proto):
-    """One of the server's voices.
+    """A prebuilt voice of the server.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -37,7 +37,7 @@ class PrebuiltVoiceConfig(Proto):
 
 
 class VoiceConfig(Proto):
-    """The voice to speak with: one member set.
+    """The voice to use: one field is set.
 
     Source: official SDK types, 2026-11.
     """
@@ -54,7 +54,7 @@ class SpeakerVoiceConfig(Proto):
     """
 
     speaker: str | None = None
-    """The name by which the prompt calls the speaker."""
+    """The name of the speaker in the prompt."""
     voiceConfig: VoiceConfig | None = None
 
 
@@ -65,11 +65,11 @@ class MultiSpeakerVoiceConfig(Proto):
     """
 
     speakerVoiceConfigs: list[SpeakerVoiceConfig] | None = None
-    """Exactly two, for the vendor."""
+    """Exactly two on the vendor's servers."""
 
 
 class SpeechConfig(Proto):
-    """How to speak: one voice, or several.
+    """Speech output: one voice, or several.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -80,26 +80,26 @@ class SpeechConfig(Proto):
 
 
 class TranslationConfig(Proto):
-    """Into what language to translate speech.
+    """The target language of speech translation.
 
     Source: official SDK types, 2026-11.
     """
 
     echoTargetLanguage: bool | None = None
-    """True: speech already in the target language is repeated."""
+    """True: speech in the target language is repeated."""
     targetLanguageCode: str | None = None
     """A BCP-47 code."""
 
 
 class LanguageAuto(Proto):
-    """Asks for the language to be found out, which is the default by now; has no settings.
+    """Enables language detection, which is now the default; it has no options.
 
     Source: official SDK types, 2026-11.
     """
 
 
 class LanguageHints(Proto):
-    """Likely languages, the older form of ``languageCodes``.
+    """Probable languages, the older form of ``languageCodes``.
 
     Source: official SDK types, 2026-11.
     """
@@ -108,13 +108,13 @@ class LanguageHints(Proto):
 
 
 class AudioTranscriptionConfig(Proto):
-    """How to write down what is said.
+    """Options of the transcription.
 
     Source: official SDK types, 2026-11.
     """
 
     languageCodes: list[str] | None = None
-    """BCP-47 codes; None or [] means finding it out."""
+    """BCP-47 codes; None or []: automatic detection."""
     languageAuto: LanguageAuto | None = None
     languageHints: LanguageHints | None = None
     customVocabulary: list[str] | None = None
@@ -122,8 +122,8 @@ class AudioTranscriptionConfig(Proto):
     """Replaced by ``customVocabulary``."""
     wordTimestamp: bool | None = None
     diarization: bool | None = None
-    """True: tell the speakers apart."""
+    """True: the transcript distinguishes speakers."""
     mode: Word | None = None
     """VERBATIM (the default) or SMART."""
     sourceText: str | None = None
-    """The text that a spoken instruction edits; for SMART."""
+    """The text that a spoken instruction edits; for the mode SMART."""

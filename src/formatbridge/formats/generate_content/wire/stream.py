@@ -1,4 +1,4 @@
-"""Events of a stream."""
+"""The events of a stream."""
 
 from formatbridge.formats.generate_content.wire.error import Status
 from formatbridge.formats.generate_content.wire.response import Piece
@@ -6,10 +6,10 @@ from formatbridge.validation.wire_base import AT_ONCE
 
 
 class StreamEvent(Piece):
-    """One event: the next piece of a response, or an error in its place.
+    """One event: a chunk of a response, or an error in its place.
 
-    Every event has the shape of a whole response, in SSE as in the JSON array that comes without ``alt=sse``. No event
-    marks the end. Open: what is neither keeps its fields as unknown ones.
+    Every event has the shape of a whole response, in SSE and in the JSON array of streams without ``alt=sse``. No event
+    marks the end. Other objects keep their fields as unknown ones.
     Source: official SDK types, 2026-11. Seen: recorded traffic; errors within a stream are not in it.
     """
 

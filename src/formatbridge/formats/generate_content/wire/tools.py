@@ -1,4 +1,4 @@
-"""What the model may call: declared functions, the server's own tools, and how to choose among them."""
+"""Tools of a request: function declarations, server tools, and the tool configuration."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ from formatbridge.validation.wire_base import Number
 
 
 class FunctionDeclaration(Proto):
-    """A function that the client offers.
+    """A function that the client runs.
 
-    The two ways to describe its parameters exclude each other, and so do those for its result.
+    Either ``parameters`` or ``parametersJsonSchema`` is set, and either ``response`` or ``responseJsonSchema``.
     Source: official SDK types, 2026-11.
     """
 
@@ -41,7 +41,7 @@ class FunctionDeclaration(Proto):
 
 
 class Tool(Proto):
-    """A set of functions or one of the server's tools; several members may be set in one object.
+    """A list of functions or a server tool; several fields may be set in one object.
 
     Source: official SDK types, 2026-11.
     """
@@ -62,21 +62,21 @@ class Tool(Proto):
 
 
 class FunctionCallingConfig(Proto):
-    """Whether and which functions the model must call.
+    """Whether the model must call functions, and which ones.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, modes in either case.
     """
 
     allowedFunctionNames: list[str] | None = None
-    """For ANY and VALIDATED; None or [] means all."""
+    """For ANY and VALIDATED; None or []: all functions."""
     mode: Word | None = None
-    """AUTO (the default), ANY (a call is a must), NONE, or VALIDATED (calls keep to their schema)."""
+    """AUTO (the default), ANY (the model must call a function), NONE, or VALIDATED (arguments follow their schema)."""
     streamFunctionCallArguments: bool | None = None
-    """True: arguments may come in pieces, as ``partialArgs``."""
+    """True: arguments may be sent in pieces, as ``partialArgs``."""
 
 
 class LatLng(Proto):
-    """A place on the globe, in degrees.
+    """A geographic position, in degrees.
 
     Source: official SDK types, 2026-11.
     """
@@ -88,7 +88,7 @@ class LatLng(Proto):
 
 
 class RetrievalConfig(Proto):
-    """Where the user is and what language they read, for searching.
+    """The user's location and language, for searches.
 
     Source: official SDK types, 2026-11.
     """
@@ -98,7 +98,7 @@ class RetrievalConfig(Proto):
 
 
 class ToolConfig(Proto):
-    """How the tools are to be used.
+    """The configuration of the tools.
 
     Source: official SDK types, 2026-11.
     """
@@ -106,4 +106,4 @@ class ToolConfig(Proto):
     retrievalConfig: RetrievalConfig | None = None
     functionCallingConfig: FunctionCallingConfig | None = None
     includeServerSideToolInvocations: bool | None = None
-    """True: the response shows ``toolCall`` and ``toolResponse`` parts."""
+    """True: the response contains ``toolCall`` and ``toolResponse`` parts."""

@@ -1,4 +1,4 @@
-"""The JSON of the messages format: requests, answers, streams, errors and model lists, as pydantic models."""
+"""Wire models of the messages format: requests, responses, stream events, errors and model lists."""
 
 from typing import TYPE_CHECKING
 
@@ -410,5 +410,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
+    """List the public names, including those of modules that are not loaded yet."""
     return __all__

@@ -1,4 +1,4 @@
-"""Prompt caching: the marks a request sets, and what an answer tells about a cache that was missed."""
+"""Prompt caching: cache marks in requests, and cache diagnostics in responses."""
 
 from typing import Annotated, Literal
 
@@ -6,25 +6,25 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class CacheControl(Wire):
-    """A mark that the prompt up to and including the object it sits on may be cached.
+    """A mark that the server may cache the prompt up to and including its object.
 
     Source: specification, ``cache_control``; official SDK types, 2026-11.
     """
 
     type: str
-    """Today always ``ephemeral``."""
+    """Currently always ``ephemeral``."""
     ttl: str | None = None
-    """``5m`` (what None means) or ``1h``."""
+    """``5m`` or ``1h``; None: ``5m``."""
 
 
 class DiagnosticsOptions(Wire):
-    """Asks why the prompt cache was missed, compared with an earlier answer.
+    """A request for the reason of a cache miss, compared with an earlier response.
 
     Source: official SDK types, 2026-11.
     """
 
     previous_message_id: str | None = None
-    """Id of the answer to compare with; null on the first turn."""
+    """Id of the response to compare with; null for the first request."""
 
 
 class CacheMiss(Wire):
@@ -34,7 +34,7 @@ class CacheMiss(Wire):
     """
 
     cache_missed_input_tokens: Count | None = None
-    """Tokens, estimated; the last two reasons come without it."""
+    """Estimated number of tokens; the last two reasons do not have it."""
     type: Literal[
         "model_changed",
         "system_changed",
@@ -46,10 +46,10 @@ class CacheMiss(Wire):
 
 
 class Diagnostics(Wire):
-    """What the server found out about this request.
+    """The cache diagnostics of this request.
 
     Source: official SDK types, 2026-11.
     """
 
     cache_miss_reason: Annotated[CacheMiss | Unknown, Open("type")] | None = None
-    """None: nothing was missed, or the comparison is not finished."""
+    """None: no cache miss, or the comparison is not finished."""

@@ -1,6 +1,6 @@
-"""Citations: the switch in a request, and the five kinds of places a text can point to.
+"""Citations: the configuration in a request, and the five kinds of locations.
 
-A citation sent back in a later request has the same shape as the one received.
+Citations have the same form in responses and in later requests.
 """
 
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class CitationOptions(Wire):
-    """Switches citations on for one source.
+    """The citation setting of one source.
 
     Source: official SDK types, 2026-11.
     """
@@ -18,17 +18,17 @@ class CitationOptions(Wire):
 
 
 class DocumentLocation(Wire):
-    """What the three kinds of places in a document have in common.
+    """The fields that the three kinds of document locations have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     cited_text: str | None = None
     document_index: Count | None = None
-    """Counts the documents of the whole request, from 0."""
+    """Index among the documents of the whole request, from 0."""
     document_title: str | None = None
     file_id: str | None = None
-    """Set in answers only."""
+    """In responses only."""
 
 
 class CharLocation(DocumentLocation):
@@ -58,7 +58,7 @@ class PageLocation(DocumentLocation):
 
 
 class ContentBlockLocation(DocumentLocation):
-    """A range of blocks in a document that was given as blocks.
+    """A range of blocks in a document with block content.
 
     Source: official SDK types, 2026-11.
     """
@@ -71,14 +71,14 @@ class ContentBlockLocation(DocumentLocation):
 
 
 class WebSearchLocation(Wire):
-    """A page that the hosted web search found.
+    """A web page from the hosted web search.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     cited_text: str | None = None
     encrypted_index: str | None = None
-    """Opaque; must come back unchanged in later requests."""
+    """Opaque; to be sent back unchanged in later requests."""
     title: str | None = None
     type: Literal["web_search_result_location"]
     url: str
@@ -94,7 +94,7 @@ class SearchResultLocation(Wire):
     end_block_index: Count | None = None
     """Exclusive."""
     search_result_index: Count | None = None
-    """Counts the search results of the whole request, from 0."""
+    """Index among the search results of the whole request, from 0."""
     source: str
     start_block_index: Count | None = None
     """From 0."""
@@ -106,4 +106,4 @@ Citation = Annotated[
     CharLocation | PageLocation | ContentBlockLocation | WebSearchLocation | SearchResultLocation | Unknown,
     Open("type"),
 ]
-"""Where a piece of text comes from."""
+"""The location of the source of a text."""

@@ -1,6 +1,6 @@
-"""Content blocks that a caller and a model exchange themselves: text, media, reasoning, tool calls and their results.
+"""Content blocks of callers and models: text, media, reasoning, tool calls and tool results.
 
-What the server's own tools add stands in ``hosted_content.py``; the union of all blocks in ``messages.py``.
+Blocks of server tools are in ``hosted_content.py``; the union of all blocks is in ``messages.py``.
 """
 
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class Base64Source(Wire):
-    """Bytes in the body itself.
+    """Base64 data of an image or a PDF.
 
     Source: official SDK types, 2026-11.
     """
@@ -24,19 +24,19 @@ class Base64Source(Wire):
 
 
 class TextSource(Wire):
-    """A document given as plain text.
+    """A document as plain text.
 
     Source: official SDK types, 2026-11.
     """
 
     data: str
     media_type: str | None = None
-    """Today always ``text/plain``."""
+    """Currently always ``text/plain``."""
     type: Literal["text"]
 
 
 class UrlSource(Wire):
-    """An image or a PDF that the server fetches.
+    """The URL of an image or a PDF that the server fetches.
 
     Source: official SDK types, 2026-11.
     """
@@ -46,7 +46,7 @@ class UrlSource(Wire):
 
 
 class FileSource(Wire):
-    """A file uploaded before.
+    """An uploaded file.
 
     Source: official SDK types, 2026-11.
     """
@@ -56,7 +56,7 @@ class FileSource(Wire):
 
 
 class ImageTransformations(Wire):
-    """What the server may do to an image before the model sees it.
+    """How the server may change an image before the model reads it.
 
     Source: official SDK types, 2026-11.
     """
@@ -66,7 +66,7 @@ class ImageTransformations(Wire):
 
 
 class TextBlock(Wire):
-    """A piece of text.
+    """A text block.
 
     Source: specification, Messages-format response; official SDK types, 2026-11.
     """
@@ -78,7 +78,7 @@ class TextBlock(Wire):
 
 
 class ImageBlock(Wire):
-    """An image in a turn of the user or in a tool result.
+    """An image in a user message or in a tool result.
 
     Source: official SDK types, 2026-11.
     """
@@ -90,7 +90,7 @@ class ImageBlock(Wire):
 
 
 class ContentSource(Wire):
-    """A document given as blocks, which citations then count.
+    """A document as a list of blocks; citations refer to the blocks by index.
 
     Source: official SDK types, 2026-11.
     """
@@ -100,9 +100,9 @@ class ContentSource(Wire):
 
 
 class DocumentBlock(Wire):
-    """A document: PDF, plain text, blocks, an address or an uploaded file.
+    """A document: PDF, plain text, blocks, a URL or an uploaded file.
 
-    The hosted web fetch returns the page it read as one of these, without the caching and context fields.
+    The hosted web fetch returns a page as such a block, without the caching and context fields.
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
@@ -114,19 +114,19 @@ class DocumentBlock(Wire):
     cache_control: CacheControl | None = None
     citations: CitationOptions | None = None
     context: str | None = None
-    """Shown to the model, never cited."""
+    """The model reads it but does not cite it."""
     title: str | None = None
 
 
 class SearchResultBlock(Wire):
-    """One result of a search that the caller made, citable.
+    """A result of a search by the caller, which the model can cite.
 
     Source: official SDK types, 2026-11.
     """
 
     content: list[Annotated[TextBlock | Unknown, Open("type")]]
     source: str
-    """Where it comes from: an address or any other name."""
+    """The source of the result: a URL or another name."""
     title: str
     type: Literal["search_result"]
     cache_control: CacheControl | None = None
@@ -134,30 +134,30 @@ class SearchResultBlock(Wire):
 
 
 class ThinkingBlock(Wire):
-    """Reasoning text of the model.
+    """Reasoning of the model.
 
-    Source: official SDK types, 2026-11. Seen: recorded traffic, also with empty text beside a signature.
+    Source: official SDK types, 2026-11. Seen: recorded traffic, also with empty text and a signature.
     """
 
     signature: str | None = None
-    """Opaque; the vendor wants it back unchanged and refuses the block without it. Other servers leave it out."""
+    """Opaque; the vendor rejects the block unless it is sent back unchanged. Other servers leave it out."""
     thinking: str
     type: Literal["thinking"]
 
 
 class RedactedThinkingBlock(Wire):
-    """Reasoning that only the server can read.
+    """Redacted reasoning, which only the server can read.
 
     Source: official SDK types, 2026-11.
     """
 
     data: str
-    """Opaque; must come back unchanged."""
+    """Opaque; to be sent back unchanged."""
     type: Literal["redacted_thinking"]
 
 
 class DirectCaller(Wire):
-    """Says that the model itself made a tool call.
+    """The caller type of a tool call by the model itself.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -166,7 +166,7 @@ class DirectCaller(Wire):
 
 
 class CodeCaller(Wire):
-    """Says that code run by a hosted tool made a tool call.
+    """The caller type of a tool call by code in a hosted tool.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -177,24 +177,24 @@ class CodeCaller(Wire):
 
 
 Caller = Annotated[DirectCaller | CodeCaller | Unknown, Open("type")]
-"""Who made a tool call."""
+"""The caller of a tool: the model or code."""
 
 
 class ToolUseBlock(Wire):
-    """A call of one of the caller's tools.
+    """A call of a tool that the caller runs.
 
-    Source: official SDK types, 2026-11. Seen: recorded traffic, with ids of any shape.
+    Source: official SDK types, 2026-11. Seen: recorded traffic, with ids of any form.
     """
 
     id: str
     input: dict[str, Any]
-    """An object even without arguments. In a stream the opening block has ``{}`` and the text follows in deltas."""
+    """An object, even without arguments. In a stream the start has ``{}`` and deltas have the JSON text."""
     name: str
     type: Literal["tool_use"]
     cache_control: CacheControl | None = None
     caller: Caller | None = None
     toolset_name: str | None = None
-    """The toolset that the called tool belongs to; absent in the 2023-06-01 dialect."""
+    """The toolset of the called tool; absent in the 2023-06-01 version."""
 
 
 class ToolReferenceBlock(Wire):
@@ -221,7 +221,7 @@ class BrowserTab(Wire):
 
 
 class TabOpened(Wire):
-    """Tells that a tab opened.
+    """A browser event: a tab has opened.
 
     Source: official SDK types, 2026-11.
     """
@@ -231,7 +231,7 @@ class TabOpened(Wire):
 
 
 class Download(Wire):
-    """Tells how a download is going.
+    """The state of a download in the browser.
 
     Source: official SDK types, 2026-11; one type per state there.
     """
@@ -245,7 +245,7 @@ class Download(Wire):
 
 
 class BrowserStateBlock(Wire):
-    """What a browser shows after a tool call, in the call's result.
+    """The state of the browser after a tool call, in the result of the call.
 
     Source: official SDK types, 2026-11.
     """
@@ -260,11 +260,11 @@ ResultBlock = Annotated[
     TextBlock | ImageBlock | SearchResultBlock | DocumentBlock | ToolReferenceBlock | BrowserStateBlock | Unknown,
     Open("type"),
 ]
-"""What a tool result may hold."""
+"""A block of a tool result."""
 
 
 class ToolResultBlock(Wire):
-    """The result of a tool call, in the turn of the user that follows it.
+    """The result of a tool call, in the user message that follows the call.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -275,4 +275,4 @@ class ToolResultBlock(Wire):
     content: str | list[ResultBlock] | None = None
     is_error: bool | None = None
     toolset_name: str | None = None
-    """Repeats that of the call."""
+    """The same value as in the call."""

@@ -1,4 +1,4 @@
-"""What the server takes out of a long conversation: the edits asked for, and the edits made."""
+"""Context management: the edits that a request asks for, and the edits that the server applied."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class Amount(Wire):
-    """A number of something: a limit that starts an edit, or what an edit keeps.
+    """A count: the threshold for an edit, or the amount that an edit keeps.
 
     Source: official SDK types (beta), 2026-11; one type per unit there. Seen: recorded traffic.
     """
@@ -17,36 +17,36 @@ class Amount(Wire):
 
 
 class ClearToolUses(Wire):
-    """Asks to clear old tool results.
+    """An edit that clears old tool results.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
 
     type: Literal["clear_tool_uses_20250919"]
     clear_at_least: Amount | None = None
-    """Input tokens; less is not worth an edit."""
+    """Minimum number of input tokens that the edit must clear."""
     clear_tool_inputs: bool | list[str] | None = None
-    """True, or the names of the tools: clear the arguments of the calls too."""
+    """Whether, or for which tools, the edit also clears the arguments of calls."""
     exclude_tools: list[str] | None = None
     keep: Amount | None = None
-    """Tool uses that stay."""
+    """Number of tool uses to keep."""
     trigger: Amount | None = None
-    """Input tokens or tool uses."""
+    """The threshold, in input tokens or tool uses."""
 
 
 class ClearThinking(Wire):
-    """Asks to clear old reasoning.
+    """An edit that clears old reasoning.
 
     Source: official SDK types (beta), 2026-11.
     """
 
     type: Literal["clear_thinking_20251015"]
     keep: str | Amount | None = None
-    """``all``, or thinking turns."""
+    """The reasoning to keep: ``all``, or a number of thinking turns."""
 
 
 class Compact(Wire):
-    """Asks to replace the conversation by a summary.
+    """An edit that replaces the conversation by a summary.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -56,11 +56,11 @@ class Compact(Wire):
     pause_after_compaction: bool | None = None
     """True: stop after the summary, with the stop reason ``compaction``."""
     trigger: Amount | None = None
-    """Input tokens."""
+    """The threshold, in input tokens."""
 
 
 class ContextManagementOptions(Wire):
-    """The edits that the server may make before the model reads the conversation.
+    """The edits that the server may apply before the model reads the conversation.
 
     Source: specification, POST /v1/messages ``context_management``; official SDK types (beta), 2026-11.
     """
@@ -69,7 +69,7 @@ class ContextManagementOptions(Wire):
 
 
 class ClearedToolUses(Wire):
-    """Tells how many tool results were cleared.
+    """The number of tool results that were cleared.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -80,7 +80,7 @@ class ClearedToolUses(Wire):
 
 
 class ClearedThinking(Wire):
-    """Tells how many turns lost their reasoning.
+    """The number of turns whose reasoning was cleared.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -91,7 +91,7 @@ class ClearedThinking(Wire):
 
 
 class ContextManagement(Wire):
-    """The edits that the server made.
+    """The edits that the server applied.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """

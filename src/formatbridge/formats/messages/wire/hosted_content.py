@@ -1,4 +1,4 @@
-"""Content blocks of the tools that the server runs itself: calls, results, errors."""
+"""Content blocks of server tools: calls, results and errors."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ class ServerToolUseBlock(Wire):
 
 
 class HostedError(Wire):
-    """A failed call of a tool that the server runs, in place of its result.
+    """The error of a server tool, in place of its result.
 
     Source: official SDK types, 2026-11; one type per tool there. Seen: recorded traffic.
     """
@@ -46,7 +46,7 @@ class HostedError(Wire):
 
 
 class HostedResultBlock(Wire):
-    """What the results of all hosted tools have in common.
+    """The fields that the results of all server tools have in common.
 
     Source: official SDK types, 2026-11.
     """
@@ -57,13 +57,13 @@ class HostedResultBlock(Wire):
 
 
 class WebSearchResult(Wire):
-    """One page that a web search found.
+    """A web page from a web search.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     encrypted_content: str | None = None
-    """Opaque; must come back unchanged in later requests."""
+    """Opaque; to be sent back unchanged in later requests."""
     title: str | None = None
     type: Literal["web_search_result"]
     url: str
@@ -72,7 +72,7 @@ class WebSearchResult(Wire):
 
 
 class WebSearchResultBlock(HostedResultBlock):
-    """The pages that a web search found, or its error as one object.
+    """The result of a web search: a list of pages, or an error object.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -83,7 +83,7 @@ class WebSearchResultBlock(HostedResultBlock):
 
 
 class WebFetchResult(Wire):
-    """One page that was fetched.
+    """A fetched web page.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -96,7 +96,7 @@ class WebFetchResult(Wire):
 
 
 class WebFetchResultBlock(HostedResultBlock):
-    """The result of a web fetch: an object, never a list.
+    """The result of a web fetch: always an object, never a list.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -107,7 +107,7 @@ class WebFetchResultBlock(HostedResultBlock):
 
 
 class CodeOutput(Wire):
-    """A file that code wrote.
+    """A file that code execution created.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -117,38 +117,38 @@ class CodeOutput(Wire):
 
 
 class CodeResult(Wire):
-    """What a run of code or of a shell command left behind.
+    """The output of code execution or a shell command.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     content: list[Annotated[CodeOutput | Unknown, Open("type")]] | None = None
     return_code: Int | None = None
-    """The exit status of the process."""
+    """The exit code of the process."""
     stderr: str | None = None
     stdout: str | None = None
     type: Literal["code_execution_result", "bash_code_execution_result"]
     abort_reason: str | None = None
-    """Seen in recorded traffic only, null."""
+    """In recorded traffic only, always null."""
 
 
 class EncryptedCodeResult(Wire):
-    """What a run of code left behind, its output readable by the server only.
+    """The output of code execution, encrypted for the server.
 
     Source: official SDK types, 2026-11.
     """
 
     content: list[Annotated[CodeOutput | Unknown, Open("type")]] | None = None
     encrypted_stdout: str
-    """Opaque; must come back unchanged in later requests."""
+    """Opaque; to be sent back unchanged in later requests."""
     return_code: Int | None = None
-    """The exit status of the process."""
+    """The exit code of the process."""
     stderr: str | None = None
     type: Literal["encrypted_code_execution_result"]
 
 
 class FileView(Wire):
-    """A file, or a part of one, that the hosted text editor showed.
+    """A file or a part of it, from the view command of the hosted text editor.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -163,18 +163,18 @@ class FileView(Wire):
 
 
 class FileCreation(Wire):
-    """Tells that the hosted text editor wrote a file.
+    """The result of the create command of the hosted text editor.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     is_file_update: bool | None = None
-    """True when the file was there before."""
+    """True if the file existed before."""
     type: Literal["text_editor_code_execution_create_result"]
 
 
 class FileReplacement(Wire):
-    """A replacement that the hosted text editor made, as one hunk of a diff.
+    """The result of a replacement in the hosted text editor, as one hunk of a diff.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -188,7 +188,7 @@ class FileReplacement(Wire):
 
 
 class CodeExecutionResultBlock(HostedResultBlock):
-    """The result of running code or a shell command.
+    """The result of code execution or a shell command.
 
     Source: official SDK types, 2026-11; one type per tool there. Seen: recorded traffic.
     """
@@ -208,7 +208,7 @@ class TextEditorResultBlock(HostedResultBlock):
 
 
 class ToolSearchResult(Wire):
-    """The tools that a tool search found.
+    """The tools that a tool search returned.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -218,7 +218,7 @@ class ToolSearchResult(Wire):
 
 
 class ToolSearchResultBlock(HostedResultBlock):
-    """The result of a search among tools whose loading was deferred.
+    """The result of a search among tools with deferred loading.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -228,7 +228,7 @@ class ToolSearchResultBlock(HostedResultBlock):
 
 
 class Advice(Wire):
-    """What the advisor model said.
+    """The text of the advisor model.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -239,19 +239,19 @@ class Advice(Wire):
 
 
 class RedactedAdvice(Wire):
-    """What the advisor model said, readable by the server only.
+    """The text of the advisor model, encrypted for the server.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
 
     encrypted_content: str
-    """Opaque; must come back unchanged in later requests."""
+    """Opaque; to be sent back unchanged in later requests."""
     type: Literal["advisor_redacted_result"]
     stop_reason: str | None = None
 
 
 class AdvisorResultBlock(HostedResultBlock):
-    """The result of asking the advisor model.
+    """The result of a call of the advisor model.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -261,7 +261,7 @@ class AdvisorResultBlock(HostedResultBlock):
 
 
 class McpToolUseBlock(Wire):
-    """A call of a tool on an MCP server, made by the server.
+    """A call of an MCP tool by the server.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -275,7 +275,7 @@ class McpToolUseBlock(Wire):
 
 
 class McpToolResultBlock(HostedResultBlock):
-    """The result of a tool call on an MCP server.
+    """The result of a call of an MCP tool.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -286,7 +286,7 @@ class McpToolResultBlock(HostedResultBlock):
 
 
 class McpToolListingBlock(Wire):
-    """The tools that an MCP server offered when it was asked.
+    """The list of tools of an MCP server.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -297,7 +297,7 @@ class McpToolListingBlock(Wire):
 
 
 class ContainerUploadBlock(Wire):
-    """A file to put into, or taken from, the container where code runs.
+    """A file to upload to the code execution container, or a file from it.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """

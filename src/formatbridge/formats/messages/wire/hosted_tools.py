@@ -1,6 +1,6 @@
-"""Tools that the vendor defines: some run by the server, some by the caller in a shape the model knows.
+"""Tools that the vendor defines: some run on the server, others on the caller's side.
 
-One class serves all dated versions of a tool; it has the fields of every version.
+One class models all dated versions of a tool; it has the fields of all versions.
 """
 
 from typing import Annotated, Any, Literal
@@ -11,24 +11,24 @@ from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class NamedTool(Wire):
-    """What all tools that have a name have in common.
+    """The fields that all tools with a name have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     name: str
-    """The caller's own word in a function tool; fixed by the type, such as ``bash``, in all others."""
+    """Chosen by the caller in a function tool; fixed by the type, such as ``bash``, in all others."""
     allowed_callers: list[str] | None = None
     """``direct`` (the model), ``code_execution_20250825``, ``code_execution_20260120``, ``code_execution_20260521``."""
     cache_control: CacheControl | None = None
     defer_loading: bool | None = None
-    """True: the model learns of the tool through a tool search only."""
+    """True: the model can find the tool only through a tool search."""
     strict: bool | None = None
-    """True: calls are held to the schema."""
+    """True: the arguments follow the schema exactly."""
 
 
 class ToolSwitch(Wire):
-    """Switches one member of a toolset.
+    """The configuration of one tool of a toolset.
 
     Source: official SDK types, 2026-11; one type per member there.
     """
@@ -38,7 +38,7 @@ class ToolSwitch(Wire):
 
 
 class BashTool(NamedTool):
-    """A shell that the caller runs.
+    """A shell tool that the caller runs.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -48,7 +48,7 @@ class BashTool(NamedTool):
 
 
 class TextEditorTool(NamedTool):
-    """A text editor that the caller runs.
+    """A text editor tool that the caller runs.
 
     Source: official SDK types, 2026-11.
     """
@@ -56,11 +56,11 @@ class TextEditorTool(NamedTool):
     type: Literal["text_editor_20241022", "text_editor_20250124", "text_editor_20250429", "text_editor_20250728"]
     input_examples: list[dict[str, Any]] | None = None
     max_characters: Count | None = None
-    """Longest view of a file, in characters; since 20250728."""
+    """Maximum number of characters of a viewed file; since 20250728."""
 
 
 class MemoryTool(NamedTool):
-    """A folder of notes that the caller keeps for the model.
+    """A memory tool: a directory of files that the caller stores for the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -70,7 +70,7 @@ class MemoryTool(NamedTool):
 
 
 class ComputerTool(NamedTool):
-    """A screen, a mouse and a keyboard that the caller controls, as one tool.
+    """A computer tool that the caller runs: screen, mouse and keyboard, as one tool.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -79,14 +79,14 @@ class ComputerTool(NamedTool):
     display_width_px: Count
     type: Literal["computer_20241022", "computer_20250124", "computer_20251124"]
     display_number: Int | None = None
-    """The X11 display."""
+    """The X11 display number."""
     enable_zoom: bool | None = None
     """Since 20251124."""
     input_examples: list[dict[str, Any]] | None = None
 
 
 class ComputerActions(Wire):
-    """The switches of the actions in a computer toolset.
+    """The configuration of the tools in a computer toolset.
 
     Source: official SDK types, 2026-11.
     """
@@ -111,7 +111,7 @@ class ComputerActions(Wire):
 
 
 class ComputerToolset(Wire):
-    """A screen, a mouse and a keyboard that the caller controls, one tool per action; it has no name.
+    """A computer toolset that the caller runs, with one tool per action; it has no name.
 
     Source: official SDK types, 2026-11.
     """
@@ -122,7 +122,7 @@ class ComputerToolset(Wire):
 
 
 class BrowserActions(Wire):
-    """The switches of the actions in a browser toolset.
+    """The configuration of the tools in a browser toolset.
 
     Source: official SDK types, 2026-11.
     """
@@ -161,7 +161,7 @@ class BrowserActions(Wire):
 
 
 class BrowserToolset(Wire):
-    """A browser that the caller controls, one tool per action; it has no name.
+    """A browser toolset that the caller runs, with one tool per action; it has no name.
 
     Source: official SDK types, 2026-11.
     """
@@ -172,7 +172,7 @@ class BrowserToolset(Wire):
 
 
 class CodeExecutionTool(NamedTool):
-    """A sandbox in which the server runs the model's code.
+    """A sandbox in which the server executes code of the model.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -186,13 +186,13 @@ class CodeExecutionTool(NamedTool):
 
 
 class UserLocation(Wire):
-    """Where the user is, for the web search.
+    """The location of the user, for the web search.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     type: str
-    """Today always ``approximate``."""
+    """Currently always ``approximate``."""
     city: str | None = None
     country: str | None = None
     """Two letters, ISO 3166."""
@@ -202,24 +202,24 @@ class UserLocation(Wire):
 
 
 class WebSearchTool(NamedTool):
-    """A web search that the server makes.
+    """A web search that the server runs.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     type: Literal["web_search_20250305", "web_search_20260209", "web_search_20260318"]
     allowed_domains: list[str] | None = None
-    """Excludes ``blocked_domains``."""
+    """Mutually exclusive with ``blocked_domains``."""
     blocked_domains: list[str] | None = None
     max_uses: Count | None = None
-    """Searches per request."""
+    """Maximum number of searches per request."""
     response_inclusion: str | None = None
     """``full`` or ``excluded``; since 20260318."""
     user_location: UserLocation | None = None
 
 
 class ToolReference(Wire):
-    """A tool, by its name.
+    """A tool name.
 
     Source: official SDK types, 2026-11.
     """
@@ -229,7 +229,7 @@ class ToolReference(Wire):
 
 
 class UrlRule(Wire):
-    """Which results may supply addresses to fetch.
+    """Which results may supply URLs to fetch.
 
     Source: official SDK types, 2026-11; one type per rule there.
     """
@@ -241,7 +241,7 @@ class UrlRule(Wire):
 
 
 class UrlSources(Wire):
-    """Where an address must have come up before the web fetch may use it.
+    """Where a URL must have occurred before the web fetch may use it.
 
     Source: official SDK types, 2026-11.
     """
@@ -253,20 +253,20 @@ class UrlSources(Wire):
 
 
 class WebFetchTool(NamedTool):
-    """A fetch of web pages that the server makes.
+    """A web fetch that the server runs.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     type: Literal["web_fetch_20250910", "web_fetch_20260209", "web_fetch_20260309", "web_fetch_20260318"]
     allowed_domains: list[str] | None = None
-    """Excludes ``blocked_domains``."""
+    """Mutually exclusive with ``blocked_domains``."""
     blocked_domains: list[str] | None = None
     citations: CitationOptions | None = None
     max_content_tokens: Count | None = None
-    """Tokens per page, roughly."""
+    """Approximate maximum of tokens per page."""
     max_uses: Count | None = None
-    """Fetches per request."""
+    """Maximum number of fetches per request."""
     response_inclusion: str | None = None
     """``full`` or ``excluded``; since 20260318."""
     url_sources: UrlSources | None = None
@@ -275,7 +275,7 @@ class WebFetchTool(NamedTool):
 
 
 class ToolSearchTool(NamedTool):
-    """A search, run by the server, among the tools whose loading is deferred.
+    """A search among the tools with deferred loading; the server runs it.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -289,7 +289,7 @@ class ToolSearchTool(NamedTool):
 
 
 class AdvisorTool(NamedTool):
-    """A second model that the answering model may ask.
+    """A second model that the model may call for advice.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -297,15 +297,15 @@ class AdvisorTool(NamedTool):
     model: str
     type: Literal["advisor_20260301"]
     caching: CacheControl | None = None
-    """Caches what the advisor reads; ``cache_control`` marks the definition."""
+    """Caches the input of the advisor; ``cache_control`` is for this definition."""
     max_tokens: Count | None = None
-    """Tokens per answer of the advisor."""
+    """Maximum of output tokens per call of the advisor."""
     max_uses: Count | None = None
-    """Calls per request."""
+    """Maximum number of calls per request."""
 
 
 class McpTool(Wire):
-    """A tool of an MCP server, as that server defines it.
+    """A tool of an MCP server, as defined by that server.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -316,7 +316,7 @@ class McpTool(Wire):
 
 
 class McpToolset(Wire):
-    """The tools of one of the request's MCP servers; it has no name of its own.
+    """The tools of an MCP server in ``mcp_servers``; the toolset has no name.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -325,7 +325,7 @@ class McpToolset(Wire):
     type: Literal["mcp_toolset"]
     cache_control: CacheControl | None = None
     configs: dict[str, ToolSwitch | None] | None = None
-    """By tool name."""
+    """Configurations by tool name."""
     default_config: ToolSwitch | None = None
     tools: list[McpTool] | None = None
-    """Pins the tools, so that the server need not be asked."""
+    """A fixed list of tools, so that the server does not ask the MCP server for it."""

@@ -1,4 +1,4 @@
-"""The turns of a conversation, and the union of every content block."""
+"""The messages of a conversation, and the union of all content blocks."""
 
 from typing import Annotated, Literal
 
@@ -45,7 +45,7 @@ class McpToolReference(Wire):
 
 
 class McpToolsetReference(Wire):
-    """All tools of an MCP server, by the server's name.
+    """All tools of an MCP server, by the name of the server.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -55,7 +55,7 @@ class McpToolsetReference(Wire):
 
 
 class ToolDefinition(Wire):
-    """A tool that the request did not name before.
+    """The definition of a tool that ``tools`` does not contain.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -65,7 +65,7 @@ class ToolDefinition(Wire):
 
 
 class ToolAdditionBlock(Wire):
-    """Offers a tool from this point of the conversation on.
+    """Adds a tool from this point of the conversation on.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -79,7 +79,7 @@ class ToolAdditionBlock(Wire):
 
 
 class ToolRemovalBlock(Wire):
-    """Withdraws a tool from this point of the conversation on.
+    """Removes a tool from this point of the conversation on.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -90,7 +90,7 @@ class ToolRemovalBlock(Wire):
 
 
 class CompactionBlock(Wire):
-    """A summary that stands for the whole conversation before it.
+    """A summary that replaces the conversation before it.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -98,13 +98,13 @@ class CompactionBlock(Wire):
     type: Literal["compaction"]
     cache_control: CacheControl | None = None
     content: str | None = None
-    """The summary; null when it failed."""
+    """The summary; null if it failed."""
     encrypted_content: str | None = None
-    """Opaque; must come back unchanged."""
+    """Opaque; to be sent back unchanged."""
     signature: str | None = None
-    """Opaque; must come back unchanged."""
+    """Opaque; to be sent back unchanged."""
     tool_changes: list[Annotated[ToolAdditionBlock | ToolRemovalBlock | Unknown, Open("type")]] | None = None
-    """The additions and removals that the summary swallowed."""
+    """The tool additions and removals in the summarized conversation."""
 
 
 class FallbackModel(Wire):
@@ -117,7 +117,7 @@ class FallbackModel(Wire):
 
 
 class RefusalTrigger(Wire):
-    """A refusal, as the cause of something.
+    """A refusal, as the cause of a fallback.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -128,7 +128,7 @@ class RefusalTrigger(Wire):
 
 
 class FallbackBlock(Wire):
-    """Tells that another model answers from here on.
+    """Marks the start of the output of another model.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -137,7 +137,7 @@ class FallbackBlock(Wire):
     to: FallbackModel
     type: Literal["fallback"]
     trigger: Annotated[RefusalTrigger | Unknown, Open("type")] | None = None
-    """Always set in answers."""
+    """Always set in responses."""
 
 
 Block = Annotated[
@@ -167,14 +167,14 @@ Block = Annotated[
     | Unknown,
     Open("type"),
 ]
-"""A piece of a turn of the user or of the assistant, in a request or in an answer."""
+"""A content block of a user or assistant message, in a request or a response."""
 
 SystemBlock = Annotated[TextBlock | ToolAdditionBlock | ToolRemovalBlock | Unknown, Open("type")]
-"""A piece of the system prompt (text only) or of a system message."""
+"""A content block of the system prompt (text only) or of a system message."""
 
 
 class UserMessage(Wire):
-    """A turn of the user; tool results come first in it.
+    """A user message; tool results come first in its content.
 
     Source: specification, POST /v1/messages ``messages``; official SDK types, 2026-11.
     """
@@ -184,7 +184,7 @@ class UserMessage(Wire):
 
 
 class AssistantMessage(Wire):
-    """A turn of the model; as the last message it is a prefill of the answer.
+    """An assistant message; as the last message it is a prefill of the response.
 
     Source: specification, POST /v1/messages ``messages``; official SDK types, 2026-11.
     """
@@ -194,7 +194,7 @@ class AssistantMessage(Wire):
 
 
 class SystemOutputConfig(Wire):
-    """Output settings that a system message changes.
+    """Output options that a system message changes.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -204,7 +204,7 @@ class SystemOutputConfig(Wire):
 
 
 class SystemMessage(Wire):
-    """Instructions inside the conversation; never its first message, and refused by older models.
+    """Instructions inside the conversation; never its first message, and rejected by older models.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -218,4 +218,4 @@ class SystemMessage(Wire):
 
 
 Message = Annotated[UserMessage | AssistantMessage | SystemMessage, Open("role")]
-"""A turn of the conversation. The set of roles is closed."""
+"""A message of the conversation. The set of roles is closed."""

@@ -1,4 +1,4 @@
-"""The body of a model list."""
+"""The list of models."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Wire
 
 
 class Capability(Wire):
-    """Whether a model can do something.
+    """Whether a model supports a capability.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -15,7 +15,7 @@ class Capability(Wire):
 
 
 class ContextManagementCapability(Capability):
-    """Which edits of the context a model supports.
+    """The context edits that a model supports.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -26,7 +26,7 @@ class ContextManagementCapability(Capability):
 
 
 class EffortCapability(Capability):
-    """Which levels of effort a model supports.
+    """The effort levels that a model supports.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -39,7 +39,7 @@ class EffortCapability(Capability):
 
 
 class ServerToolsCapability(Capability):
-    """Which hosted tools a model supports.
+    """The server tools that a model supports.
 
     Source: official SDK types, 2026-11.
     """
@@ -49,7 +49,7 @@ class ServerToolsCapability(Capability):
 
 
 class ThinkingTypes(Wire):
-    """Which kinds of reasoning a model supports.
+    """The kinds of reasoning that a model supports.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -61,7 +61,7 @@ class ThinkingTypes(Wire):
 
 
 class ThinkingCapability(Capability):
-    """Whether and how a model reasons.
+    """The reasoning capabilities of a model.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -70,7 +70,7 @@ class ThinkingCapability(Capability):
 
 
 class CompactionCapability(Capability):
-    """Which compaction requests a model supports.
+    """The compaction requests that a model supports.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -79,7 +79,7 @@ class CompactionCapability(Capability):
 
 
 class Capabilities(Wire):
-    """What a model can do.
+    """The capabilities of a model.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -98,7 +98,7 @@ class Capabilities(Wire):
 
 
 class Model(Wire):
-    """One model of the list.
+    """A model of the list.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, without the lifecycle fields.
     """
@@ -106,17 +106,17 @@ class Model(Wire):
     id: str
     capabilities: Capabilities | None = None
     created_at: str | None = None
-    """A time in RFC 3339; the epoch when unknown."""
+    """A time in RFC 3339; 1970-01-01 if unknown."""
     deprecated_at: str | None = None
     """A time in RFC 3339."""
     display_name: str | None = None
     lifecycle: str | None = None
     """``active``, ``deprecated``, ``retired``."""
     line: str | None = None
-    """The family of models, a word of the vendor."""
+    """The model family, as named by the vendor."""
     max_input_tokens: Count | None = None
     max_tokens: Count | None = None
-    """Tokens of the longest answer."""
+    """Maximum number of output tokens."""
     retires_at: str | None = None
     """A time in RFC 3339."""
     type: Literal["model"] | None = None
@@ -124,7 +124,7 @@ class Model(Wire):
 
 
 class ModelList(Wire):
-    """The whole body of a model list: one page.
+    """A page of the model list.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -134,8 +134,8 @@ class ModelList(Wire):
     ESSENTIAL = ("data",)
 
     data: list[Model] | None
-    """Null: an empty list, as relays write it."""
+    """Null for an empty list, from relays."""
     first_id: str | None = None
     has_more: bool | None = None
     last_id: str | None = None
-    """Where the next page begins, as ``after_id``."""
+    """The id to send as ``after_id`` for the next page."""

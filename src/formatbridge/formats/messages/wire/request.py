@@ -1,4 +1,4 @@
-"""The body of a request."""
+"""The request body."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Numeric, Open
 
 
 class Metadata(Wire):
-    """Facts about the request that the model does not see.
+    """Metadata of the request that the model does not see.
 
     Source: specification, POST /v1/messages ``metadata``; official SDK types, 2026-11.
     """
@@ -23,7 +23,7 @@ class Metadata(Wire):
 
 
 class BlockBinding(Wire):
-    """What happens to reasoning that was made under another beginning of the conversation.
+    """How the server handles reasoning that was generated after a different conversation prefix.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -33,22 +33,22 @@ class BlockBinding(Wire):
 
 
 class EnabledThinking(Wire):
-    """Reasoning with a budget.
+    """Reasoning with a token budget.
 
     Source: specification, POST /v1/messages ``thinking``; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     budget_tokens: Count | None = None
-    """The vendor wants at least 1024, and less than ``max_tokens``; the specification states no bound."""
+    """The vendor requires at least 1024 and less than ``max_tokens``; the specification has no bound."""
     type: Literal["enabled"] | None = None
-    """The specification shows the budget alone, the vendor wants the type."""
+    """The specification shows the budget alone; the vendor requires the type."""
     display: str | None = None
     """``summarized``, ``omitted``, ``updates`` (beta)."""
     block_binding: BlockBinding | None = None
 
 
 class AdaptiveThinking(Wire):
-    """Reasoning as long as the model finds fit.
+    """Adaptive reasoning: the model decides how much it reasons.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -60,7 +60,7 @@ class AdaptiveThinking(Wire):
 
 
 class BetweenToolsThinking(Wire):
-    """Reasoning between tool calls only.
+    """Reasoning only between tool calls.
 
     Source: official SDK types, 2026-11.
     """
@@ -69,7 +69,7 @@ class BetweenToolsThinking(Wire):
 
 
 class DisabledThinking(Wire):
-    """No reasoning.
+    """Reasoning is disabled.
 
     Source: official SDK types, 2026-11.
     """
@@ -81,11 +81,11 @@ Thinking = Annotated[
     EnabledThinking | AdaptiveThinking | BetweenToolsThinking | DisabledThinking | Unknown,
     Open("type", absent="enabled"),
 ]
-"""Whether and how much the model reasons."""
+"""The reasoning configuration."""
 
 
 class JsonSchemaFormat(Wire):
-    """An answer that is JSON of a given schema.
+    """Output as JSON that follows a schema.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -95,23 +95,23 @@ class JsonSchemaFormat(Wire):
 
 
 OutputFormat = Annotated[JsonSchemaFormat | Unknown, Open("type")]
-"""The form of the answer's text."""
+"""The format of the output."""
 
 
 class TaskBudget(Wire):
-    """A budget for a task of many requests, which the model is told about.
+    """A token budget for a task of several requests, which the model can see.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
 
     total: Count
     type: str
-    """The unit, today always ``tokens``."""
+    """The unit; currently always ``tokens``."""
     remaining: Count | None = None
 
 
 class OutputConfig(Wire):
-    """Effort and form of the answer.
+    """The effort and the format of the output.
 
     Source: specification, POST /v1/messages ``output_config``; official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -123,7 +123,7 @@ class OutputConfig(Wire):
 
 
 class McpToolOptions(Wire):
-    """Which tools of an MCP server may be called; replaced by the tool ``mcp_toolset``.
+    """The allowed tools of an MCP server; replaced by the tool ``mcp_toolset``.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -133,7 +133,7 @@ class McpToolOptions(Wire):
 
 
 class McpServer(Wire):
-    """An MCP server that the server connects to.
+    """An MCP server that the API connects to.
 
     Source: specification, POST /v1/messages ``mcp_servers``; official SDK types (beta), 2026-11.
     Seen: recorded traffic.
@@ -148,30 +148,30 @@ class McpServer(Wire):
 
 
 class BillingPolicy(Wire):
-    """Who pays.
+    """Who is billed for the request.
 
     Source: official SDK types (beta), 2026-11.
     """
 
     type: str
-    """Today always ``billing_policy``."""
+    """Currently always ``billing_policy``."""
     bill_to: str | None = None
     """``self`` or ``user_profile``."""
 
 
 class CompactionOptions(Wire):
-    """Makes the request a summary of its conversation; excludes ``context_management``.
+    """Replaces the response by a summary of the conversation; mutually exclusive with ``context_management``.
 
     Source: official SDK types (beta), 2026-11.
     """
 
     type: str
-    """Today always ``summarize``."""
+    """Currently always ``summarize``."""
     instructions: str | None = None
 
 
 class Fallback(Wire):
-    """A model to try when the first one refuses, with the settings that differ for it.
+    """A model to use if the first one refuses, with settings that differ for it.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -185,7 +185,7 @@ class Fallback(Wire):
 
 
 class FallbackCreditToken(Wire):
-    """A voucher from a refusal, which makes the next attempt cheaper.
+    """A credit token from a refusal, which reduces the cost of the next attempt.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -196,7 +196,7 @@ class FallbackCreditToken(Wire):
 
 
 class NewThread(Wire):
-    """Starts a conversation that the server keeps.
+    """Creates a conversation that the server stores.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -205,7 +205,7 @@ class NewThread(Wire):
 
 
 class ContinuedThread(Wire):
-    """Goes on with a conversation that the server keeps.
+    """Continues a conversation that the server stores.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -215,24 +215,23 @@ class ContinuedThread(Wire):
 
 
 class Request(Wire):
-    """The body of a request, in both dated dialects, stable and beta.
+    """The request body, in both dated versions, stable and beta.
 
-    What the official SDK sends as HTTP headers (``betas``, ``user_profile_id``, ``workspace_id``) is not part of it.
+    The SDK's options ``betas``, ``user_profile_id`` and ``workspace_id`` are HTTP headers, not part of the body.
     Source: specification, POST /v1/messages; official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     model_config = AT_ONCE
 
     max_tokens: Count | None = None
-    """Tokens of the answer, reasoning included. 0 fills the cache and generates nothing. The vendor requires it, relays
-    do not check it."""
+    """Maximum of output tokens, reasoning included. 0 fills the cache and generates nothing. Relays do not require it."""
     messages: list[Message]
     model: str | None = None
-    """Absent on clouds that have it in the address."""
+    """Absent on clouds with the model in the URL."""
     cache_control: CacheControl | None = None
-    """Marks the last block that can be cached."""
+    """Sets a cache mark on the last block that can have one."""
     container: str | Container | None = None
-    """The id of a container, or an object with skills to load."""
+    """A container id, or an object with skills to load."""
     diagnostics: DiagnosticsOptions | None = None
     inference_geo: str | None = None
     metadata: Metadata | None = None
@@ -242,29 +241,29 @@ class Request(Wire):
     speed: str | None = None
     """``standard`` or ``fast``."""
     stop_sequences: list[str] | None = None
-    """The vendor refuses blank ones."""
+    """The vendor rejects blank ones."""
     system: str | list[SystemBlock] | None = None
     thinking: Thinking | None = None
     tool_choice: ToolChoice | None = None
     tools: list[Tool] | None = None
     stream: bool | None = None
     temperature: Annotated[float, Numeric(0, 1)] | None = None
-    """Dialect 2023-06-01; newer models refuse it."""
+    """Version 2023-06-01; newer models reject it."""
     top_k: Int | None = None
-    """Dialect 2023-06-01; newer models refuse it."""
+    """Version 2023-06-01; newer models reject it."""
     top_p: Annotated[float, Numeric(0, 1)] | Literal[-1] | None = None
-    """-1 is not set, as some clients write it here and in ``top_k``. Dialect 2023-06-01; newer models refuse it."""
+    """Some clients send -1 for unset, here and in ``top_k``. Version 2023-06-01; newer models reject it."""
     billing_policy: BillingPolicy | None = None
     compaction: CompactionOptions | None = None
     context_management: ContextManagementOptions | None = None
     fallback_credit_token: str | FallbackCreditToken | None = None
     fallbacks: str | list[Fallback] | None = None
-    """``default``, or models in order."""
+    """``default``, or a list of models in order."""
     mcp_servers: list[Annotated[McpServer | Unknown, Open("type")]] | None = None
     thread: Annotated[NewThread | ContinuedThread | Unknown, Open("type")] | None = None
     output_format: OutputFormat | None = None
-    """The older place of ``output_config.format``."""
+    """The older name of ``output_config.format``."""
     anthropic_version: str | None = None
-    """A date or a word such as ``vertex-2023-10-16``, on clouds that take it in the body instead of a header."""
+    """A date or a value such as ``vertex-2023-10-16``, on clouds that accept it in the body instead of a header."""
     anthropic_beta: list[str] | None = None
-    """Names of beta features, on clouds that take them in the body instead of a header."""
+    """Names of beta features, on clouds that accept them in the body instead of a header."""

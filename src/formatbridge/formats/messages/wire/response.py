@@ -1,4 +1,4 @@
-"""The body of an answer."""
+"""The response body."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Open, Unknown, Wir
 
 
 class Skill(Wire):
-    """A skill to load, or loaded, in a container.
+    """A skill to load into a container, or a loaded one.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -22,37 +22,37 @@ class Skill(Wire):
 
 
 class Container(Wire):
-    """The container where code runs.
+    """The container for code execution.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     id: str | None = None
-    """Always set in answers; in a request it asks for a container used before."""
+    """Always set in responses; in a request it selects an existing container."""
     expires_at: str | None = None
-    """A time in RFC 3339; set in answers only."""
+    """A time in RFC 3339; in responses only."""
     skills: list[Skill] | None = None
 
 
 class RefusalDetails(RefusalTrigger):
-    """Why the model refused.
+    """The reason of a refusal.
 
     Source: official SDK types, 2026-11; the fallback fields are beta. Seen: recorded traffic.
     """
 
     explanation: str | None = None
     fallback_credit_token: str | None = None
-    """A voucher to send with the next attempt."""
+    """A credit token to send with the next attempt."""
     fallback_has_prefill_claim: bool | None = None
     recommended_model: str | None = None
 
 
 StopDetails = Annotated[RefusalDetails | Unknown, Open("type")]
-"""More about a stop reason."""
+"""Details of a stop reason."""
 
 
 class CacheCreation(Wire):
-    """Tokens written to the cache, by how long they stay.
+    """Tokens written to the cache, by lifetime.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -62,17 +62,17 @@ class CacheCreation(Wire):
 
 
 class OutputTokensDetails(Wire):
-    """What the output tokens went into.
+    """Details of the output tokens.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     thinking_tokens: Count | None = None
-    """Counted in ``output_tokens`` too."""
+    """Also counted in ``output_tokens``."""
 
 
 class ServerToolUsage(Wire):
-    """How often hosted tools ran.
+    """Numbers of server tool calls.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -82,7 +82,7 @@ class ServerToolUsage(Wire):
 
 
 class CreditRedeemed(Wire):
-    """Tells that a fallback credit was used.
+    """A fallback credit that was applied.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -91,7 +91,7 @@ class CreditRedeemed(Wire):
 
 
 class CreditNotApplied(Wire):
-    """Tells why a fallback credit was not used.
+    """A fallback credit that was not applied, with the reason.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -100,11 +100,11 @@ class CreditNotApplied(Wire):
     """Such as ``body_mismatch``, ``expired``, ``invalid_target_model``, ``not_enabled``, ``wrong_organization``."""
     type: Literal["not_applied"]
     remove_to_redeem: list[str] | None = None
-    """Request fields in the way."""
+    """Names of the request fields that caused it."""
 
 
 class FallbackCredit(Wire):
-    """What became of a fallback credit.
+    """The result of a fallback credit.
 
     Source: official SDK types (beta), 2026-11.
     """
@@ -113,24 +113,24 @@ class FallbackCredit(Wire):
 
 
 class TokenCounts(Wire):
-    """Tokens of one run of a model.
+    """Token counts of one model run.
 
-    ``input_tokens`` leaves out tokens read from and written to the cache; the three add up to the prompt.
+    ``input_tokens`` excludes tokens read from and written to the cache; the sum of all three is the prompt.
     Source: specification, Messages-format response; official SDK types, 2026-11.
     """
 
     cache_creation: CacheCreation | None = None
-    """Splits ``cache_creation_input_tokens``."""
+    """Details of ``cache_creation_input_tokens``."""
     cache_creation_input_tokens: Count | None = None
-    """Tokens written to the cache. None: the server did not say."""
+    """Tokens written to the cache. None: unknown."""
     cache_read_input_tokens: Count | None = None
-    """Tokens read from the cache. None: the server did not say."""
+    """Tokens read from the cache. None: unknown."""
     input_tokens: Count | None = None
     output_tokens: Count | None = None
 
 
 class Iteration(TokenCounts):
-    """Tokens of one of several runs behind an answer.
+    """Token counts of one of several model runs for a response.
 
     Source: official SDK types (beta), 2026-11; one type per kind there. Seen: recorded traffic.
     """
@@ -140,7 +140,7 @@ class Iteration(TokenCounts):
 
 
 class Usage(TokenCounts):
-    """Tokens and other costs of one answer; of a stream, the counts so far.
+    """Token counts and other usage of a response; in a stream, the usage so far.
 
     Source: specification, Messages-format response; official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -157,13 +157,13 @@ class Usage(TokenCounts):
 
 
 class InputTransformation(Wire):
-    """Tells that the server changed or tolerated a reasoning block of the request.
+    """A reasoning block of the request that the server changed or tolerated.
 
     Source: official SDK types (beta), 2026-11.
     """
 
     path: str | None = None
-    """Where in the request."""
+    """The place in the request."""
     reason: str | None = None
     """``model_binding_mismatch``, ``prefix_binding_mismatch``, ``organization_binding_mismatch``,
     ``end_user_binding_mismatch``."""
@@ -171,7 +171,7 @@ class InputTransformation(Wire):
 
 
 class Response(Wire):
-    """The body of an answer, and of ``message_start``, where content and stop reason are still empty.
+    """The response body, and the body of ``message_start``, where content and stop reason are empty.
 
     Source: specification, Messages-format response; official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -181,19 +181,19 @@ class Response(Wire):
     ESSENTIAL = ("content",)
 
     id: str | None = None
-    """``msg_...``; clouds add their own prefix."""
+    """``msg_...``; clouds add another prefix."""
     container: Container | None = None
     content: list[Block]
     diagnostics: Diagnostics | None = None
     model: str | None = None
-    """The model that answered, also under another name than the one asked for."""
+    """The model that generated the response; its name may differ from the requested one."""
     role: Literal["assistant"] | None = None
     stop_details: StopDetails | None = None
     stop_reason: str | None = None
     """``end_turn``, ``max_tokens``, ``stop_sequence``, ``tool_use``, ``pause_turn``, ``refusal``,
     ``model_context_window_exceeded``, ``compaction`` (beta)."""
     stop_sequence: str | None = None
-    """The sequence that was met."""
+    """The matched stop sequence."""
     type: Literal["message"]
     usage: Usage | None = None
     context_management: ContextManagement | None = None

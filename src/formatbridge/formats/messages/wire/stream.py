@@ -1,7 +1,7 @@
 """The events of a stream.
 
 ``message_start``, then each block as start, deltas and stop, then ``message_delta``, then ``message_stop``; ``ping``
-and ``error`` anywhere. Relays leave out what they do not know, even ``message_delta``.
+and ``error`` anywhere. Relays leave out some events, even ``message_delta``.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class TextDelta(Wire):
-    """More text.
+    """A piece of text.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -27,7 +27,7 @@ class TextDelta(Wire):
 
 
 class InputJsonDelta(Wire):
-    """More of a tool call's arguments, as JSON text that may be cut anywhere.
+    """A piece of the JSON text of a tool call's arguments, split at any character.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, also empty.
     """
@@ -37,7 +37,7 @@ class InputJsonDelta(Wire):
 
 
 class CitationsDelta(Wire):
-    """One more citation of the text.
+    """A citation to add to the text.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -47,7 +47,7 @@ class CitationsDelta(Wire):
 
 
 class ThinkingDelta(Wire):
-    """More reasoning text.
+    """A piece of reasoning text.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic, also empty.
     """
@@ -55,11 +55,11 @@ class ThinkingDelta(Wire):
     thinking: str
     type: Literal["thinking_delta"]
     estimated_tokens: Count | None = None
-    """Tokens so far, estimated; beta."""
+    """Estimated reasoning tokens so far; beta."""
 
 
 class SignatureDelta(Wire):
-    """The signature of a reasoning block, whole.
+    """The whole signature of a reasoning block.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -69,7 +69,7 @@ class SignatureDelta(Wire):
 
 
 class CompactionDelta(Wire):
-    """The text of a summary, whole.
+    """The whole text of a summary.
 
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
@@ -83,11 +83,11 @@ BlockDelta = Annotated[
     TextDelta | InputJsonDelta | CitationsDelta | ThinkingDelta | SignatureDelta | CompactionDelta | Unknown,
     Open("type"),
 ]
-"""What is added to an open block."""
+"""The delta of an open block."""
 
 
 class StopDelta(Wire):
-    """How the answer ended.
+    """The stop reason of the response.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -95,35 +95,35 @@ class StopDelta(Wire):
     container: Container | None = None
     stop_details: StopDetails | None = None
     stop_reason: str | None = None
-    """The words of ``Response.stop_reason``."""
+    """The values of ``Response.stop_reason``."""
     stop_sequence: str | None = None
 
 
 class MessageStart(Wire):
-    """Opens a stream with an answer that is still empty.
+    """The start of a stream, with a response that is still empty.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     message: Response
-    """Relays that convert from another format only estimate its ``input_tokens``."""
+    """Relays that convert from another format send an estimate of ``input_tokens``."""
     type: Literal["message_start"]
 
 
 class ContentBlockStart(Wire):
-    """Opens a block; hosted results come whole, everything else empty.
+    """The start of a block; server tool results are complete, all other blocks empty.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     content_block: Block
     index: Count
-    """The place in ``Response.content``, from 0."""
+    """Index in ``Response.content``, from 0."""
     type: Literal["content_block_start"]
 
 
 class ContentBlockDelta(Wire):
-    """Adds to a block.
+    """A delta of a block.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -134,7 +134,7 @@ class ContentBlockDelta(Wire):
 
 
 class ContentBlockStop(Wire):
-    """Closes a block.
+    """The end of a block.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -144,7 +144,7 @@ class ContentBlockStop(Wire):
 
 
 class MessageDelta(Wire):
-    """Tells how the answer ended and what it cost.
+    """The stop reason and the usage of the response.
 
     Source: official SDK types, 2026-11; the last two fields are beta. Seen: recorded traffic.
     """
@@ -152,13 +152,13 @@ class MessageDelta(Wire):
     delta: StopDelta
     type: Literal["message_delta"]
     usage: Usage | None = None
-    """Totals, not increments; often without the input tokens."""
+    """Totals, not increments; often without input tokens."""
     context_management: ContextManagement | None = None
     input_transformations: list[Annotated[InputTransformation | Unknown, Open("type")]] | None = None
 
 
 class MessageStop(Wire):
-    """Ends the stream.
+    """The end of the stream.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -167,11 +167,11 @@ class MessageStop(Wire):
     invocation_metrics: dict[str, Any] | None = Field(
         default=None, validation_alias="amazon-bedrock-invocationMetrics", serialization_alias="amazon-bedrock-invocationMetrics"
     )
-    """Counts and milliseconds, added by one cloud."""
+    """Counts and milliseconds, from one cloud."""
 
 
 class Ping(Wire):
-    """Keeps the connection open.
+    """An event that keeps the connection open.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
@@ -180,7 +180,7 @@ class Ping(Wire):
 
 
 class ErrorEvent(Wire):
-    """An error after the stream began, with status 200; nothing follows it.
+    """An error after the start of the stream, with status 200; no event follows.
 
     Source: official SDK types, 2026-11.
     """
@@ -202,4 +202,4 @@ StreamEvent = Annotated[
     | Unknown,
     Open("type"),
 ]
-"""One event of a stream; the ``event:`` line repeats its type."""
+"""One event of a stream; its ``event:`` line repeats the type."""

@@ -1,6 +1,6 @@
-"""The caller's own tools, the choice among tools, and the union of every kind of tool.
+"""Function tools, the tool choice, and the union of all tools.
 
-Tools that the vendor defines stand in ``hosted_tools.py``.
+Tools that the vendor defines are in ``hosted_tools.py``.
 """
 
 from typing import Annotated, Any, Literal
@@ -35,7 +35,7 @@ class FunctionTool(NamedTool):
     eager_input_streaming: bool | None = None
     input_examples: list[dict[str, Any]] | None = None
     type: Literal["custom"] | None = None
-    """May be absent or null, which says the same."""
+    """``custom``, absent or null, which are equivalent."""
 
 
 Tool = Annotated[
@@ -55,22 +55,22 @@ Tool = Annotated[
     | Unknown,
     Open("type", absent="custom"),
 ]
-"""A tool offered to the model; one without a type is a ``FunctionTool``."""
+"""A tool definition; one without a type is a ``FunctionTool``."""
 
 
 class AutoChoice(Wire):
-    """Lets the model decide whether to call tools.
+    """A choice that lets the model decide whether to call tools.
 
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
     type: Literal["auto"]
     disable_parallel_tool_use: bool | None = None
-    """True: one call at most."""
+    """True: at most one call."""
 
 
 class AnyChoice(Wire):
-    """Makes the model call some tool.
+    """A choice that makes the model call at least one tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -81,20 +81,20 @@ class AnyChoice(Wire):
 
 
 class NamedChoice(Wire):
-    """Makes the model call one tool.
+    """A choice that makes the model call one specific tool.
 
     Source: specification, POST /v1/messages ``tool_choice``; official SDK types, 2026-11.
     """
 
     name: str
     type: Literal["tool"] | None = None
-    """The specification shows a choice with a name alone, the vendor wants the type."""
+    """The specification shows the name alone; the vendor requires the type."""
     disable_parallel_tool_use: bool | None = None
     """True: exactly one call."""
 
 
 class NoChoice(Wire):
-    """Keeps the model from calling tools.
+    """A choice that forbids tool calls.
 
     Source: official SDK types, 2026-11.
     """

@@ -1,4 +1,4 @@
-"""The JSON of the responses format: requests, answers, errors, model lists and stream events."""
+"""Wire models of the responses format: requests, responses, errors, model lists and stream events."""
 
 from typing import TYPE_CHECKING
 
@@ -542,5 +542,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
+    """List the public names, including those of modules that are not loaded yet."""
     return __all__

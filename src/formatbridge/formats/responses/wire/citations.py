@@ -1,4 +1,4 @@
-"""What accompanies generated text: annotations and token probabilities."""
+"""Annotations and log probabilities of output text."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Int, Number, Open, Unknown, Wire
 
 
 class FileCitation(Wire):
-    """A reference to a file that the text rests on.
+    """A citation of a file.
 
     Source: official SDK types, 2026-11.
     """
@@ -14,27 +14,27 @@ class FileCitation(Wire):
     file_id: str
     filename: str | None = None
     index: Int | None = None
-    """Place in the text, in characters."""
+    """Index in the text, in characters."""
     type: Literal["file_citation"]
 
 
 class UrlCitation(Wire):
-    """A reference to a web page that a span of the text rests on.
+    """A citation of a web page for a span of the text.
 
     Source: official SDK types, 2026-11.
     """
 
     end_index: Int | None = None
-    """Past the last character of the span."""
+    """Index after the last character of the span."""
     start_index: Int | None = None
-    """First character of the span, from 0."""
+    """Index of the first character of the span, from 0."""
     title: str | None = None
     type: Literal["url_citation"]
     url: str
 
 
 class ContainerFileCitation(Wire):
-    """A reference to a file that the model made in a container.
+    """A citation of a file that the model created in a container.
 
     Source: official SDK types, 2026-11.
     """
@@ -48,7 +48,7 @@ class ContainerFileCitation(Wire):
 
 
 class FilePath(Wire):
-    """A path in the text that stands for a file.
+    """A path in the text that refers to a file.
 
     Source: official SDK types, 2026-11.
     """
@@ -59,23 +59,23 @@ class FilePath(Wire):
 
 
 Annotation = Annotated[FileCitation | UrlCitation | ContainerFileCitation | FilePath | Unknown, Open("type")]
-"""A remark on a span or a place of generated text."""
+"""An annotation of a span or a position of output text."""
 
 
 class TopLogprob(Wire):
-    """One likely token at a place, and how likely it was.
+    """A likely token at a position, with its log probability.
 
-    Source: official SDK types, 2026-11; stream events leave ``bytes`` out and may leave the rest out.
+    Source: official SDK types, 2026-11; stream events have no ``bytes``, and other fields may be absent.
     """
 
     token: str | None = None
     bytes: list[Int] | None = None
-    """The token's UTF-8 bytes; a token may be a part of a character."""
+    """The token's UTF-8 bytes; several tokens may share the bytes of one character."""
     logprob: Number | None = None
 
 
 class Logprob(TopLogprob):
-    """One token of the text, how likely it was, and the likeliest others.
+    """A token of the text with its log probability, and the most likely alternatives.
 
     Source: official SDK types, 2026-11.
     """

@@ -1,4 +1,4 @@
-"""Calls of the computer tool: actions at a screen, and the screen after them."""
+"""Calls of the computer tool and their outputs: actions, and screenshots after them."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class Point(Wire):
-    """A place on the screen, in pixels.
+    """A position on the screen, in pixels.
 
     Source: official SDK types, 2026-11.
     """
@@ -27,7 +27,7 @@ class ClickAction(Wire):
     x: Int
     y: Int
     keys: list[str] | None = None
-    """Keys held down meanwhile; so in the other actions."""
+    """Keys that are held down during the action; other actions have the same field."""
 
 
 class DoubleClickAction(Wire):
@@ -54,7 +54,7 @@ class DragAction(Wire):
 
 
 class KeypressAction(Wire):
-    """Keys pressed together.
+    """A press of several keys at the same time.
 
     Source: official SDK types, 2026-11.
     """
@@ -64,7 +64,7 @@ class KeypressAction(Wire):
 
 
 class MoveAction(Wire):
-    """A move of the pointer.
+    """A move of the mouse pointer.
 
     Source: official SDK types, 2026-11.
     """
@@ -76,7 +76,7 @@ class MoveAction(Wire):
 
 
 class ScreenshotAction(Wire):
-    """A look at the screen.
+    """A screenshot.
 
     Source: official SDK types, 2026-11.
     """
@@ -85,7 +85,7 @@ class ScreenshotAction(Wire):
 
 
 class ScrollAction(Wire):
-    """A scroll at a place.
+    """A scroll at a position.
 
     Source: official SDK types, 2026-11.
     """
@@ -99,7 +99,7 @@ class ScrollAction(Wire):
 
 
 class TypeAction(Wire):
-    """Text typed.
+    """Text input.
 
     Source: official SDK types, 2026-11.
     """
@@ -109,7 +109,7 @@ class TypeAction(Wire):
 
 
 class WaitAction(Wire):
-    """A pause.
+    """A wait.
 
     Source: official SDK types, 2026-11.
     """
@@ -130,11 +130,11 @@ ComputerAction = Annotated[
     | Unknown,
     Open("type"),
 ]
-"""Something done at the computer."""
+"""An action on the computer."""
 
 
 class SafetyCheck(Wire):
-    """A doubt of the server that the caller has to acknowledge.
+    """A safety check that the caller must acknowledge.
 
     Source: official SDK types, 2026-11.
     """
@@ -145,7 +145,7 @@ class SafetyCheck(Wire):
 
 
 class ComputerCall(Wire):
-    """What the model wants done at the computer.
+    """A call of the computer tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -157,13 +157,13 @@ class ComputerCall(Wire):
     """``in_progress``, ``completed`` or ``incomplete``."""
     type: Literal["computer_call"]
     action: ComputerAction | None = None
-    """The preview tool's single action."""
+    """The single action of the preview tool."""
     actions: list[ComputerAction] | None = None
-    """The computer tool's actions, in order."""
+    """The actions of the computer tool, in order."""
 
 
 class ComputerScreenshot(Wire):
-    """The screen after an action.
+    """A screenshot of the computer.
 
     Source: official SDK types, 2026-11.
     """
@@ -174,11 +174,11 @@ class ComputerScreenshot(Wire):
 
 
 ComputerOutput = Annotated[ComputerScreenshot | Unknown, Open("type")]
-"""What the computer shows."""
+"""The content of a computer call's output."""
 
 
 class ComputerCallOutput(Wire):
-    """What came of a call of the computer tool.
+    """The output of a call of the computer tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -189,6 +189,6 @@ class ComputerCallOutput(Wire):
     id: str | None = None
     acknowledged_safety_checks: list[SafetyCheck] | None = None
     status: str | None = None
-    """``in_progress``, ``completed`` or ``incomplete``; a response knows ``failed`` too."""
+    """``in_progress``, ``completed`` or ``incomplete``; in responses also ``failed``."""
     created_by: str | None = None
     """Responses only."""

@@ -1,4 +1,4 @@
-"""Where hosted code runs: containers, their network, and the skills put into them."""
+"""Containers for hosted code, their network access, and the skills in them."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class DomainSecret(Wire):
-    """A secret that is put into requests to one domain.
+    """A secret that the server inserts into requests to one domain.
 
     Source: official SDK types, 2026-11.
     """
@@ -17,7 +17,7 @@ class DomainSecret(Wire):
 
 
 class NetworkDisabled(Wire):
-    """No network.
+    """No network access.
 
     Source: official SDK types, 2026-11.
     """
@@ -26,7 +26,7 @@ class NetworkDisabled(Wire):
 
 
 class NetworkAllowlist(Wire):
-    """Network to named domains alone.
+    """Network access to a list of domains only.
 
     Source: official SDK types, 2026-11.
     """
@@ -37,11 +37,11 @@ class NetworkAllowlist(Wire):
 
 
 NetworkPolicy = Annotated[NetworkDisabled | NetworkAllowlist | Unknown, Open("type")]
-"""Which hosts a container may reach."""
+"""The network access of a container."""
 
 
 class SkillReference(Wire):
-    """A skill kept by the server.
+    """A skill stored on the server.
 
     Source: official SDK types, 2026-11.
     """
@@ -60,9 +60,9 @@ class SkillArchive(Wire):
     data: str
     """Base64 of a zip archive."""
     media_type: str
-    """Today only ``application/zip``."""
+    """Currently only ``application/zip``."""
     type: str
-    """Today only ``base64``."""
+    """Currently only ``base64``."""
 
 
 class InlineSkill(Wire):
@@ -82,7 +82,7 @@ Skill = Annotated[SkillReference | InlineSkill | Unknown, Open("type")]
 
 
 class LocalSkill(Wire):
-    """A skill on the caller's machine.
+    """A skill on the caller's computer.
 
     Source: official SDK types, 2026-11.
     """
@@ -93,7 +93,7 @@ class LocalSkill(Wire):
 
 
 class AutoContainer(Wire):
-    """A container that the server makes for the code interpreter.
+    """A container that the server creates for the code interpreter.
 
     Source: official SDK types, 2026-11.
     """
@@ -106,7 +106,7 @@ class AutoContainer(Wire):
 
 
 class ShellContainer(Wire):
-    """A container that the server makes for the shell tool.
+    """A container that the server creates for the shell tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -120,7 +120,7 @@ class ShellContainer(Wire):
 
 
 class LocalEnvironment(Wire):
-    """The caller's own machine; the caller runs the commands.
+    """The caller's computer; the caller runs the commands.
 
     Source: official SDK types, 2026-11.
     """
@@ -131,7 +131,7 @@ class LocalEnvironment(Wire):
 
 
 class ContainerReference(Wire):
-    """A container that exists already.
+    """An existing container.
 
     Source: official SDK types, 2026-11.
     """
@@ -141,7 +141,7 @@ class ContainerReference(Wire):
 
 
 CodeContainer = Annotated[AutoContainer | Unknown, Open("type")]
-"""Where the code interpreter runs, when no id is given."""
+"""The container of the code interpreter, if it is not an id."""
 
 Environment = Annotated[ShellContainer | LocalEnvironment | ContainerReference | Unknown, Open("type")]
-"""Where the shell tool runs."""
+"""The environment of the shell tool."""

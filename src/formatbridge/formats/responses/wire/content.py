@@ -1,4 +1,4 @@
-"""Content parts: what stands inside messages, tool outputs and reasoning."""
+"""Content parts of messages, tool outputs and reasoning items."""
 
 from typing import Annotated, Literal
 
@@ -7,19 +7,19 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class CacheBreakpoint(Wire):
-    """A mark that ends the prefix which is to be cached.
+    """A cache mark: the end of the prompt prefix to cache.
 
     Source: official SDK types, 2026-11.
     """
 
     mode: str | None = None
-    """Today only ``explicit``."""
+    """Currently only ``explicit``."""
     ttl: str | None = None
     """``30m`` or ``12h``."""
 
 
 class TextPart(Wire):
-    """Text given to the model.
+    """Text input.
 
     Source: official SDK types, 2026-11.
     """
@@ -30,7 +30,7 @@ class TextPart(Wire):
 
 
 class ImagePart(Wire):
-    """An image given to the model, by URL, data URL or file id.
+    """An image input, by URL, data URL or file id.
 
     The vendor requires ``detail`` in a message and not in a tool output; recorded messages leave it out too.
     Source: official SDK types, 2026-11.
@@ -41,12 +41,12 @@ class ImagePart(Wire):
     type: Literal["input_image"]
     file_id: str | None = None
     image_url: str | None = None
-    """A URL or a ``data:`` URL; a plain string here, no object as in chat completions."""
+    """A URL or a ``data:`` URL; a string here, an object in chat completions."""
     prompt_cache_breakpoint: CacheBreakpoint | None = None
 
 
 class FilePart(Wire):
-    """A file given to the model, by content, URL or file id.
+    """A file input, by content, URL or file id.
 
     Source: official SDK types, 2026-11.
     """
@@ -63,7 +63,7 @@ class FilePart(Wire):
 
 
 class Audio(Wire):
-    """The sound of an ``AudioPart``.
+    """The audio data of an ``AudioPart``.
 
     Source: official SDK types, 2026-11.
     """
@@ -75,9 +75,9 @@ class Audio(Wire):
 
 
 class AudioPart(Wire):
-    """Sound given to the model.
+    """An audio input.
 
-    The vendor's types declare the part and put it into no union, so its own servers refuse it; others may not.
+    The vendor's types declare this part but no union contains it, so its servers reject it; other servers may accept it.
     Source: official SDK types, 2026-11.
     """
 
@@ -86,7 +86,7 @@ class AudioPart(Wire):
 
 
 class OutputTextPart(Wire):
-    """Text that the model wrote.
+    """Output text of the model.
 
     Source: official SDK types, 2026-11. Seen: recorded requests and answers without ``annotations`` and ``logprobs``.
     """
@@ -98,7 +98,7 @@ class OutputTextPart(Wire):
 
 
 class RefusalPart(Wire):
-    """The model's words for declining.
+    """A refusal of the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -108,7 +108,7 @@ class RefusalPart(Wire):
 
 
 class SummaryText(Wire):
-    """One paragraph of a summary of the model's reasoning.
+    """A paragraph of a reasoning summary.
 
     Source: official SDK types, 2026-11.
     """
@@ -118,7 +118,7 @@ class SummaryText(Wire):
 
 
 class ReasoningText(Wire):
-    """Reasoning as the model wrote it.
+    """The reasoning text of the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -128,16 +128,16 @@ class ReasoningText(Wire):
 
 
 InputPart = Annotated[TextPart | ImagePart | FilePart | AudioPart | Unknown, Open("type")]
-"""A part of a tool's output or of a prompt template's variable."""
+"""A part of a tool's output or of a variable of a prompt template."""
 
 Part = Annotated[
     TextPart | ImagePart | FilePart | AudioPart | OutputTextPart | RefusalPart | Unknown,
     Open("type"),
 ]
-"""A part of a message, whoever wrote it."""
+"""A content part of a message, for all roles."""
 
 SummaryPart = Annotated[SummaryText | Unknown, Open("type")]
 """A part of a reasoning summary."""
 
 ReasoningPart = Annotated[ReasoningText | Unknown, Open("type")]
-"""A part of the reasoning itself."""
+"""A part of the reasoning text."""

@@ -1,4 +1,4 @@
-"""The body of a failed call."""
+"""The error body."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Wire
 
 
 class Steer(Wire):
-    """What the model is told after a misalignment.
+    """The instructions to the model after a misalignment.
 
     Source: official SDK types, 2026-11.
     """
@@ -15,7 +15,7 @@ class Steer(Wire):
 
 
 class Misalignment(Wire):
-    """Why the server stopped a model that acted against its user.
+    """Why the server stopped a model that acted against the user's interests.
 
     Source: official SDK types, 2026-11.
     """
@@ -28,25 +28,25 @@ class Misalignment(Wire):
 
 
 class ErrorDetail(Wire):
-    """What went wrong; the same object in a failed call, in a failed response and in some error events.
+    """The error object, which is the same in error bodies, failed responses and some error events.
 
     Source: specification, "Error object"; ``misalignment``: official SDK types, 2026-11; ``metadata``: relays.
     """
 
     code: str | int | None = None
-    """A stable word, such as ``model_not_found``; relays also send a number."""
+    """A stable code, such as ``model_not_found``; relays also send a number."""
     message: str | None = None
-    """For humans; may be in any language."""
+    """A message for people; it may be in any language."""
     misalignment: Misalignment | None = None
     param: str | None = None
-    """Where in the request, such as ``input[3].output``."""
+    """The place in the request, such as ``input[3].output``."""
     type: str | None = None
-    """A class of errors, such as ``invalid_request_error``; relays add their own."""
+    """An error type, such as ``invalid_request_error``; relays have additional types."""
     metadata: Any = None
 
 
 class Error(Wire):
-    """The body of a failed call; a relay may send it with status 200.
+    """An error body; a relay may send it with status 200.
 
     Source: specification, "Error object"; ``success`` and ``message``: relays.
     """
@@ -55,5 +55,5 @@ class Error(Wire):
 
     error: ErrorDetail | str | None = None
     success: bool | None = None
-    """False in a relay's own error body, which then has ``message`` and no ``error``."""
+    """False in error bodies of relays, which then have ``message`` and no ``error``."""
     message: str | None = None

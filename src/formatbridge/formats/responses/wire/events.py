@@ -1,4 +1,4 @@
-"""Stream events of messages and reasoning, and what all events have."""
+"""Stream events of messages and reasoning, and the fields that all events have in common."""
 
 from typing import Annotated, Literal
 
@@ -8,43 +8,43 @@ from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class Event(Wire):
-    """What all events have.
+    """The fields that all events have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     sequence_number: Int | None = None
-    """From 0, growing by 1; absent at some servers."""
+    """From 0, incremented by 1; absent on some servers."""
 
 
 class ItemEvent(Event):
-    """What all events about one item have.
+    """The fields that all events of an item have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     item_id: str | None = None
-    """The item's ``id``; some servers change it between events, ``output_index`` holds."""
+    """The item's ``id``. Some servers change it between events; ``output_index`` is reliable."""
     output_index: Count | None = None
-    """The item's place in ``output``."""
+    """Index of the item in ``output``."""
 
 
 class ContentEvent(ItemEvent):
-    """What all events about one part of an item have.
+    """The fields that all events of a part have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     content_index: Count | None = None
-    """The part's place in the item's ``content``."""
+    """Index of the part in the item's ``content``."""
 
 
 OutputPart = Annotated[OutputTextPart | RefusalPart | ReasoningText | Unknown, Open("type")]
-"""A part of a message or of a reasoning item, while it is written."""
+"""A part of a message or of a reasoning item, in a stream."""
 
 
 class PartEvent(ContentEvent):
-    """A part begins, nearly empty, or is done, and whole.
+    """The start of a part, almost empty, or its end, with the whole part.
 
     Source: official SDK types, 2026-11. Seen: the ``reasoning_part`` types.
     """
@@ -59,7 +59,7 @@ class PartEvent(ContentEvent):
 
 
 class TextDelta(ContentEvent):
-    """A piece of text.
+    """A delta of text.
 
     Source: official SDK types, 2026-11. Seen: ``obfuscation``.
     """
@@ -68,7 +68,7 @@ class TextDelta(ContentEvent):
     delta: str
     logprobs: list[Logprob] | None = None
     obfuscation: str | None = None
-    """Random padding; so in the other deltas."""
+    """Random padding; other deltas have the same field."""
 
 
 class TextDone(ContentEvent):
@@ -83,7 +83,7 @@ class TextDone(ContentEvent):
 
 
 class AnnotationAdded(ContentEvent):
-    """A remark on the text written so far.
+    """An annotation of the text so far.
 
     Source: official SDK types, 2026-11.
     """
@@ -94,7 +94,7 @@ class AnnotationAdded(ContentEvent):
 
 
 class RefusalDelta(ContentEvent):
-    """A piece of a refusal.
+    """A delta of a refusal.
 
     Source: official SDK types, 2026-11.
     """
@@ -105,7 +105,7 @@ class RefusalDelta(ContentEvent):
 
 
 class RefusalDone(ContentEvent):
-    """The whole refusal.
+    """The whole text of a refusal.
 
     Source: official SDK types, 2026-11.
     """
@@ -115,7 +115,7 @@ class RefusalDone(ContentEvent):
 
 
 class ReasoningTextDelta(ContentEvent):
-    """A piece of the model's reasoning.
+    """A delta of reasoning text.
 
     Source: official SDK types, 2026-11.
     """
@@ -126,7 +126,7 @@ class ReasoningTextDelta(ContentEvent):
 
 
 class ReasoningTextDone(ContentEvent):
-    """The whole reasoning of a part.
+    """The whole reasoning text of a part.
 
     Source: official SDK types, 2026-11.
     """
@@ -136,17 +136,17 @@ class ReasoningTextDone(ContentEvent):
 
 
 class SummaryEvent(ItemEvent):
-    """What all events about one part of a reasoning summary have.
+    """The fields that all events of a part of a reasoning summary have in common.
 
     Source: official SDK types, 2026-11.
     """
 
     summary_index: Count | None = None
-    """The part's place in the item's ``summary``."""
+    """Index of the part in the item's ``summary``."""
 
 
 class SummaryPartEvent(SummaryEvent):
-    """A part of a reasoning summary begins or is done.
+    """The start or end of a part of a reasoning summary.
 
     Source: official SDK types, 2026-11.
     """
@@ -154,11 +154,11 @@ class SummaryPartEvent(SummaryEvent):
     type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
     part: SummaryPart
     status: str | None = None
-    """``incomplete`` when the part was cut short; only when done."""
+    """``incomplete`` if the part was truncated; only at the end."""
 
 
 class SummaryTextDelta(SummaryEvent):
-    """A piece of a reasoning summary.
+    """A delta of a reasoning summary.
 
     Source: official SDK types, 2026-11.
     """

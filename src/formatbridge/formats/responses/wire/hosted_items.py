@@ -1,4 +1,4 @@
-"""Calls of tools that the server ran itself: searches, code, images, MCP."""
+"""Calls of tools that the server ran: searches, code, images, MCP."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Count, Int, Number, Open, Unknown,
 
 
 class UrlSource(Wire):
-    """A page that a search found.
+    """A web page that a search returned.
 
     Source: official SDK types, 2026-11.
     """
@@ -16,11 +16,11 @@ class UrlSource(Wire):
 
 
 SearchSource = Annotated[UrlSource | Unknown, Open("type")]
-"""What a search found."""
+"""The source of a search result."""
 
 
 class SearchAction(Wire):
-    """A web search.
+    """A search action.
 
     Source: official SDK types, 2026-11.
     """
@@ -28,13 +28,13 @@ class SearchAction(Wire):
     type: Literal["search"]
     queries: list[str] | None = None
     query: str | None = None
-    """The older, single form of ``queries``; servers send both."""
+    """The older form of ``queries``, with one query; servers send both."""
     sources: list[SearchSource] | None = None
     """Present when the request includes ``web_search_call.action.sources``."""
 
 
 class OpenPageAction(Wire):
-    """The opening of a page.
+    """An action that opens a page.
 
     Source: official SDK types, 2026-11.
     """
@@ -44,7 +44,7 @@ class OpenPageAction(Wire):
 
 
 class FindAction(Wire):
-    """A search inside a page.
+    """An action that searches in a page.
 
     Source: official SDK types, 2026-11.
     """
@@ -55,11 +55,11 @@ class FindAction(Wire):
 
 
 SearchStep = Annotated[SearchAction | OpenPageAction | FindAction | Unknown, Open("type")]
-"""What a web search did."""
+"""An action of a web search."""
 
 
 class WebSearchCall(Wire):
-    """One step of a web search; what it found shows up as annotations of the text.
+    """A web search call; its results are annotations of the text.
 
     Source: official SDK types, 2026-11. Seen: an answer without ``action``.
     """
@@ -72,7 +72,7 @@ class WebSearchCall(Wire):
 
 
 class FileSearchResult(Wire):
-    """A piece of a file that a search found.
+    """A result of a file search: a chunk of a file.
 
     Source: official SDK types, 2026-11. Seen: ``vector_store_id``, in recorded answers.
     """
@@ -87,7 +87,7 @@ class FileSearchResult(Wire):
 
 
 class FileSearchCall(Wire):
-    """A search through uploaded files.
+    """A file search call.
 
     Source: official SDK types, 2026-11.
     """
@@ -102,7 +102,7 @@ class FileSearchCall(Wire):
 
 
 class CodeLogs(Wire):
-    """What a run of code printed.
+    """The log output of a code run.
 
     Source: official SDK types, 2026-11.
     """
@@ -112,7 +112,7 @@ class CodeLogs(Wire):
 
 
 class CodeImage(Wire):
-    """An image that a run of code made.
+    """An image that code created.
 
     Source: official SDK types, 2026-11.
     """
@@ -122,11 +122,11 @@ class CodeImage(Wire):
 
 
 CodeOutput = Annotated[CodeLogs | CodeImage | Unknown, Open("type")]
-"""What a run of code gave back."""
+"""An output of a code run."""
 
 
 class CodeInterpreterCall(Wire):
-    """A run of code in a container.
+    """A call of the code interpreter.
 
     Source: official SDK types, 2026-11.
     """
@@ -142,7 +142,7 @@ class CodeInterpreterCall(Wire):
 
 
 class ModerationDetails(Wire):
-    """Why moderation stopped an image.
+    """Why moderation blocked an image.
 
     Source: official SDK types, 2026-11.
     """
@@ -153,7 +153,7 @@ class ModerationDetails(Wire):
 
 
 class ImageError(Wire):
-    """Why no image was made.
+    """Why no image was generated.
 
     Source: official SDK types, 2026-11.
     """
@@ -166,7 +166,7 @@ class ImageError(Wire):
 
 
 class SvgUsage(Wire):
-    """Tokens of the model that wrote an SVG.
+    """Token counts of the model that wrote an SVG.
 
     Source: official SDK types, 2026-11.
     """
@@ -179,7 +179,7 @@ class SvgUsage(Wire):
 
 
 class ImageGenerationCall(Wire):
-    """A generated image.
+    """A call of the image generation tool.
 
     Source: official SDK types, 2026-11. Seen: ``prompt``, in recorded answers.
     """
@@ -207,7 +207,7 @@ class ImageGenerationCall(Wire):
 
 
 class McpToolInfo(Wire):
-    """A tool that an MCP server offers.
+    """A tool of an MCP server.
 
     Source: official SDK types, 2026-11.
     """
@@ -219,7 +219,7 @@ class McpToolInfo(Wire):
 
 
 class McpListTools(Wire):
-    """The tools that an MCP server offers.
+    """The list of tools of an MCP server.
 
     Source: official SDK types, 2026-11.
     """
@@ -232,21 +232,21 @@ class McpListTools(Wire):
 
 
 class McpApprovalRequest(Wire):
-    """A call that waits for the caller's approval.
+    """An MCP tool call that waits for the caller's approval.
 
     Source: official SDK types, 2026-11.
     """
 
     id: str
     arguments: str
-    """JSON as text."""
+    """JSON text."""
     name: str
     server_label: str
     type: Literal["mcp_approval_request"]
 
 
 class McpApprovalResponse(Wire):
-    """The caller's approval or refusal.
+    """The caller's approval or rejection of an MCP tool call.
 
     Source: official SDK types, 2026-11.
     """
@@ -259,7 +259,7 @@ class McpApprovalResponse(Wire):
 
 
 class McpProtocolError(Wire):
-    """The MCP server answered with a protocol error.
+    """A protocol error of the MCP server.
 
     Source: official SDK types, 2026-11.
     """
@@ -270,7 +270,7 @@ class McpProtocolError(Wire):
 
 
 class McpExecutionError(Wire):
-    """The tool ran and failed.
+    """An error of the MCP tool itself.
 
     Source: official SDK types, 2026-11.
     """
@@ -280,13 +280,13 @@ class McpExecutionError(Wire):
 
 
 class McpHttpError(Wire):
-    """The MCP server could not be reached.
+    """An HTTP error in the connection to the MCP server.
 
     Source: official SDK types, 2026-11.
     """
 
     code: Int
-    """An HTTP status."""
+    """The HTTP status."""
     message: str
     type: Literal["http_error"]
 
@@ -296,20 +296,20 @@ McpError = Annotated[McpProtocolError | McpExecutionError | McpHttpError | Unkno
 
 
 class McpCall(Wire):
-    """A call of an MCP tool, with its result.
+    """A call of an MCP tool, with its output.
 
     Source: official SDK types, 2026-11.
     """
 
     id: str | None = None
     arguments: str
-    """JSON as text."""
+    """JSON text."""
     name: str
     server_label: str
     type: Literal["mcp_call"]
     approval_request_id: str | None = None
     error: str | McpError | None = None
-    """Text in the vendor's older answers."""
+    """A string in older responses of the vendor."""
     output: str | None = None
     status: str | None = None
     """``in_progress``, ``completed``, ``incomplete``, ``calling`` or ``failed``."""

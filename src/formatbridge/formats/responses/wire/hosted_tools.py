@@ -1,4 +1,4 @@
-"""Tools that the vendor defines: most run on the server, some on the caller's machine."""
+"""Tools that the vendor defines: most run on the server, some on the caller's computer."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from formatbridge.validation.wire_base import Count, Number, Open, Unknown, Wire
 
 
 class UserLocation(Wire):
-    """Roughly where the user is, for searches.
+    """The approximate location of the user, for searches.
 
     Source: official SDK types, 2026-11.
     """
@@ -20,39 +20,39 @@ class UserLocation(Wire):
     timezone: str | None = None
     """An IANA name, such as ``Europe/Paris``."""
     type: str | None = None
-    """Today only ``approximate``."""
+    """Currently only ``approximate``."""
 
 
 class SearchFilters(Wire):
-    """Which sites a web search may use.
+    """The sites that a web search may use.
 
     Source: official SDK types, 2026-11.
     """
 
     allowed_domains: list[str] | None = None
-    """Subdomains count in."""
+    """Domains, including their subdomains."""
 
 
 class WebSearchTool(Wire):
-    """A web search.
+    """A web search tool.
 
     Source: official SDK types, 2026-11. Seen: the last two fields, in recorded answers.
     """
 
     type: Literal["web_search", "web_search_2025_08_26"]
     external_web_access: bool | None = None
-    """False: cached pages alone."""
+    """False: cached pages only."""
     filters: SearchFilters | None = None
     search_context_size: str | None = None
     """``low``, ``medium`` or ``high``."""
     user_location: UserLocation | None = None
     search_content_types: list[str] | None = None
     return_token_budget: str | None = None
-    """``default`` has been seen."""
+    """Seen: ``default``."""
 
 
 class WebSearchPreviewTool(Wire):
-    """The web search as it was first offered.
+    """The preview version of the web search tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -77,7 +77,7 @@ class ComparisonFilter(Wire):
 
 
 class CompoundFilter(Wire):
-    """Conditions joined; they nest.
+    """A combination of conditions; they can be nested.
 
     Source: official SDK types, 2026-11.
     """
@@ -87,11 +87,11 @@ class CompoundFilter(Wire):
 
 
 FileFilter = Annotated[ComparisonFilter | CompoundFilter | Unknown, Open("type")]
-"""Which files a search may use."""
+"""A filter of the files that a search may use."""
 
 
 class HybridSearch(Wire):
-    """How much each of two rankings counts.
+    """The weights of two rankings.
 
     Source: official SDK types, 2026-11.
     """
@@ -101,7 +101,7 @@ class HybridSearch(Wire):
 
 
 class RankingOptions(Wire):
-    """How found files are ranked.
+    """The ranking of found files.
 
     Source: official SDK types, 2026-11.
     """
@@ -114,7 +114,7 @@ class RankingOptions(Wire):
 
 
 class FileSearchTool(Wire):
-    """A search through uploaded files.
+    """A file search tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -123,19 +123,19 @@ class FileSearchTool(Wire):
     vector_store_ids: list[str]
     filters: FileFilter | None = None
     max_num_results: Count | None = None
-    """1 to 50 at the vendor."""
+    """1 to 50 on the vendor's servers."""
     ranking_options: RankingOptions | None = None
 
 
 class CodeInterpreterTool(Wire):
-    """Python code that the model writes and the server runs.
+    """A code interpreter: the model writes Python code and the server runs it.
 
-    The vendor requires ``container``; other servers take the bare tool.
+    The vendor requires ``container``; other servers accept the tool without it.
     Source: official SDK types, 2026-11.
     """
 
     container: str | CodeContainer | None = None
-    """A container's id, or how to make one."""
+    """A container id, or the definition of a new container."""
     type: Literal["code_interpreter"]
     allowed_callers: list[str] | None = None
     """``direct`` and ``programmatic``."""
@@ -160,11 +160,11 @@ class SvgAuthor(Wire):
 
     model: str | None = None
     reasoning: Reasoning | None = None
-    """Today only its ``effort``."""
+    """Currently only its ``effort``."""
 
 
 class ImageGenerationTool(Wire):
-    """An image generator.
+    """An image generation tool.
 
     Source: official SDK types, 2026-11. Seen: ``n``, in recorded answers.
     """
@@ -187,11 +187,11 @@ class ImageGenerationTool(Wire):
     moderation: str | None = None
     """``auto`` or ``low``."""
     output_compression: Count | None = None
-    """0 to 100 at the vendor."""
+    """0 to 100 on the vendor's servers."""
     output_format: str | None = None
     """``png``, ``webp``, ``jpeg``, ``gif`` or ``svg``."""
     partial_images: Count | None = None
-    """0 to 3 at the vendor: previews sent while streaming."""
+    """Number of previews in a stream, 0 to 3 on the vendor's servers."""
     quality: str | None = None
     """``low``, ``medium``, ``high``, ``xhigh``, ``max`` or ``auto``."""
     size: str | None = None
@@ -201,7 +201,7 @@ class ImageGenerationTool(Wire):
 
 
 class McpToolFilter(Wire):
-    """A selection among the tools of an MCP server.
+    """A filter of the tools of an MCP server.
 
     Source: official SDK types, 2026-11.
     """
@@ -211,7 +211,7 @@ class McpToolFilter(Wire):
 
 
 class McpApprovalFilter(Wire):
-    """Which tools need the caller's approval.
+    """The tools that need the caller's approval.
 
     Source: official SDK types, 2026-11.
     """
@@ -246,7 +246,7 @@ class McpTool(Wire):
 
 
 class ComputerTool(Wire):
-    """A computer whose screen the model reads and whose input it drives.
+    """A computer tool: the model reads the screen and controls the input.
 
     Source: official SDK types, 2026-11.
     """
@@ -255,7 +255,7 @@ class ComputerTool(Wire):
 
 
 class ComputerPreviewTool(Wire):
-    """The computer tool as it was first offered.
+    """The preview version of the computer tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -270,7 +270,7 @@ class ComputerPreviewTool(Wire):
 
 
 class ShellTool(Wire):
-    """A shell, in a container of the server or on the caller's machine.
+    """A shell tool, in a container of the server or on the caller's computer.
 
     Source: official SDK types, 2026-11.
     """
@@ -282,7 +282,7 @@ class ShellTool(Wire):
 
 
 class LocalShellTool(Wire):
-    """A shell on the caller's machine, as it was first offered.
+    """The earlier version of the shell tool, on the caller's computer.
 
     Source: official SDK types, 2026-11.
     """
@@ -291,7 +291,7 @@ class LocalShellTool(Wire):
 
 
 class ApplyPatchTool(Wire):
-    """Edits of files by diff; the caller applies them.
+    """A tool that edits files by diffs, which the caller applies.
 
     Source: official SDK types, 2026-11.
     """
@@ -302,7 +302,7 @@ class ApplyPatchTool(Wire):
 
 
 class ProgrammaticTool(Wire):
-    """Lets the model call tools from a program that it writes.
+    """A tool that lets the model call tools from a program that it writes.
 
     Source: official SDK types, 2026-11.
     """

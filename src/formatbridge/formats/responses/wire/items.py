@@ -1,4 +1,4 @@
-"""Items: the entries of ``input`` and ``output``. Those that every conversation may hold, and the union of all."""
+"""Items, the entries of ``input`` and ``output``: those of every conversation, and the union of all."""
 
 from typing import Annotated, Any, Literal
 
@@ -31,10 +31,10 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class Message(Wire):
-    """What one side said; an item without ``type`` is one, but for references.
+    """A message; an item without ``type`` is a message, unless it is an item reference.
 
-    One class for the vendor's three messages: the easy one, the input one with a status, the output one with an id.
-    Source: official SDK types, 2026-11; specification, "Responses-format response", names all but ``phase``.
+    One class models three classes of the vendor: easy input messages, input messages with a status, output messages with an id.
+    Source: official SDK types, 2026-11; specification, "Responses-format response", has all fields except ``phase``.
     """
 
     id: str | None = None
@@ -44,11 +44,11 @@ class Message(Wire):
     """``in_progress``, ``completed`` or ``incomplete``."""
     type: Literal["message"] | None = None
     phase: str | None = None
-    """``commentary`` or ``final_answer``; assistant alone."""
+    """``commentary`` or ``final_answer``; in assistant messages only."""
 
 
 class ReasoningItem(Wire):
-    """What the model thought: a summary, the text itself, or a sealed copy of it.
+    """A reasoning item: a summary, the reasoning text, or encrypted reasoning.
 
     The vendor requires ``id`` and ``summary``; recorded requests leave the id out.
     Source: official SDK types, 2026-11.
@@ -59,23 +59,23 @@ class ReasoningItem(Wire):
     type: Literal["reasoning"]
     content: list[ReasoningPart] | None = None
     encrypted_content: str | None = None
-    """Opaque; only the server that wrote it reads it."""
+    """Opaque; only the server that created it can read it."""
     status: str | None = None
     """``in_progress``, ``completed`` or ``incomplete``."""
 
 
 class FunctionCall(Wire):
-    """The model's call of a function.
+    """A call of a function by the model.
 
     Source: official SDK types, 2026-11.
     """
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
-    """Spelled ``async`` on the wire, which is no Python name."""
+    """``async`` in JSON, which is a Python keyword."""
     arguments: str
-    """JSON as text; it may be broken or empty."""
+    """JSON text; it may be invalid or empty."""
     call_id: str
-    """What the output refers to; not the item's ``id``."""
+    """The id that the output refers to; it is not the item's ``id``."""
     name: str
     type: Literal["function_call"]
     id: str | None = None
@@ -86,7 +86,7 @@ class FunctionCall(Wire):
 
 
 class FunctionCallOutput(Wire):
-    """What the caller's function gave back.
+    """The output of a function call.
 
     Source: official SDK types, 2026-11.
     """
@@ -105,16 +105,16 @@ class FunctionCallOutput(Wire):
 
 
 class CustomToolCall(Wire):
-    """The model's call of a custom tool.
+    """A call of a custom tool by the model.
 
     Source: official SDK types, 2026-11. Seen: ``status``, in recorded requests and answers.
     """
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
-    """Spelled ``async`` on the wire, which is no Python name."""
+    """``async`` in JSON, which is a Python keyword."""
     call_id: str
     input: str
-    """Free text, in the tool's own format."""
+    """Free text, in the format that the tool defines."""
     name: str
     type: Literal["custom_tool_call"]
     id: str | None = None
@@ -124,7 +124,7 @@ class CustomToolCall(Wire):
 
 
 class CustomToolCallOutput(Wire):
-    """What the caller's custom tool gave back.
+    """The output of a custom tool call.
 
     Source: official SDK types, 2026-11.
     """
@@ -141,17 +141,17 @@ class CustomToolCallOutput(Wire):
 
 
 class ToolSearchCall(Wire):
-    """The model's search for deferred tools.
+    """A call of the search for tools with deferred loading.
 
     Source: official SDK types, 2026-11.
     """
 
     arguments: Any = None
-    """JSON, not text; an object in what was recorded."""
+    """JSON, not text; always an object in recorded traffic."""
     type: Literal["tool_search_call"]
     id: str | None = None
     call_id: str | None = None
-    """None when the server ran the search."""
+    """None if the server ran the search."""
     execution: str | None = None
     """``server`` or ``client``."""
     status: str | None = None
@@ -161,7 +161,7 @@ class ToolSearchCall(Wire):
 
 
 class ToolSearchOutput(Wire):
-    """The tools that a search found.
+    """The tools that a tool search returned.
 
     Source: official SDK types, 2026-11.
     """
@@ -179,20 +179,20 @@ class ToolSearchOutput(Wire):
 
 
 class AdditionalTools(Wire):
-    """Tools added in the middle of a conversation.
+    """Tools that are added in the middle of a conversation.
 
     Source: official SDK types, 2026-11.
     """
 
     role: str | None = None
-    """``developer`` in a request; ``unknown``, ``user``, ``tool`` and others in a response."""
+    """``developer`` in a request; in a response also ``unknown``, ``user``, ``tool`` and others."""
     tools: list[Tool]
     type: Literal["additional_tools"]
     id: str | None = None
 
 
 class ConfigurationUpdate(Wire):
-    """Settings changed in the middle of a conversation.
+    """Settings that change in the middle of a conversation.
 
     Source: official SDK types, 2026-11.
     """
@@ -200,13 +200,13 @@ class ConfigurationUpdate(Wire):
     type: Literal["configuration_update"]
     id: str | None = None
     reasoning: Reasoning | None = None
-    """Today only its ``effort``."""
+    """Currently only its ``effort``."""
     text: TextConfig | None = None
-    """Today only its ``format``, text or JSON schema."""
+    """Currently only its ``format``, text or JSON schema."""
 
 
 class Compaction(Wire):
-    """A sealed summary that stands for the conversation before it.
+    """An encrypted summary that replaces the conversation before it.
 
     Source: official SDK types, 2026-11.
     """
@@ -219,7 +219,7 @@ class Compaction(Wire):
 
 
 class CompactionTrigger(Wire):
-    """Asks for a compaction at this place.
+    """An item that triggers a compaction at its position.
 
     Source: official SDK types, 2026-11.
     """
@@ -229,9 +229,9 @@ class CompactionTrigger(Wire):
 
 
 class ItemReference(Wire):
-    """Stands for an item that the server keeps.
+    """A reference to an item that the server stores.
 
-    The vendor lets ``type`` be absent: an object with an id that has neither role nor content.
+    ``type`` may be absent: an object with an id and without role and content is a reference.
     Source: official SDK types, 2026-11.
     """
 
@@ -240,7 +240,7 @@ class ItemReference(Wire):
 
 
 class Program(Wire):
-    """A program by which the model calls tools.
+    """A program of the model that calls tools.
 
     Source: official SDK types, 2026-11.
     """
@@ -254,7 +254,7 @@ class Program(Wire):
 
 
 class ProgramOutput(Wire):
-    """What such a program gave back.
+    """The output of a program of the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -301,10 +301,10 @@ _Member = (
     | ProgramOutput
     | Unknown
 )
-_TOLD_BY = {"role": "message", "content": "message", "id": "item_reference"}
+_TYPE_BY_KEY = {"role": "message", "content": "message", "id": "item_reference"}
 
-Item = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
-"""An entry of ``input``; those of ``output`` differ in which members the vendor allows, not in their shape."""
+Item = Annotated[_Member, Open("type", absent="message", having=_TYPE_BY_KEY)]
+"""An entry of ``input``; ``output`` allows fewer types of items and has the same shapes."""
 
-OutputItem = Annotated[_Member, Open("type", absent="message", having=_TOLD_BY)]
-"""An entry of ``output``, where nearly all have a type."""
+OutputItem = Annotated[_Member, Open("type", absent="message", having=_TYPE_BY_KEY)]
+"""An entry of ``output``, where almost all items have a type."""

@@ -1,4 +1,4 @@
-"""Calls of vendor-defined tools that may run on the caller's machine: shells and patches; and who called."""
+"""Calls of shells and patch tools, which may run on the caller's computer, and the caller of a tool."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class DirectCaller(Wire):
-    """The model itself called.
+    """The caller type of a call by the model itself.
 
     Source: official SDK types, 2026-11.
     """
@@ -16,7 +16,7 @@ class DirectCaller(Wire):
 
 
 class ProgramCaller(Wire):
-    """A program that the model wrote called.
+    """The caller type of a call by a program of the model.
 
     Source: official SDK types, 2026-11.
     """
@@ -27,7 +27,7 @@ class ProgramCaller(Wire):
 
 
 Caller = Annotated[DirectCaller | ProgramCaller | Unknown, Open("type")]
-"""Who called a tool."""
+"""The caller of a tool: the model or a program."""
 
 
 class ExecAction(Wire):
@@ -46,11 +46,11 @@ class ExecAction(Wire):
 
 
 LocalShellAction = Annotated[ExecAction | Unknown, Open("type")]
-"""What the local shell is to do."""
+"""An action of the local shell."""
 
 
 class LocalShellCall(Wire):
-    """A command that the model wants run by the local shell.
+    """A call of the local shell.
 
     Source: official SDK types, 2026-11.
     """
@@ -64,34 +64,34 @@ class LocalShellCall(Wire):
 
 
 class LocalShellCallOutput(Wire):
-    """What the local shell gave back; its ``id`` is the call's.
+    """The output of the local shell; its ``id`` is that of the call.
 
     Source: official SDK types, 2026-11.
     """
 
     id: str
     output: str
-    """JSON as text."""
+    """JSON text."""
     type: Literal["local_shell_call_output"]
     status: str | None = None
     """``in_progress``, ``completed`` or ``incomplete``."""
 
 
 class ShellAction(Wire):
-    """Commands for the shell.
+    """Commands for the shell tool.
 
     Source: official SDK types, 2026-11.
     """
 
     commands: list[str]
     max_output_length: Int | None = None
-    """Characters kept of the output."""
+    """Maximum number of characters of the output."""
     timeout_ms: Int | None = None
     """Milliseconds."""
 
 
 class ShellCall(Wire):
-    """Commands that the model wants run by the shell.
+    """A call of the shell tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -109,7 +109,7 @@ class ShellCall(Wire):
 
 
 class TimeoutOutcome(Wire):
-    """The command took too long.
+    """The outcome of a command that exceeded its timeout.
 
     Source: official SDK types, 2026-11.
     """
@@ -118,7 +118,7 @@ class TimeoutOutcome(Wire):
 
 
 class ExitOutcome(Wire):
-    """The command ended.
+    """The outcome of a command that ended.
 
     Source: official SDK types, 2026-11.
     """
@@ -128,11 +128,11 @@ class ExitOutcome(Wire):
 
 
 ShellOutcome = Annotated[TimeoutOutcome | ExitOutcome | Unknown, Open("type")]
-"""How a command ended."""
+"""The outcome of a command."""
 
 
 class ShellOutput(Wire):
-    """What one command printed, and how it ended.
+    """The output and outcome of one command.
 
     Source: official SDK types, 2026-11.
     """
@@ -145,7 +145,7 @@ class ShellOutput(Wire):
 
 
 class ShellCallOutput(Wire):
-    """What the commands of a call gave back, in order.
+    """The outputs of the commands of a shell call, in order.
 
     Source: official SDK types, 2026-11.
     """
@@ -156,7 +156,7 @@ class ShellCallOutput(Wire):
     id: str | None = None
     caller: Caller | None = None
     max_output_length: Int | None = None
-    """Characters kept of the output."""
+    """Maximum number of characters of the output."""
     status: str | None = None
     """``in_progress``, ``completed`` or ``incomplete``."""
     created_by: str | None = None
@@ -164,7 +164,7 @@ class ShellCallOutput(Wire):
 
 
 class CreateFile(Wire):
-    """A patch that makes a file.
+    """A patch that creates a file.
 
     Source: official SDK types, 2026-11.
     """
@@ -175,7 +175,7 @@ class CreateFile(Wire):
 
 
 class DeleteFile(Wire):
-    """A patch that removes a file.
+    """A patch that deletes a file.
 
     Source: official SDK types, 2026-11.
     """
@@ -185,7 +185,7 @@ class DeleteFile(Wire):
 
 
 class UpdateFile(Wire):
-    """A patch that changes a file.
+    """A patch that updates a file.
 
     Source: official SDK types, 2026-11.
     """
@@ -196,11 +196,11 @@ class UpdateFile(Wire):
 
 
 PatchOperation = Annotated[CreateFile | DeleteFile | UpdateFile | Unknown, Open("type")]
-"""One edit of one file."""
+"""One edit of a file."""
 
 
 class ApplyPatchCall(Wire):
-    """An edit that the model wants applied.
+    """A call of the patch tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -217,7 +217,7 @@ class ApplyPatchCall(Wire):
 
 
 class ApplyPatchCallOutput(Wire):
-    """What came of an edit.
+    """The output of a call of the patch tool.
 
     Source: official SDK types, 2026-11.
     """

@@ -1,30 +1,31 @@
-"""The list of models; the same body as in chat completions, since both share an endpoint."""
+"""The list of models. The body is the same as in chat completions, because both share an endpoint."""
 
 from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Wire
 
 
 class Model(Wire):
-    """A model that can be asked.
+    """A model that requests can use.
 
-    Source: official SDK types, 2026-11; the last three: recorded traffic. Seen: lists of other servers, with ``id`` alone in common.
+    Source: official SDK types, 2026-11; the last three fields: recorded traffic. Seen: other servers, whose lists have only ``id``
+    in common.
     """
 
     id: str
     created: Number | None = None
-    """Unix time in seconds; a constant at some relays."""
+    """Unix time in seconds; some relays send a constant."""
     object: str | None = None
     """``model``."""
     owned_by: str | None = None
     shutdown_date: str | None = None
-    """When the model ends; None: not announced."""
+    """The date on which the model is shut down; None: not announced."""
     name: str | None = None
     description: str | None = None
     context_length: Count | None = None
-    """Tokens of input and output together."""
+    """Maximum of input and output tokens together."""
 
 
 class ModelList(Wire):
-    """All models that the key may use.
+    """All models that the API key can use.
 
     Source: official SDK types, 2026-11. Seen: lists without ``object``.
     """
@@ -36,4 +37,4 @@ class ModelList(Wire):
     object: str | None = None
     """``list``."""
     data: list[Model] | None
-    """Null: an empty list, as relays write it."""
+    """Null for an empty list, from relays."""

@@ -1,4 +1,4 @@
-"""The body of a request."""
+"""The request body."""
 
 from typing import Annotated, Any
 
@@ -23,9 +23,9 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Numer
 
 
 class Request(Wire):
-    """A request for one response.
+    """A request for a response.
 
-    Nothing is required: a prompt template can supply the model and the input. This format has no ``stop``, ``seed``,
+    No field is required: a prompt template can supply the model and the input. This format has no ``stop``, ``seed``,
     ``n``, ``logit_bias``, penalties or ``top_k``.
     Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests.
     """
@@ -37,20 +37,20 @@ class Request(Wire):
     background_options: BackgroundOptions | None = None
     context_management: list[ContextManagement] | None = None
     conversation: str | Conversation | None = None
-    """An id or an object with one; excludes ``previous_response_id``."""
+    """An id or an object with one; mutually exclusive with ``previous_response_id``."""
     image: ImageConfig | None = None
     include: list[str] | None = None
-    """What to add to the answer, such as ``reasoning.encrypted_content`` or ``message.output_text.logprobs``."""
+    """Additional output data, such as ``reasoning.encrypted_content`` or ``message.output_text.logprobs``."""
     input: str | list[Item] | None = None
-    """One user message's text, or items."""
+    """The text of one user message, or a list of items."""
     instructions: str | None = None
-    """A system text put before the input; not carried over by ``previous_response_id``."""
+    """A system message before the input; ``previous_response_id`` does not include that of the earlier response."""
     max_output_tokens: Annotated[Int, Field(ge=1)] | None = None
-    """1 or more, reasoning included; the vendor's own least is 16."""
+    """Maximum of output tokens, reasoning included; 1 or more, the vendor's minimum is 16."""
     max_tool_calls: Count | None = None
-    """Calls of hosted tools in the whole response."""
+    """Maximum number of calls of hosted tools in the whole response."""
     metadata: dict[str, str] | None = None
-    """The caller's own labels; at the vendor 16 of 512 characters at most."""
+    """Labels of the caller; the vendor accepts 16 of at most 512 characters."""
     model: str | None = None
     moderation: Moderation | None = None
     parallel_tool_calls: bool | None = None
@@ -62,14 +62,14 @@ class Request(Wire):
     """``in_memory`` or ``24h``."""
     reasoning: Reasoning | None = None
     safety_identifier: str | None = None
-    """A stable mark of the end user; 128 characters at most."""
+    """A stable id of the end user; at most 128 characters."""
     service_tier: str | None = None
     """``auto``, ``default``, ``flex``, ``scale``, ``priority``, ``fast`` or ``ultrafast``."""
     store: bool | None = None
-    """Absent counts as true."""
+    """Absent means true."""
     stream_options: StreamOptions | None = None
     temperature: Number | None = None
-    """0 to 2 at the vendor. Not checked: the specification states no bounds here, and a recorded request has -1."""
+    """0 to 2 on the vendor's servers. Not checked: the specification has no bounds, and a recorded request has -1."""
     text: TextConfig | None = None
     tool_choice: str | ToolChoice | None = None
     """``none``, ``auto``, ``required``, or an object."""
@@ -81,7 +81,7 @@ class Request(Wire):
     truncation: str | None = None
     """``auto`` or ``disabled``, the default."""
     user: str | None = None
-    """Deprecated for ``safety_identifier`` and ``prompt_cache_key``."""
+    """Deprecated in favour of ``safety_identifier`` and ``prompt_cache_key``."""
     stream: bool | None = None
     provider: dict[str, Any] | None = None
-    """Routing wishes of one relay."""
+    """Routing options of one relay."""

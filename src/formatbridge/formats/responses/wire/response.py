@@ -1,4 +1,4 @@
-"""The body of an answer, whole or as a stream's events repeat it."""
+"""The response body, whole or in stream events."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Open, Unkn
 
 
 class IncompleteDetails(Wire):
-    """Why an answer stopped early.
+    """Why a response ended early.
 
     Source: official SDK types, 2026-11.
     """
@@ -29,22 +29,22 @@ class IncompleteDetails(Wire):
 
 
 class InputTransformation(Wire):
-    """An item of the input that the server left out.
+    """An input item that the server left out.
 
     Source: official SDK types, 2026-11.
     """
 
     id: str | None = None
     action: str | None = None
-    """Today only ``removed``."""
+    """Currently only ``removed``."""
     reason: str | None = None
     """``organization_mismatch``, ``model_mismatch``, ``turn_boundary`` and others."""
     type: str | None = None
-    """The item's type; today only ``reasoning``."""
+    """The item's type; currently only ``reasoning``."""
 
 
 class ModerationResult(Wire):
-    """What moderation found in one side of the exchange.
+    """The moderation result for the input or the output.
 
     Source: official SDK types, 2026-11.
     """
@@ -59,7 +59,7 @@ class ModerationResult(Wire):
 
 
 class ModerationError(Wire):
-    """Why moderation found nothing.
+    """Why moderation has no result.
 
     Source: official SDK types, 2026-11.
     """
@@ -70,11 +70,11 @@ class ModerationError(Wire):
 
 
 ModerationOutcome = Annotated[ModerationResult | ModerationError | Unknown, Open("type")]
-"""What came of moderating one side of the exchange."""
+"""The moderation outcome for the input or the output."""
 
 
 class ModerationReport(Wire):
-    """What moderation found in the input and in the output.
+    """The moderation outcomes for the input and the output.
 
     Source: official SDK types, 2026-11.
     """
@@ -84,7 +84,7 @@ class ModerationReport(Wire):
 
 
 class CacheMiss(Wire):
-    """The cache of the compared response could not be used in full.
+    """A cache comparison in which the cache of the compared response could not be used in full.
 
     Source: official SDK types, 2026-11.
     """
@@ -97,7 +97,7 @@ class CacheMiss(Wire):
 
 
 class CacheVerdict(Wire):
-    """The outcome of a cache comparison that needs no more words than its type.
+    """A cache comparison whose result is its type alone.
 
     Source: official SDK types, 2026-11.
     """
@@ -106,21 +106,21 @@ class CacheVerdict(Wire):
 
 
 CacheDiagnostics = Annotated[CacheMiss | CacheVerdict | Unknown, Open("type")]
-"""How the cache compares with that of an earlier response."""
+"""The result of a comparison of cache use with an earlier response."""
 
 
 class Billing(Wire):
-    """Who pays.
+    """Who is billed for the response.
 
-    Seen: recorded answers.
+    Seen: recorded responses.
     """
 
     payer: str | None = None
-    """``developer`` has been seen."""
+    """Seen: ``developer``."""
 
 
 class Snapshot(Wire):
-    """An answer as it stands at one moment of a stream; anything may be missing.
+    """A response at one moment of a stream; any field may be absent.
 
     Source: official SDK types, 2026-11; specification, "Responses-format response". From ``billing`` on: seen in
     recorded answers.
@@ -134,7 +134,7 @@ class Snapshot(Wire):
     """Set when ``status`` is ``failed``."""
     incomplete_details: IncompleteDetails | None = None
     instructions: str | list[Item] | None = None
-    """Items when a prompt template supplied them."""
+    """Items, if a prompt template supplied the instructions."""
     metadata: dict[str, Any] | None = None
     model: str | None = None
     object: Literal["response"] | None = None
@@ -162,7 +162,7 @@ class Snapshot(Wire):
     reasoning: Reasoning | None = None
     safety_identifier: str | None = None
     service_tier: str | None = None
-    """The tier that served; not always the one asked for."""
+    """The service tier that processed the request; it may differ from the requested one."""
     status: str | None = None
     """``completed``, ``failed``, ``in_progress``, ``cancelled``, ``queued`` or ``incomplete``."""
     text: TextConfig | None = None
@@ -173,18 +173,18 @@ class Snapshot(Wire):
     user: str | None = None
     billing: Billing | None = None
     content_filters: list[dict[str, Any]] | None = None
-    """What one host's filters found, per side of the exchange."""
+    """The results of the content filters of one host, for input and output."""
     frequency_penalty: Number | None = None
-    """Always 0: requests cannot set it."""
+    """Always 0: requests have no such setting."""
     presence_penalty: Number | None = None
-    """Always 0: requests cannot set it."""
+    """Always 0: requests have no such setting."""
     store: bool | None = None
     input: str | list[Item] | None = None
-    """The request's own input, repeated by some servers."""
+    """The input of the request, which some servers repeat."""
 
 
 class Response(Snapshot):
-    """A whole answer; it has an id and its output.
+    """A whole response, with an id and output.
 
     Source: official SDK types, 2026-11; specification, "Responses-format response".
     """

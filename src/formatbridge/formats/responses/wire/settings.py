@@ -1,4 +1,4 @@
-"""Settings that a request carries and its response repeats."""
+"""Settings of a request, which its response repeats."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class TextFormat(Wire):
-    """Plain text: the default format of an answer, and of a custom tool's input.
+    """Plain text: the default format of output text, and of the input of a custom tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -18,7 +18,7 @@ class TextFormat(Wire):
 
 
 class JsonObjectFormat(Wire):
-    """Any JSON object; the older JSON mode.
+    """Any JSON object: the older JSON mode.
 
     Source: official SDK types, 2026-11.
     """
@@ -27,26 +27,26 @@ class JsonObjectFormat(Wire):
 
 
 class JsonSchemaFormat(Wire):
-    """JSON that follows a schema; flat here, while chat completions nests it under ``json_schema``.
+    """Output as JSON that follows a schema; chat completions has these fields under ``json_schema``.
 
     Source: official SDK types, 2026-11.
     """
 
     name: str
-    """Letters, digits, underscores and dashes; 64 characters at most."""
+    """At most 64 letters, digits, underscores and dashes."""
     schema_: dict[str, Any] = Field(alias="schema")
-    """Spelled ``schema`` on the wire, which the model's base class keeps for itself."""
+    """``schema`` in JSON, which is the name of a method of the model's base class."""
     type: Literal["json_schema"]
     description: str | None = None
     strict: bool | None = None
 
 
 OutputFormat = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat | Unknown, Open("type")]
-"""What form the answer's text must have."""
+"""The format of the output text."""
 
 
 class TextConfig(Wire):
-    """How the answer's text is to look.
+    """The format and verbosity of the output text.
 
     Source: official SDK types, 2026-11.
     """
@@ -57,25 +57,25 @@ class TextConfig(Wire):
 
 
 class Reasoning(Wire):
-    """How much the model thinks and what it shows of it.
+    """How much the model reasons and how much of it the response contains.
 
-    Source: official SDK types, 2026-11; specification, "POST /v1/responses", names ``summary`` alone.
+    Source: official SDK types, 2026-11; specification, "POST /v1/responses", has ``summary`` only.
     """
 
     context: str | None = None
-    """Which earlier reasoning counts: ``auto``, ``current_turn`` or ``all_turns``."""
+    """Which earlier reasoning the model sees: ``auto``, ``current_turn`` or ``all_turns``."""
     effort: str | None = None
     """``none``, ``minimal``, ``low``, ``medium``, ``high``, ``xhigh`` or ``max``."""
     generate_summary: str | None = None
     """The deprecated name of ``summary``."""
     mode: str | None = None
-    """``standard`` or ``pro``; others exist."""
+    """``standard`` or ``pro``; other values exist."""
     summary: str | None = None
     """``auto``, ``concise`` or ``detailed``."""
 
 
 class Prompt(Wire):
-    """A prompt template kept by the server, and the values to fill in.
+    """A prompt template on the server, and the values of its variables.
 
     Source: official SDK types, 2026-11.
     """
@@ -86,7 +86,7 @@ class Prompt(Wire):
 
 
 class Conversation(Wire):
-    """A conversation kept by the server.
+    """A conversation that the server stores.
 
     Source: official SDK types, 2026-11.
     """
@@ -95,23 +95,23 @@ class Conversation(Wire):
 
 
 class CacheOptions(Wire):
-    """How the prompt is cached.
+    """Prompt caching options.
 
     Source: official SDK types, 2026-11.
     """
 
     comparison_response_id: str | None = None
-    """An earlier response whose cache use is compared with this one's."""
+    """An earlier response to compare cache use with."""
     mode: str | None = None
     """``implicit`` or ``explicit``."""
     prewarm: bool | None = None
     """True: fill the cache and generate nothing. Requests only."""
     ttl: str | None = None
-    """The least time that entries live: ``30m`` or ``12h``."""
+    """Minimum lifetime of cache entries: ``30m`` or ``12h``."""
 
 
 class AccessPrograms(Wire):
-    """Which programmes of extended access the caller uses.
+    """Programmes of extended access that the caller uses.
 
     Source: official SDK types, 2026-11.
     """
@@ -121,7 +121,7 @@ class AccessPrograms(Wire):
 
 
 class ImageConfig(Wire):
-    """How images in the context are treated.
+    """How the server treats images in the context.
 
     Source: official SDK types, 2026-11.
     """
@@ -131,7 +131,7 @@ class ImageConfig(Wire):
 
 
 class BackgroundOptions(Wire):
-    """When a background response is to be ready.
+    """When a background response must be ready.
 
     Source: official SDK types, 2026-11.
     """
@@ -139,23 +139,23 @@ class BackgroundOptions(Wire):
     completion_window: str | None = None
     """``soonest``, ``2h`` or ``8h``."""
     continuation_id: str | None = None
-    """The caller's own mark on related requests; it adds no history."""
+    """The caller's label of related requests; it adds no history."""
 
 
 class ContextManagement(Wire):
-    """A rule that shortens the context when it grows.
+    """A rule that shortens the context when it exceeds a size.
 
     Source: official SDK types, 2026-11.
     """
 
     type: str
-    """Today only ``compaction``."""
+    """Currently only ``compaction``."""
     compact_threshold: Count | None = None
-    """Tokens of context at which it starts."""
+    """Number of context tokens at which it starts."""
 
 
 class StreamOptions(Wire):
-    """Options of a streamed answer; usage is always sent, so there is none for it.
+    """Options of a stream. It has no option for usage, which is always sent.
 
     Source: official SDK types, 2026-11.
     """
@@ -165,7 +165,7 @@ class StreamOptions(Wire):
 
 
 class ModerationMode(Wire):
-    """Whether content is only scored or also blocked.
+    """Whether moderation only scores content or also blocks it.
 
     Source: official SDK types, 2026-11.
     """
@@ -175,7 +175,7 @@ class ModerationMode(Wire):
 
 
 class ModerationPolicy(Wire):
-    """What moderation does with each side of the exchange.
+    """The moderation rules for input and output.
 
     Source: official SDK types, 2026-11.
     """
@@ -185,7 +185,7 @@ class ModerationPolicy(Wire):
 
 
 class Moderation(Wire):
-    """The moderation that a request asks for.
+    """The moderation options of a request.
 
     Source: official SDK types, 2026-11.
     """

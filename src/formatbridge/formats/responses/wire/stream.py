@@ -1,6 +1,6 @@
 """The events of a stream.
 
-Events of one shape are one class; ``type`` tells them apart. Every field but the payload may be missing, since servers
+One class models all events with the same fields; ``type`` distinguishes them. All fields but the payload are optional, because servers
 other than the vendor's leave out sequence numbers, item ids and log probabilities.
 """
 
@@ -43,7 +43,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown
 
 
 class LifecycleEvent(Event):
-    """A new state of the response; ``completed``, ``failed`` and ``incomplete`` end the stream.
+    """The new state of the response; ``completed``, ``failed`` and ``incomplete`` end the stream.
 
     Source: official SDK types, 2026-11.
     """
@@ -58,11 +58,11 @@ class LifecycleEvent(Event):
     ]
     response: Snapshot
     copilot_usage: dict[str, Any] | None = None
-    """Seen: one host's bill."""
+    """The cost of the response. Seen: one host."""
 
 
 class ErrorEvent(Event):
-    """An error in the middle of a stream: flat at the vendor, nested in recorded traffic.
+    """An error in the middle of a stream: flat from the vendor, nested in recorded traffic.
 
     Source: official SDK types, 2026-11. Seen: ``error``.
     """
@@ -75,7 +75,7 @@ class ErrorEvent(Event):
 
 
 class OutputItemEvent(Event):
-    """An item begins, nearly empty, or is done, and whole.
+    """The start of an item, almost empty, or its end, with the whole item.
 
     Source: official SDK types, 2026-11.
     """
@@ -117,4 +117,4 @@ StreamEvent = Annotated[
     | Unknown,
     Open("type"),
 ]
-"""Any event; one without ``type``, or of a type not listed here, is ``Unknown``."""
+"""Any event; one without ``type``, or with a type that is not listed here, is ``Unknown``."""

@@ -1,4 +1,4 @@
-"""Stream events of tool calls and of sound."""
+"""Stream events of tool calls and audio."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from formatbridge.validation.wire_base import Count, Wire
 
 
 class ProgressEvent(ItemEvent):
-    """A hosted tool goes on; the type says how far.
+    """The progress of a hosted tool call; the type is its state.
 
     Source: official SDK types, 2026-11.
     """
@@ -37,7 +37,7 @@ class ProgressEvent(ItemEvent):
 
 
 class ArgumentsDelta(ItemEvent):
-    """A piece of a call's arguments, JSON as text.
+    """A delta of a call's arguments, as JSON text.
 
     Source: official SDK types, 2026-11.
     """
@@ -59,7 +59,7 @@ class ArgumentsDone(ItemEvent):
 
 
 class InputDelta(ItemEvent):
-    """A piece of a custom tool's input.
+    """A delta of a custom tool's input.
 
     Source: official SDK types, 2026-11.
     """
@@ -80,7 +80,7 @@ class InputDone(ItemEvent):
 
 
 class CodeDelta(ItemEvent):
-    """A piece of the code interpreter's code.
+    """A delta of the code interpreter's code.
 
     Source: official SDK types, 2026-11.
     """
@@ -101,14 +101,14 @@ class CodeDone(ItemEvent):
 
 
 class PartialImage(ItemEvent):
-    """A preview of an image.
+    """A partial image.
 
     Source: official SDK types, 2026-11.
     """
 
     type: Literal["response.image_generation_call.partial_image"]
     partial_image_b64: str
-    """The preview, in base64."""
+    """The partial image, in base64."""
     partial_image_index: Count | None = None
     """From 0."""
     background: str | None = None
@@ -118,7 +118,7 @@ class PartialImage(ItemEvent):
 
 
 class CommandEvent(Event):
-    """A shell command begins, or is whole.
+    """The start of a shell command, or the whole command.
 
     Source: official SDK types, 2026-11.
     """
@@ -126,12 +126,12 @@ class CommandEvent(Event):
     type: Literal["response.shell_call_command.added", "response.shell_call_command.done"]
     command: str
     command_index: Count | None = None
-    """The command's place in the action's ``commands``."""
+    """Index of the command in the action's ``commands``."""
     output_index: Count | None = None
 
 
 class CommandDelta(Event):
-    """A piece of a shell command.
+    """A delta of a shell command.
 
     Source: official SDK types, 2026-11.
     """
@@ -144,7 +144,7 @@ class CommandDelta(Event):
 
 
 class ShellDelta(Wire):
-    """Pieces of what a command prints.
+    """Deltas of the output of a command.
 
     Source: official SDK types, 2026-11.
     """
@@ -154,7 +154,7 @@ class ShellDelta(Wire):
 
 
 class ShellOutputDelta(ItemEvent):
-    """A command prints.
+    """Output of a command.
 
     Source: official SDK types, 2026-11.
     """
@@ -165,7 +165,7 @@ class ShellOutputDelta(ItemEvent):
 
 
 class ShellOutputDone(ItemEvent):
-    """A command has ended.
+    """The end of a command.
 
     Source: official SDK types, 2026-11.
     """
@@ -176,7 +176,7 @@ class ShellOutputDone(ItemEvent):
 
 
 class AudioDelta(Event):
-    """A piece of speech, in base64, or of its transcript.
+    """A delta of audio, in base64, or of its transcript.
 
     Source: official SDK types, 2026-11.
     """
@@ -186,7 +186,7 @@ class AudioDelta(Event):
 
 
 class AudioDone(Event):
-    """Speech or its transcript is whole.
+    """The end of audio or of its transcript.
 
     Source: official SDK types, 2026-11.
     """

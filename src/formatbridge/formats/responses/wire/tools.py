@@ -1,4 +1,4 @@
-"""Tools that the caller defines, the union of all tools, and the choice among them."""
+"""Tools that the caller defines, the union of all tools, and the tool choice."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,21 +25,21 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 class FunctionTool(Wire):
     """A function that the caller runs.
 
-    The vendor requires ``parameters`` and ``strict`` and takes null for both; recorded requests leave them out.
-    Source: official SDK types, 2026-11; specification, "POST /v1/responses", leaves tools open.
+    The vendor requires ``parameters`` and ``strict`` but accepts null; recorded requests leave them out.
+    Source: official SDK types, 2026-11; specification, "POST /v1/responses", does not define the tools.
     """
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
-    """Spelled ``async`` on the wire, which is no Python name. True: the model goes on without the result."""
+    """``async`` in JSON, which is a Python keyword. True: the model continues without the result."""
     name: str
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
-    """Absent counts as true at the vendor, unlike in chat completions."""
+    """Absent means true on the vendor's servers, unlike in chat completions."""
     type: Literal["function"]
     allowed_callers: list[str] | None = None
     """``direct`` and ``programmatic``."""
     defer_loading: bool | None = None
-    """True: found by tool search, not shown at once."""
+    """True: the model finds it by tool search only."""
     description: str | None = None
     output_schema: dict[str, Any] | None = None
 
@@ -57,17 +57,17 @@ class Grammar(Wire):
 
 
 CustomFormat = Annotated[TextFormat | Grammar | Unknown, Open("type")]
-"""What a custom tool's input looks like."""
+"""The format of a custom tool's input."""
 
 
 class CustomTool(Wire):
-    """A tool of the caller that takes free text, not JSON.
+    """A tool of the caller with free text input instead of JSON.
 
     Source: official SDK types, 2026-11.
     """
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
-    """Spelled ``async`` on the wire, which is no Python name."""
+    """``async`` in JSON, which is a Python keyword."""
     name: str
     type: Literal["custom"]
     allowed_callers: list[str] | None = None
@@ -82,7 +82,7 @@ NamespaceMember = Annotated[FunctionTool | CustomTool | Unknown, Open("type")]
 
 
 class NamespaceTool(Wire):
-    """Tools of the caller under a common name.
+    """A group of tools of the caller under a common name.
 
     Source: official SDK types, 2026-11.
     """
@@ -94,7 +94,7 @@ class NamespaceTool(Wire):
 
 
 class ToolSearchTool(Wire):
-    """A search through the tools whose loading is deferred.
+    """A search among the tools with deferred loading.
 
     Source: official SDK types, 2026-11.
     """
@@ -104,7 +104,7 @@ class ToolSearchTool(Wire):
     execution: str | None = None
     """``server`` or ``client``."""
     parameters: dict[str, Any] | None = None
-    """The search's own arguments, when the client runs it."""
+    """JSON Schema of the search's arguments, if the client runs it."""
 
 
 Tool = Annotated[
@@ -127,11 +127,11 @@ Tool = Annotated[
     | Unknown,
     Open("type"),
 ]
-"""Any tool: the caller's own or one that the server runs."""
+"""Any tool, run by the caller or by the server."""
 
 
 class FunctionChoice(Wire):
-    """The model must call this function; the name stands flat, unlike in chat completions.
+    """A choice that makes the model call one function; ``name`` is at the top level, unlike in chat completions.
 
     Source: official SDK types, 2026-11.
     """
@@ -141,7 +141,7 @@ class FunctionChoice(Wire):
 
 
 class CustomChoice(Wire):
-    """The model must call this custom tool.
+    """A choice that makes the model call one custom tool.
 
     Source: official SDK types, 2026-11.
     """
@@ -151,7 +151,7 @@ class CustomChoice(Wire):
 
 
 class McpChoice(Wire):
-    """The model must use this MCP server.
+    """A choice that makes the model use one MCP server.
 
     Source: official SDK types, 2026-11.
     """
@@ -163,7 +163,7 @@ class McpChoice(Wire):
 
 
 class AllowedTools(Wire):
-    """The model may choose among these tools alone.
+    """A choice that restricts the model to some tools.
 
     Source: official SDK types, 2026-11.
     """
@@ -171,12 +171,12 @@ class AllowedTools(Wire):
     mode: str
     """``auto`` or ``required``."""
     tools: list[dict[str, Any]]
-    """Each names a tool: ``type`` with ``name`` or ``server_label``."""
+    """Each entry names a tool: ``type`` with ``name`` or ``server_label``."""
     type: Literal["allowed_tools"]
 
 
 class HostedChoice(Wire):
-    """The model must use this tool of the server; the type says all.
+    """A choice that makes the model use one hosted tool, which ``type`` names.
 
     Source: official SDK types, 2026-11.
     """
@@ -198,4 +198,4 @@ class HostedChoice(Wire):
 
 
 ToolChoice = Annotated[FunctionChoice | CustomChoice | McpChoice | AllowedTools | HostedChoice | Unknown, Open("type")]
-"""A choice with more to say than ``none``, ``auto`` or ``required``."""
+"""A tool choice other than the strings ``none``, ``auto`` and ``required``."""

@@ -1,4 +1,4 @@
-"""What an answer cost."""
+"""Token counts and other usage of a response."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from formatbridge.validation.wire_base import Count, Int, Number, Wire
 
 
 class CacheWriteDetails(Wire):
-    """Tokens written to the cache, by how long they live.
+    """Tokens written to the cache, by lifetime.
 
     Source: official SDK types, 2026-11.
     """
@@ -16,15 +16,15 @@ class CacheWriteDetails(Wire):
 
 
 class InputTokenDetails(Wire):
-    """Which kinds of input tokens there were.
+    """Details of the input tokens.
 
-    Source: official SDK types, 2026-11; the last three: specification, "Usage". A zero need not be known to be zero.
+    Source: official SDK types, 2026-11; the last three fields: specification, "Usage". A 0 may mean unknown.
     """
 
     cache_write_tokens: Count | None = None
-    """Required by the vendor's types and missing from most recordings."""
+    """Required by the vendor's types, missing in most recorded traffic."""
     cached_tokens: Count | None = None
-    """Read from the cache; part of the input tokens."""
+    """Tokens read from the cache; part of the input tokens."""
     cache_write_tokens_details: CacheWriteDetails | None = None
     text_tokens: Count | None = None
     audio_tokens: Count | None = None
@@ -32,9 +32,9 @@ class InputTokenDetails(Wire):
 
 
 class OutputTokenDetails(Wire):
-    """Which kinds of output tokens there were.
+    """Details of the output tokens.
 
-    Source: official SDK types, 2026-11; the last two: specification, "Usage".
+    Source: official SDK types, 2026-11; the last two fields: specification, "Usage".
     """
 
     reasoning_tokens: Count | None = None
@@ -44,7 +44,7 @@ class OutputTokenDetails(Wire):
 
 
 class ContextDetails(Wire):
-    """Tokens of the context that the last step saw.
+    """Token counts of the context of the last step.
 
     Seen: recorded answers of one server.
     """
@@ -54,10 +54,10 @@ class ContextDetails(Wire):
 
 
 class Usage(Wire):
-    """Tokens of one answer; cached and reasoning tokens are counted in.
+    """Token counts of a response, including cached and reasoning tokens.
 
-    The relay's specification gives this object the names of chat completions, the vendor its own; relays send either
-    or both. Source: official SDK types, 2026-11; specification, "Usage". Seen: what follows them.
+    The relay specification uses the field names of chat completions here, the vendor has other names. Relays send either or both.
+    Source: official SDK types, 2026-11; specification, "Usage". Seen: ``context_details`` and the fields after it.
     """
 
     input_tokens: Count | None = None
@@ -75,17 +75,17 @@ class Usage(Wire):
     num_sources_used: Count | None = None
     num_server_side_tools_used: Count | None = None
     server_side_tool_usage_details: dict[str, Any] | None = None
-    """Calls by kind of hosted tool."""
+    """Number of calls by hosted tool."""
     cost: Number | None = None
     """US dollars."""
     cost_details: dict[str, Any] | None = None
     cost_in_usd_ticks: Int | None = None
     is_byok: bool | None = None
-    """True: billed to the caller's own key at the model's maker."""
+    """True: billed to the caller's API key at the provider of the model."""
 
 
 class ImageTokenDetails(Wire):
-    """Tokens of an image generation, by kind.
+    """Token counts of an image generation.
 
     Source: official SDK types, 2026-11.
     """
@@ -95,7 +95,7 @@ class ImageTokenDetails(Wire):
 
 
 class CachedImageTokenDetails(Wire):
-    """Cached tokens of an image generation, by kind.
+    """Cached token counts of an image generation.
 
     Source: official SDK types, 2026-11.
     """
@@ -105,7 +105,7 @@ class CachedImageTokenDetails(Wire):
 
 
 class ImageUsage(Wire):
-    """Tokens of the image generations of an answer.
+    """Token counts of the image generations of a response.
 
     Source: official SDK types, 2026-11.
     """
@@ -120,7 +120,7 @@ class ImageUsage(Wire):
 
 
 class WebSearchUsage(Wire):
-    """Web searches of an answer.
+    """Number of web searches of a response.
 
     Source: official SDK types, 2026-11.
     """
@@ -129,7 +129,7 @@ class WebSearchUsage(Wire):
 
 
 class ToolUsage(Wire):
-    """What hosted tools used; not part of ``Usage``.
+    """Usage of hosted tools; it is not part of ``Usage``.
 
     Source: official SDK types, 2026-11.
     """
