@@ -17,7 +17,7 @@ from formatbridge import (
     ir,
     iter_events,
 )
-from formatbridge.formats.chat_completions.field_paths import SPELLING
+from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
 from formatbridge.formats.chat_completions.response import decode_response, encode_response
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
@@ -59,7 +59,7 @@ def _encode(answer: ir.Response) -> bytes:
 
 
 def _body(answer: ir.Response) -> Any:
-    return encode_response(answer, Ledger({}, SPELLING), Options(), None)
+    return encode_response(answer, Ledger({}, FIELD_PATHS), Options(), None)
 
 
 @requires_corpus
@@ -294,7 +294,7 @@ def test_done_ends_no_answer_that_says_nothing_or_half(target: str, deltas: list
     converter.feed(data + encode_event(DONE))
 
     assert converter.has_ended
-    with pytest.raises(TruncatedStreamError, match="behind a whole answer"):
+    with pytest.raises(TruncatedStreamError, match="after a whole response"):
         converter.finish()
 
 

@@ -299,7 +299,7 @@ def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], 
 
     converter.feed(b"".join(b"data: %b\n\n" % dumps(event | {"message": full} if event is START else event) for event in stream))
 
-    with pytest.raises(TruncatedStreamError, match="behind a stop reason or whole blocks"):
+    with pytest.raises(TruncatedStreamError, match="after a stop reason or complete blocks"):
         converter.finish()
 
 

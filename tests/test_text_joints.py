@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats.chat_completions.citations import Joints
+from formatbridge.formats.chat_completions.citations import TextSeparators
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "falls"}}
 RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
@@ -69,10 +69,10 @@ def test_citations_count_the_blank_line(is_streamed: bool) -> None:
 @pytest.mark.parametrize("pieces", [["a\n", "\n", "b"], ["a", "\n\n", "b"], ["a\n\n", "b"]])
 def test_it_does_not_matter_in_which_pieces_a_text_comes(pieces: list[str]) -> None:
     """A server may cut its deltas anywhere."""
-    joints, made = Joints(), ""
+    joints, made = TextSeparators(), ""
     for piece in pieces[:-1]:
         made += joints.take(piece) + piece
-    joints.part()
+    joints.separate()
     made += joints.take(pieces[-1]) + pieces[-1]
 
     assert made == "a\n\n\nb"

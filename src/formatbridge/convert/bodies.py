@@ -236,7 +236,8 @@ def convert_request(
     else:
         request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # as large as the body, and of no more use
-        request = check_request_tokens(request, options.token_key, losses)
+        if options.token_key is not None:
+            request = check_request_tokens(request, options.token_key, losses)
         if options.strip_billing_header and source_format.billing_header:
             request = without_billing_header(request, source_format.billing_header, losses)
         model = request.model or ""

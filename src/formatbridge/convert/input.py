@@ -111,21 +111,14 @@ def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
 def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
     losses = _read_object(body, format, kind)
-    return losses, _checked(losses, format, kind)
-
-
-def _checked(losses: Ledger, format: FormatSpec, kind: Kind) -> JsonObject:
-    """Validate the body of a ledger and return it as ``check`` returns it."""
-    raw: JsonObject = losses.body
     try:
-        checked = check(raw, format, kind)
-    except InvalidPayloadError:
-        if losses.text is not None:  # an infinity is the more severe fault, and explains others
-            _refuse_infinity(losses, format.name, kind)
-        raise
-    if losses.text is not None:
+        checked = validator_of(format, kind)(losses.body)
+    except ValidationError:
+        _refuse_infinity(losses, format.name, kind)  # it may cause the other faults
+        raise InvalidPayloadError(format.name, kind, problems_of(wire_model(format, kind), losses.body)) from None
+    if losses.text is not None and not codec.is_finite(losses.body, losses.text):
         _refuse_infinity(losses, format.name, kind)
-    return checked
+    return losses, checked
 
 
 def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
@@ -134,16 +127,17 @@ def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Json
     Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
     """
     losses = _read_object(body, format, kind)
-    raw: JsonObject = losses.body
+    repaired = None
     try:
-        checked, repaired = _checked(losses, format, kind), None
-    except InvalidPayloadError:
-        if losses.text is not None:
-            _refuse_infinity(losses, format.name, kind)
-        repaired = repair_answer(raw, format, kind)
+        checked = validator_of(format, kind)(losses.body)
+    except ValidationError:
+        _refuse_infinity(losses, format.name, kind)
+        repaired = repair_answer(losses.body, format, kind)
         if repaired is None:
-            raise
+            raise InvalidPayloadError(format.name, kind, problems_of(wire_model(format, kind), losses.body)) from None
         checked = repaired.checked
+    if losses.text is not None and not codec.is_finite(losses.body, losses.text):
+        _refuse_infinity(losses, format.name, kind)
     return losses, checked, repaired
 
 
@@ -199,9 +193,7 @@ def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
 
 def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
     """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold."""
-    text = losses.text
-    assert text is not None
-    if codec.has_no_exponent(text) or codec.is_finite(losses.body, len(text)):
+    if losses.text is None:
         return
     try:
         codec.checked(losses.body)

@@ -64,8 +64,7 @@ def loads(text: bytes | bytearray | str, replaced: list[Replacement] | None = No
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return reread(text, replaced)
-    size = len(text)
-    return value if (size < _SHORTEST_INFINITY and has_no_exponent(text)) or is_finite(value, size) else checked(value)
+    return value if is_finite(value, text) else checked(value)
 
 
 def reread(text: bytes | bytearray | str, replaced: list[Replacement] | None = None) -> JsonValue:
@@ -73,26 +72,27 @@ def reread(text: bytes | bytearray | str, replaced: list[Replacement] | None = N
     return checked(loads_loosely(text), replaced)
 
 
-def has_no_exponent(text: bytes | bytearray | str) -> bool:
-    """Return whether text is too short for an infinity without an exponent, and has no exponent: the fastest proof of no infinity."""
-    return len(text) < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0
+def is_finite(value: JsonValue, text: bytes | bytearray | str) -> bool:
+    """Return whether no number is infinite in a value that was parsed from a text; false also where that is not certain.
 
-
-def is_finite(value: JsonValue, size: int) -> bool:
-    """Return whether no number is infinite in a value that was parsed from ``size`` bytes; false also where that is not certain.
-
-    Long text with few values: each value is checked. Otherwise ``marshal`` dumps the value. Floats are raw bytes in the dump, so one search
-    finds an infinity.
+    Short text cannot hold an infinity without an exponent. Long text with few values: each value is checked. Otherwise ``marshal`` dumps
+    the value. Floats are raw bytes in the dump, so one search finds an infinity.
     """
+    size = len(text)
+    if size < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0:
+        return True
     if size > LONG and _is_each_finite(value, size // SPARSE):
         return True
-    return size <= _MAX_DUMPED and not may_hold_infinity(value)
+    if size > _MAX_DUMPED:
+        return False
+    dump = marshal.dumps(value)
+    return _INFINITE_BYTE not in dump or not _holds_infinity(dump)
 
 
 def may_hold_infinity(value: JsonValue) -> bool:
     """Return whether a parsed value may contain an infinity."""
     dump = marshal.dumps(value)
-    return _INFINITE_BYTE in dump and (_LAST_BYTES[0] in dump or _LAST_BYTES[1] in dump) and _holds_infinity(dump)
+    return _INFINITE_BYTE in dump and _holds_infinity(dump)
 
 
 def _is_each_finite(value: JsonValue, limit: int) -> bool:
@@ -102,6 +102,8 @@ def _is_each_finite(value: JsonValue, limit: int) -> bool:
 
 
 def _holds_infinity(dump: bytes) -> bool:
+    if _LAST_BYTES[0] not in dump and _LAST_BYTES[1] not in dump:
+        return False
     at = -1
     for _ in range(_MAX_VISITS):
         at = dump.find(_INFINITE_BYTE, at + 1)

@@ -58,7 +58,8 @@ class Repair:
 def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[Path] = frozenset()) -> Repair | None:
     """Return a body that is invalid for ``shape`` without its malformed values; None where no removal makes it valid.
 
-    ``essential``: paths of values that the body must have, with a star for any index; a body without one of them is not repaired.
+    ``essential``: paths of values that the body must have, with a star for any index; a body without one of them is not repaired, except
+    that an item of a list may lack it if another item has it.
     ``parts``: paths of objects that contain a part of an answer; a malformed part loses its ``type``, so that it becomes an unknown one.
     """
     validate = _lenient(shape, tuple(sorted({path.split("/")[0] for path in essential}))).validate_python
@@ -74,7 +75,9 @@ def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: fr
             return Repair(body, checked, {path: value_at(raw, path) for path in _topmost(removed)}, kept)
         for pointer, value in places.items():
             path = _removable(raw, _path_of(pointer, body, kept), is_missing=value is MISSING)
-            if not path or any(_is_above(path, pattern) for pattern in patterns):
+            if any(_is_above(path, pattern) for pattern in patterns):
+                path = _replaceable_item(raw, path, patterns, removed)
+            if not path:
                 return None
             kind = (*path, "type")
             if path in parts and value_at(raw, kind) and kind not in removed:
@@ -186,6 +189,19 @@ def _path_of(pointer: str, repaired: Any, kept: dict[Path, list[int]]) -> Path:
 def _is_above(path: Path, pattern: list[str]) -> bool:
     """Return whether a path leads to a value that matches a pattern, or to a value that contains one."""
     return len(path) <= len(pattern) and all(starmap(_fits, zip(path, pattern, strict=False)))
+
+
+def _replaceable_item(raw: JsonObject, path: Path, patterns: list[list[str]], removed: set[Path]) -> Path:
+    """Return the list item without an essential value, if other items of its list remain; the empty path otherwise.
+
+    A choice without a message is left out of an answer whose other choices are complete.
+    """
+    stars = {pattern.index("*") for pattern in patterns if "*" in pattern and _is_above(path, pattern)}
+    if len(stars) != 1 or len(path) <= (at := stars.pop()):
+        return ()
+    item = path[: at + 1]
+    others = [other for other in range(len(value_at(raw, item[:-1]))) if (*item[:-1], other) not in removed | {item}]
+    return item if others else ()
 
 
 def _fits(step: str | int, wanted: str) -> bool:

@@ -1,9 +1,9 @@
-"""chat_completions: messages with roles, one endpoint, the convention most servers follow.
+"""OpenAI Chat Completions: a list of messages with roles, which most compatible servers accept.
 
-Sources: the relay's specification, "POST /v1/chat/completions"; the official SDK's types of 2026-11; recorded traffic for what servers
-add. Reasoning text, reasoning details and images in answers are in no official type and are read and written all the same.
+Sources: the relay's specification, "POST /v1/chat/completions"; the official SDK's types of 2026-11; recorded traffic of compatible
+servers. Reasoning and images in responses are in no official type, but they are decoded and encoded.
 
-``stream_reasoning`` is in this package alone: only here reasoning comes in three fields that repeat one another.
+Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
-from formatbridge.formats.chat_completions.field_paths import SPELLING
+from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
 from formatbridge.formats.chat_completions.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
-from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, unfinished
+from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
@@ -26,7 +26,7 @@ from formatbridge.streaming.sse import encode_event
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,
-    longest_call_id=40,  # of its servers; that of the vendor takes longer ones by now
+    longest_call_id=40,  # the limit of compatible servers; OpenAI's server now accepts longer ids
     custom=True,
     allows=frozenset({"auto", "required"}),
     servers=frozenset({"web_search"}),
@@ -36,7 +36,7 @@ _TOOL_RULES = ToolRules(
 CHAT_COMPLETIONS = FormatSpec(
     name="chat_completions",
     wire_module="formatbridge.formats.chat_completions.wire",
-    field_paths=SPELLING,
+    field_paths=FIELD_PATHS,
     endpoint=Endpoint(
         path="/v1/chat/completions",
         base_url="https://api.openai.com",
@@ -53,7 +53,7 @@ CHAT_COMPLETIONS = FormatSpec(
     finish_reasons=FINISH,
     choice_path="/choices/{}",
     failure_of=failure_of,
-    mark_unfinished=unfinished,
+    mark_unfinished=mark_unfinished,
     stream_decoder=StreamDecoder,
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,

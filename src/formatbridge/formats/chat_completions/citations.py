@@ -1,4 +1,4 @@
-"""Citations of chat_completions: annotations of the message, which hang on its first text."""
+"""Citations of Chat Completions, which are annotations of a message."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ _BLANK_LINE = "\n\n"
 
 
 def decode_citations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:
-    """Hang URL citations on the text that they annotate; other kinds are left over."""
+    """Decode URL citations and add them to the first text of a message.
+
+    Return other annotations by pointer. ``first``: the number of the annotations in earlier deltas.
+    """
     text = next((part for part in parts if isinstance(part, ir.Text)), None)
-    leftover: JsonObject = {}
+    unread: JsonObject = {}
     for index, item in enumerate(raw, first):
         url = item.get("url_citation")
         if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
-            leftover[f"annotations/{index}"] = item
+            unread[f"annotations/{index}"] = item
             continue
         text.citations = text.citations or []
         text.citations.append(_decode_citation(item, url, f"{src}/annotations/{index}"))
-    return leftover or None
+    return unread or None
 
 
-def encode_citations(parts: list[ir.Part], joints: Joints, losses: Ledger) -> list[JsonObject]:
-    """Write the citations of an answer, whose texts are joined; one without a URL has no place here."""
-    made = []
+def encode_citations(parts: list[ir.Part], separators: TextSeparators, losses: Ledger) -> list[JsonObject]:
+    """Encode the citations of a response, which has one joined text. A citation without a URL is dropped."""
+    annotations = []
     for part in parts:
         for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
             if citation.url is None:
                 losses.dropped(citation)
                 continue
-            made.append({"type": "url_citation", "url_citation": _encode_citation(citation, joints, losses)})
-    return made
+            annotations.append({"type": "url_citation", "url_citation": _encode_citation(citation, separators, losses)})
+    return annotations
 
 
 def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
@@ -54,63 +57,63 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
     )
 
 
-def _encode_citation(citation: ir.Citation, joints: Joints, losses: Ledger) -> JsonObject:
-    """Write one citation; where no span is known it is empty, as servers tell it."""
+def _encode_citation(citation: ir.Citation, separators: TextSeparators, losses: Ledger) -> JsonObject:
+    """Encode one citation. If its span is unknown, the span is empty, as servers send it."""
     drop_unheld_in_answer(citation, losses)
-    made: JsonObject = {"url": citation.url}
-    put_in(made, "title", citation.title, "", losses)
-    start, end = joints.moved(citation)
-    if citation.second_src or citation.cited_text is None:  # a format that cites by text alone has no offsets that could change
-        for name, place in (("start", start), ("end", end)):
-            if place != getattr(citation, name):
-                losses.changed(citation, name, place, "moved", severity="info")
-    put_in(made, "start_index", start, 0, losses)
-    put_in(made, "end_index", end, made["start_index"], losses)
-    return made
+    url: JsonObject = {"url": citation.url}
+    put_in(url, "title", citation.title, "", losses)
+    start, end = separators.span_of(citation)
+    if citation.second_src or citation.cited_text is None:  # a source that cites by text alone has no offsets to change
+        for name, offset in (("start", start), ("end", end)):
+            if offset != getattr(citation, name):
+                losses.changed(citation, name, offset, "moved", severity="info")
+    put_in(url, "start_index", start, 0, losses)
+    put_in(url, "end_index", end, url["start_index"], losses)
+    return url
 
 
 def is_dropped(part: ir.Part) -> bool:
-    """Return whether a part of an answer is one that this format drops and that parts the texts around it."""
+    """Return whether this format drops a part that separates the texts of a response, such as a server's tool call."""
     if isinstance(part, ir.Opaque):
-        return part.text is None and part.format != "chat_completions"  # whose own unknown parts are no tools
+        return part.text is None and part.format != "chat_completions"  # unknown parts of this format are no tool calls
     return isinstance(part, ir.Hosted)
 
 
-class Joints:
-    """The texts of an answer as far as they have come, and where blank lines were put between them.
+class TextSeparators:
+    """The blank lines between the texts of a response, where a part between two texts is dropped.
 
-    Only the characters beside a joint count, so that it does not matter in which pieces a text comes.
+    A separator depends only on the characters before and after it. So it is the same for a whole text and for a text in pieces.
     """
 
-    __slots__ = ("_is_open", "_last", "_length", "_places")
+    __slots__ = ("_is_pending", "_last", "_length", "_separators")
 
     def __init__(self) -> None:
-        self._length = 0  # characters of the texts, without what was put between them
+        self._length = 0  # of the texts without separators
         self._last = ""
-        self._is_open = False
-        self._places: list[tuple[int, int]] = []  # where something was put, and how many characters
+        self._is_pending = False
+        self._separators: list[tuple[int, int]] = []  # offset in the texts, and length
 
-    def part(self) -> None:
-        """Take a part that is dropped: the next text is told from those before it."""
-        self._is_open = self._length > 0
+    def separate(self) -> None:
+        """Separate the next text from those before it, because a part between them is dropped."""
+        self._is_pending = self._length > 0
 
     def take(self, text: str) -> str:
-        """Take a piece of text; return what goes before it."""
+        """Take a piece of text and return the separator before it."""
         if not text:
             return ""
-        before = ""
-        if self._is_open:
-            before = _BLANK_LINE[self._last.endswith("\n") + text.startswith("\n") :]
-            self._places.append((self._length, len(before)))
-            self._is_open = False
+        separator = ""
+        if self._is_pending:
+            separator = _BLANK_LINE[self._last.endswith("\n") + text.startswith("\n") :]
+            self._separators.append((self._length, len(separator)))
+            self._is_pending = False
         self._length += len(text)
         self._last = text
-        return before
+        return separator
 
-    def moved(self, citation: ir.Citation) -> tuple[int | None, int | None]:
-        """Return the span of a citation, which counts the texts alone, in what was made of them."""
+    def span_of(self, citation: ir.Citation) -> tuple[int | None, int | None]:
+        """Return the span of a citation in the texts with separators; its fields count the texts without them."""
         start, end = citation.start, citation.end
         return (
-            None if start is None else start + sum(size for place, size in self._places if place <= start),
-            None if end is None else end + sum(size for place, size in self._places if place < end),
+            None if start is None else start + sum(length for offset, length in self._separators if offset <= start),
+            None if end is None else end + sum(length for offset, length in self._separators if offset < end),
         )

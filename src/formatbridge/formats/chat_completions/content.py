@@ -1,4 +1,4 @@
-"""Content parts of chat_completions: text, images, sound, video, files, refusals."""
+"""Content parts of Chat Completions: texts, images, audio, video, files and refusals."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _DETAILS = frozenset({"auto", "low", "high", "original"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
-"""What parts have, by their kinds, which are also the names of what they hold."""
+"""Keys that the decoder reads, by the type of a part, which is also the key of its value."""
 _VIDEO = frozenset({"type", "video_url", "cache_control"})
-_BORROWED = frozenset({"type", "text"})
+_TYPE_AND_TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
 _CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
 
 
 def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str) -> list[ir.Part]:
-    """Read content that is text, parts, an object (which some servers send for its JSON text), or nothing."""
+    """Decode content: a text, a list of parts, or null. Some servers send an object in place of its JSON text."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
     if isinstance(content, dict):
@@ -55,7 +55,7 @@ def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str
 
 
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
-    """Read one content part; a kind that is not known stays as it is."""
+    """Decode a content part. A part of an unknown type becomes an opaque part."""
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if isinstance(kind, str) else None
     return decode(raw, src) if decode else _decode_unknown(raw, src)
@@ -71,18 +71,18 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     return ir.Text(raw["text"], src, _rest(raw), cache=_decode_cache(raw, src))
 
 
-def _decode_borrowed_text(raw: JsonObject, src: str) -> ir.Part:
-    """Read text under the name that responses has for it; nothing holds the members of such a part to a type."""
+def _decode_responses_text(raw: JsonObject, src: str) -> ir.Part:
+    """Decode a text with a type of Responses. The wire types do not check such a part, so its text may have any type."""
     text = raw.get("text")
-    return ir.Text(text, src, rest(raw, _BORROWED)) if isinstance(text, str) else _decode_unknown(raw, src)
+    return ir.Text(text, src, rest(raw, _TYPE_AND_TEXT)) if isinstance(text, str) else _decode_unknown(raw, src)
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     image = raw["image_url"]
-    if isinstance(image, str):  # some callers leave out the object around it
+    if isinstance(image, str):  # some callers send the URL without the object around it
         image = {"url": image}
     mime, data = read_data_url(image["url"]) or read_bare_data(image["url"]) or (None, None)
-    made = ir.Media(
+    media = ir.Media(
         kind="image",
         mime=mime,
         data=data,
@@ -92,7 +92,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
     )
-    return as_stored_file(made)
+    return as_stored_file(media)
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
@@ -103,10 +103,10 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
         return as_stored_file(
             ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
         )
-    word = audio.get("format")
+    format = audio.get("format")
     return ir.Media(
         kind="audio",
-        mime={"mp3": "audio/mpeg", None: None}.get(word, f"audio/{word}"),
+        mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=audio.get("data"),
         cache=_decode_cache(raw, src),
         src=src,
@@ -117,7 +117,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
 def _decode_video(raw: JsonObject, src: str) -> ir.Part:
     url = raw["video_url"]["url"]
     mime, data = read_data_url(url) or (None, None)
-    made = ir.Media(
+    media = ir.Media(
         kind="video",
         mime=mime,
         data=data,
@@ -126,7 +126,7 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
     )
-    return as_stored_file(made)
+    return as_stored_file(media)
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
@@ -140,7 +140,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         mime = mime or guess_mime(data or "")
     file_id = file.get("file_id")
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
-    made = ir.Media(
+    media = ir.Media(
         kind=media_kind(mime) if mime else "document",
         mime=mime,
         data=None if is_url else data,
@@ -152,16 +152,16 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         src=src,
         extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
-    return as_stored_file(made)
+    return as_stored_file(media)
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
-    thoughts = raw.get("thinking") or []
-    if isinstance(thoughts, str):
-        return ir.Reasoning(text=thoughts, src=src, extra=rest(raw, _THINKING))
-    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thoughts]
+    thinking = raw.get("thinking") or []
+    if isinstance(thinking, str):
+        return ir.Reasoning(text=thinking, src=src, extra=rest(raw, _THINKING))
+    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thinking]
     known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
-    inner = [rest(item, known[index], f"thinking/{index}/") for index, item in enumerate(thoughts)]
+    inner = [rest(item, known[index], f"thinking/{index}/") for index, item in enumerate(thinking)]
     return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=joined(rest(raw, _THINKING), *inner))
 
 
@@ -171,8 +171,8 @@ def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "text": _decode_text,
-    "input_text": _decode_borrowed_text,
-    "output_text": _decode_borrowed_text,
+    "input_text": _decode_responses_text,
+    "output_text": _decode_responses_text,
     "image_url": _decode_image,
     "input_audio": _decode_audio,
     "video_url": _decode_video,
@@ -183,7 +183,7 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 
 
 def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Read the cache mark of a part; where it has both spellings, the format's own counts."""
+    """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
     mark = raw.get("prompt_cache_breakpoint")
     if not mark:
         return decode_cache_control(raw, src)
@@ -192,7 +192,7 @@ def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
 
 
 def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Read a cache mark as messages spells it, which servers of many vendors take on parts, tools, calls and results."""
+    """Decode the cache mark of Messages, which many compatible servers accept on parts, tools, tool calls and results."""
     mark = raw.get("cache_control")
     if not mark:
         return None
@@ -200,24 +200,24 @@ def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
 
 
 def _rest(raw: JsonObject) -> JsonObject | None:
-    """Return what a part has besides what its kind has; a second cache mark too."""
+    """Return the unmodelled fields of a part. They include a second cache mark."""
     known = _PARTS[raw["type"]]
     return rest(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
 
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
-    """Write the parts of a user's turn or an instruction; one plain text on its own becomes a string."""
+    """Encode the parts of a user message or an instruction. A single text becomes a string."""
     if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
         return parts[0].text
-    made = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(made) == 1 and made[0].keys() == {"type", "text"}:
-        text: str = made[0]["text"]
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
         return text
-    return made or ""
+    return content or ""
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Write one part of a user's turn; None where the target has no such part."""
+    """Encode a part of a user message. Return None for a part that this format cannot express."""
     match part:
         case ir.Text():
             return _encode_text(part, losses)
@@ -246,17 +246,20 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
-    kind = _kind_of(part)
+    kind = _wire_kind(part)
     if kind != "document":
         drop_field(part, "filename", losses)
     if kind != "image":
         drop_field(part, "detail", losses)
-    made = _ENCODE_MEDIA[kind](part, losses)
-    return made and made | _encode_cache(part, losses)
+    encoded = _ENCODE_MEDIA[kind](part, losses)
+    return encoded and encoded | _encode_cache(part, losses)
 
 
-def _kind_of(part: ir.Media) -> str:
-    """Tell what media are here: PDF is a document, which some callers send as an image; one at an address has no other place."""
+def _wire_kind(part: ir.Media) -> str:
+    """Return the kind of media in this format. PDF data is a document, although some callers send it as an image.
+
+    A PDF with a URL keeps its kind, because documents of this format have no URL.
+    """
     return "document" if part.data is not None and known_mime(part) == PDF else part.kind
 
 

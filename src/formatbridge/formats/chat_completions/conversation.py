@@ -1,7 +1,7 @@
-"""Turns of chat_completions: decode and encode side by side.
+"""Messages of Chat Completions.
 
-A message has one content (text or parts), one text of reasoning and its tool calls last; order among the three is not kept. Results are
-messages of their own and hold text only.
+A message has one content, which is a text or a list of parts, one reasoning text, and tool calls. Their order is lost. Each tool result
+is a separate message, which has text only.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import (
-    REASONING,
-    decode_message_token,
-    decode_outer_token,
+    REASONING_FIELDS,
+    SIGNATURE_FIELDS,
+    decode_extra_content,
+    decode_message_signature,
     decode_reasoning,
+    encode_message_signature,
     encode_reasoning,
-    goes_beside,
-    split_token,
+    has_message_signature,
 )
 from formatbridge.formats.chat_completions.tool_calls import (
     decode_call,
@@ -37,80 +38,80 @@ from formatbridge.formats.shared.unmodelled_fields import has_values, joined, re
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-MESSAGE = REASONING | {"role", "content", "refusal", "tool_calls", "function_call"}
+MESSAGE = REASONING_FIELDS | {"role", "content", "refusal", "tool_calls", "function_call"}
 _IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
-_ODD_IMAGE = frozenset({"image_url", "extra_content"})
-BESIDE = frozenset({"extra_content", "thought_signature"})
-"""The names under which a token stands beside a message."""
-_HISTORY = MESSAGE | BESIDE | {"images"}
+_UNTYPED_IMAGE = frozenset({"image_url", "extra_content"})
+_ASSISTANT = MESSAGE | SIGNATURE_FIELDS | {"images"}
 _RESULT = frozenset({"role", "content", "tool_call_id"})
-_WORDS = frozenset({"role", "content"})
-_SILENT = _HISTORY | {"audio"}
-_PLAIN = frozenset({"role", "content", "refusal", "tool_calls"})
+_CONTENT = frozenset({"role", "content"})
+_ASSISTANT_AND_AUDIO = _ASSISTANT | {"audio"}
+_COMMON = frozenset({"role", "content", "refusal", "tool_calls"})
+"""Keys of most assistant messages, which have nothing else."""
 
 
-def decode_message(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
-    """Read one message. ``loose`` takes the results that name no call."""
-    message = _decode_role(raw, src, loose)
+def decode_message(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
+    """Decode a message. Results without the id of a call are added to ``unpaired``."""
+    message = _decode_role(raw, src, unpaired)
     if message.extra and "cache_control" in message.extra:
         _mark_last_part(message, raw)
     return message
 
 
-def _decode_role(raw: JsonObject, src: str, loose: list[ir.ToolResult]) -> ir.Message:
+def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
-        parts, leftover = decode_said(raw, src)
+        parts, unread = decode_assistant_parts(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _HISTORY if has_values(raw.get("audio") or {}) else _SILENT)
-        return ir.Message("assistant", parts, src, joined(extra, leftover) if leftover else extra)
-    if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # a text and whose answer it is
+        extra = rest(raw, _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO)  # empty audio is no loss
+        return ir.Message("assistant", parts, src, joined(extra, unread) if unread else extra)
+    if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # only a text and the id
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
         return ir.Message("tool", [result], src)
     if role in ("tool", "function"):
         result = decode_result(raw, src)
-        extra = rest(raw, _WORDS if result.has_generated_id else _RESULT)
+        extra = rest(raw, _CONTENT if result.has_generated_id else _RESULT)
         if result.has_generated_id:
-            loose.append(result)
+            unpaired.append(result)
         if result.name and extra:
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
     parts = decode_content(content, f"{src}/content")
-    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, rest(raw, _WORDS))
+    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, rest(raw, _CONTENT))
 
 
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
-    """Read a cache mark of a message as one of its last part, which is where it takes effect; a part's own mark stays."""
+    """Move the cache mark of a message to its last part, where it has the same effect. A part with a mark keeps that."""
     last = message.parts[-1] if message.parts else None
     mark = raw["cache_control"]
     if not isinstance(mark, dict) or not all(isinstance(mark.get(key), str | None) for key in ("type", "ttl")):
-        return  # no cache mark: it stays a field that is not modelled
+        return  # no cache mark, so it stays an unmodelled field
     if isinstance(last, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult) and last.cache is None and message.extra:
         last.cache = decode_cache_control(raw, message.src)
         del message.extra["cache_control"]
         message.extra = message.extra or None
 
 
-def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
-    """Write one turn: its results first, each a message, then the rest.
+def encode_message(message: ir.Message, losses: Ledger, generated_ids: set[str], media: list[JsonObject]) -> list[JsonObject]:
+    """Encode a message as one or more: one for each of its results, and then one for its other parts.
 
-    ``made_ids`` takes the ids of its calls and results to which the source gave none; ``media`` the media of its results, which wait
-    until no more results follow.
+    Ids of calls and results without an id in the source are added to ``generated_ids``. Media of results are added to ``media``,
+    because they must follow the last result.
     """
     role, parts = message.role, message.parts
     first = parts[0] if len(parts) == 1 else None
-    if type(first) is ir.Text and is_only_text(first):  # one text and nothing else
+    if type(first) is ir.Text and is_only_text(first):  # nearly always
         return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role in ("assistant", "system", "developer"):
-        made = encode_said(parts, losses, made_ids) if role == "assistant" else _encode_instruction(message, losses)
-        if made is None:
+        is_assistant = role == "assistant"
+        encoded = encode_assistant_parts(parts, losses, generated_ids) if is_assistant else _encode_instruction(message, losses)
+        if encoded is None:
             note_empty(message, losses)
-        return [made] if made else []
+        return [encoded] if encoded else []
     results = [part for part in parts if type(part) is ir.ToolResult]
     if not results:
         return [{"role": "user" if role == "tool" else role, "content": encode_content(parts, losses)}]
     others = [part for part in parts if type(part) is not ir.ToolResult]
-    made_ids.update(result.call_id for result in results if result.has_generated_id)
+    generated_ids.update(result.call_id for result in results if result.has_generated_id)
     messages = [encode_result(result, losses) for result in results]
     for result in results:
         media += encode_result_media(result, losses)
@@ -121,73 +122,73 @@ def encode_message(message: ir.Message, losses: Ledger, made_ids: set[str], medi
 
 
 def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | None:
-    """Write an instruction, which is text and nothing else."""
-    words = []
+    """Encode a system or developer message, which has text only. Return None if no text remains."""
+    texts = []
     for part in message.parts:
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
-            words.append(part)
-    content = encode_content(words, losses)
+            texts.append(part)
+    content = encode_content(texts, losses)
     return {"role": message.role, "content": content} if content else None
 
 
-# What the model said, in a request's history or in a response.
+# Assistant messages, in a request or in a response.
 
 
-def decode_said(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read what a model said: reasoning, content, refusal, calls, in that order; and what is left of the reasoning's aliases.
+def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
+    """Decode an assistant message: reasoning, content, refusal and tool calls, in this order. Also return unread reasoning fields.
 
-    ``answer_id`` goes into the ids of calls that have none; None: this is a request, where their place tells them apart.
+    ``answer_id``: the id of the response, for generated ids of calls; None in a request.
     """
     parts: list[ir.Part] = []
-    leftover: JsonObject | None = None
-    is_usual = _PLAIN.issuperset(raw)
-    if not (is_usual or REASONING.isdisjoint(raw)):
-        thoughts, leftover = decode_reasoning(raw, src)
-        parts += thoughts
-    content, given = raw.get("content"), raw.get("tool_calls")
+    unread: JsonObject | None = None
+    is_common = _COMMON.issuperset(raw)
+    if not (is_common or REASONING_FIELDS.isdisjoint(raw)):
+        reasoning, unread = decode_reasoning(raw, src)
+        parts += reasoning
+    content, calls = raw.get("content"), raw.get("tool_calls")
     if content or type(content) is dict:
         parts += decode_content(content, f"{src}/content")
     if raw.get("refusal"):
         parts.append(ir.Refusal(text=raw["refusal"], src=f"{src}/refusal"))
-    if given:
-        for index, call in enumerate(given):
+    if calls:
+        for index, call in enumerate(calls):
             parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
-    legacy = None if is_usual else raw.get("function_call")
+    legacy = None if is_common else raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
     elif legacy and has_values(legacy):
-        leftover = joined(leftover, rest(legacy, frozenset({"name"}), "function_call/"))
+        unread = joined(unread, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
-    if not (is_usual or BESIDE.isdisjoint(raw)):
-        leftover = joined(leftover, decode_message_token(raw, parts, src))
-    return parts, leftover
+    if not (is_common or SIGNATURE_FIELDS.isdisjoint(raw)):
+        unread = joined(unread, decode_message_signature(raw, parts, src))
+    return parts, unread
 
 
-def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> JsonObject | None:
-    """Write a turn of the model's for a request's history; None where nothing is left of it."""
+def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: set[str]) -> JsonObject | None:
+    """Encode an assistant message of a request. Return None if nothing remains."""
     visible: list[ir.Part] = []
     calls: list[JsonObject] = []
-    thoughts: list[ir.Reasoning] = []
+    reasoning: list[ir.Reasoning] = []
     for part in parts:
         kind = type(part)
         if kind is ir.ToolCall:
-            calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # the test says so
+            calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
             if part.has_generated_id:  # type: ignore[union-attr]
-                made_ids.add(part.id)  # type: ignore[union-attr, arg-type]
+                generated_ids.add(part.id)  # type: ignore[union-attr, arg-type]
         elif kind is ir.Reasoning:
-            thoughts.append(part)  # type: ignore[arg-type]
+            reasoning.append(part)  # type: ignore[arg-type]
         else:
             visible.append(part)
     if len(parts) > 1:
         note_order(parts, losses, carry=False)
-    visible, thoughts, beside = split_token(visible, thoughts, losses)
+    visible, reasoning, signature = encode_message_signature(visible, reasoning, losses)
     message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
-    if thoughts:
-        message |= encode_reasoning(thoughts, losses)
-    message |= beside
+    if reasoning:
+        message |= encode_reasoning(reasoning, losses)
+    message |= signature
     if calls:
         message["tool_calls"] = calls
     if message["content"] == "" and calls:
@@ -198,9 +199,9 @@ def encode_said(parts: list[ir.Part], losses: Ledger, made_ids: set[str]) -> Jso
 
 
 def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
-    """Note what stands behind a tool call, or thought behind anything visible: the message has one place for each.
+    """Note text after a tool call, and reasoning after a call or visible content.
 
-    ``carry``: tokens of other formats are kept.
+    A message of this format does not keep the order of its parts. ``carry``: tokens of other formats are carried.
     """
     seen_call = seen_visible = False
     for part in parts:
@@ -209,31 +210,31 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
             seen_call = True
         elif kind is ir.Reasoning:
             if seen_call or seen_visible:
-                _note_thought(part, losses, carry)  # type: ignore[arg-type]  # the test says so
+                _note_moved_reasoning(part, losses, carry)  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
         elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
             if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
                 losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
             seen_visible = seen_visible or kind is not ir.Text or bool(part.text or part.signature)  # type: ignore[union-attr]
 
 
-def _note_thought(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
-    """Note that a thought, or a token that stands for one, comes before what it followed."""
+def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
+    """Note that reasoning, or a token without text, precedes the parts that it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
     elif (
         part.signature
-        and not (goes_beside(part) or bound_to(part))
+        and not (has_message_signature(part) or bound_to(part))
         and (carry or is_native_token(part.signature, "chat_completions"))
     ):
         losses.changed(part, "", None, "position_lost")
 
 
 def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
-    made = [encoded for part in parts if (encoded := _encode_visible_part(part, losses)) is not None]
-    if len(made) == 1 and made[0].keys() == {"type", "text"}:
-        text: str = made[0]["text"]
+    content = [encoded for part in parts if (encoded := _encode_visible_part(part, losses)) is not None]
+    if len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
         return text
-    return made or ""
+    return content or ""
 
 
 def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
@@ -247,20 +248,22 @@ def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> list[ir.Part]:
-    """Read the images of an answer, ``first`` being the number of those before."""
+    """Decode the images of an assistant message. ``first``: the number of the images in earlier deltas."""
     return [_decode_image(image, f"{src}/images/{index}") for index, image in enumerate(raw or (), first)]
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
-    """Read an image; its index only says again where it stands. What is of no known kind is one by its address, or stays as it is."""
+    """Decode an image. Its index only repeats its position. Without a URL it becomes an opaque part, whatever its type is."""
     image = raw.get("image_url")
-    if isinstance(image, str):  # some servers leave out the object around it
+    if isinstance(image, str):  # some servers send the URL without the object around it
         image = {"url": image}
     if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
         return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
     mime, data = read_data_url(url) or (None, None)
-    signature, extra = decode_outer_token(raw, src)
-    known = _IMAGE if raw.get("type") == "image_url" else _ODD_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
+    signature, extra = decode_extra_content(raw, src)
+    known = (
+        _IMAGE if raw.get("type") == "image_url" else _UNTYPED_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
+    )
     return ir.Media(
         kind="image",
         mime=mime,

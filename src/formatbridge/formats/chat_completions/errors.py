@@ -1,4 +1,4 @@
-"""Errors of chat_completions: the body of a failed call, and the failure that an answer tells of."""
+"""Errors of Chat Completions: error bodies, and failures that a response reports."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from formatbridge.report.ledger import Ledger
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Read an error body."""
+    """Decode an error body."""
     return decode_error_body(body, status=status, otherwise="detail")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write an error: the HTTP status and the body."""
+    """Encode an error as an HTTP status and a body."""
     return encode_error_object(error, drop_unheld_in_answer, losses)
 
 
-def told_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
-    """Return what an answer says of what went wrong on the way, and the pointer of what says so.
+def decode_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
+    """Return the error in a response or a chunk, and the pointer of the object that has it.
 
-    Some servers say it beside the choices, some in the only one, and some as the reason of its end.
+    Some servers put the error next to the choices, and some into the only choice. Some send only the finish reason ``error``.
     """
-    told, choices = body.get("error"), body.get("choices")
-    if told and isinstance(told, dict | str):
-        return told, ""
+    error, choices = body.get("error"), body.get("choices")
+    if error and isinstance(error, dict | str):
+        return error, ""
     if not choices or len(choices) > 1:
         return None, ""
     only: JsonObject = choices[0]
-    told = only.get("error")
-    if told and isinstance(told, dict | str):
-        return told, "/choices/0"
+    error = only.get("error")
+    if error and isinstance(error, dict | str):
+        return error, "/choices/0"
     if only.get("finish_reason") == "error":
         return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
     return None, ""

@@ -1,4 +1,4 @@
-"""Where chat_completions keeps canonical fields, and how grave it is to lose the fields of its own."""
+"""The field paths of Chat Completions, and the loss rules of its fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
 from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
-SPELLING = FieldPaths(
+FIELD_PATHS = FieldPaths(
     content=frozenset({"choices"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -71,9 +71,9 @@ SPELLING = FieldPaths(
         "Usage.accepted_prediction": tuple(f"{at}/accepted_prediction_tokens" for at in DETAILS[1]),
         "Usage.rejected_prediction": tuple(f"{at}/rejected_prediction_tokens" for at in DETAILS[1]),
         **{
-            f"Usage.{kind}_modality.{word}": tuple(f"{at}/{word}_tokens" for at in names)
+            f"Usage.{kind}_modality.{modality}": tuple(f"{at}/{modality}_tokens" for at in names)
             for kind, names in zip(("input", "output"), DETAILS, strict=True)
-            for word in ("text", "audio", "image", "video")
+            for modality in ("text", "audio", "image", "video")
         },
         **ERROR_PLACES,
         "Model.display_name": ("name",),

@@ -1,4 +1,4 @@
-"""Which canonical fields chat_completions has a place for."""
+"""The HOLDS tables of Chat Completions: which canonical fields its requests and responses can express."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ RESPONSE_HOLDS: Holds = {
 }  # fmt: skip
 
 drop_unheld = unheld_fields("chat_completions", REQUEST_HOLDS)
-"""Reports the fields of a node of a request for which this format has no place."""
+"""Reports the fields of a request's node that this format cannot express."""
 drop_unheld_in_answer = unheld_fields("chat_completions", RESPONSE_HOLDS)
-"""Reports the fields of a node of an answer for which this format has no place."""
+"""Reports the fields of a response's node that this format cannot express."""

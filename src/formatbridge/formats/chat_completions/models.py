@@ -1,4 +1,4 @@
-"""The list of models in chat_completions; responses lists its models in the same way."""
+"""The list of models of Chat Completions, which is also that of Responses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formatbridge.report.ledger import Ledger
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
-    """Read a list of models."""
+    """Decode a list of models."""
     return decode_data_list(body, "chat_completions")
 
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Write a list of models."""
+    """Encode a list of models."""
     return encode_data_list(models, drop_unheld_in_answer, losses)

@@ -1,4 +1,4 @@
-"""Reasoning in chat_completions: one text under several names, and details that keep tokens with their origin."""
+"""Reasoning of Chat Completions: text, details and thinking blocks in messages, and the settings of a request."""
 
 from __future__ import annotations
 
@@ -25,140 +25,93 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-_HOMES: tuple[tuple[str, ir.Format], ...] = (
+_TEXT_FIELDS = ("reasoning_content", "reasoning")
+REASONING_FIELDS = frozenset({*_TEXT_FIELDS, "reasoning_details", "thinking_blocks"})
+"""Fields of a message with reasoning. Servers send one of them, or several with the same reasoning."""
+SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
+"""Fields of a message with its signature."""
+
+_ISSUERS: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),
     ("openai-responses-", "responses"),
     ("xai-responses-", "responses"),
     ("google-", "generate_content"),
 )
-_ORIGINS: dict[ir.FormatName, str] = {
+"""The issuer of a detail's token, by the prefix of the detail's ``format``. Source: recorded traffic."""
+_DETAIL_FORMATS: dict[ir.FormatName, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
     "generate_content": "google-gemini-v1",
     "chat_completions": "unknown",
 }
-_TEXT_ALONE = ("reasoning_content", "reasoning")
-REASONING = frozenset({*_TEXT_ALONE, "reasoning_details", "thinking_blocks"})
-"""The names that a message has for it."""
-
-_MODES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
-_SWITCH_MEMBERS: dict[str, frozenset[str]] = {
-    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude"}),
-    "thinking": frozenset({"type", "budget_tokens"}),
-    "chat_template_kwargs": frozenset({"enable_thinking", "thinking"}),
-}
-SWITCHES = frozenset(
-    {*_SWITCH_MEMBERS, "reasoning_effort", "thinking_budget", "enable_thinking", "include_reasoning", "reasoning_format"}
-)
-"""The names that a request has for how much to think and what to show of it; the vendor's own is ``reasoning_effort``."""
-
-_COUNTED = re.compile(r"rs_\d{1,5}")
-"""The ids that ``_encode_thought`` makes, which name nothing."""
-_DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
-_TEXTS = frozenset({"id", "text", "summary", "data", "signature", "format"})
-_HIDDEN: dict[ir.Format, ir.SignatureKind] = {
+"""The ``format`` of encoded details, by issuer."""
+_DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {
     "messages": "redacted",
     "responses": "encrypted",
     "generate_content": "thought",
 }
+"""The kind of a token in ``data``, by issuer."""
+_DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
+_DETAIL_STRINGS = frozenset({"id", "text", "summary", "data", "signature", "format"})
+_GENERATED_ID = re.compile(r"rs_\d{1,5}")
+"""The ids that ``_encode_details`` generates."""
+
+BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
+"""Known types of thinking blocks, which are blocks of Messages."""
+_BLOCK_TOKENS: dict[str, tuple[str, ir.SignatureKind]] = {
+    "thinking": ("signature", "thinking"),
+    "redacted_thinking": ("data", "redacted"),
+}
+"""The field of a block with its token, and the kind of the token, by the type of the block."""
+_BLOCKS = {"thinking": frozenset({"type", "thinking", "signature"}), "redacted_thinking": frozenset({"type", "data"})}
+"""Keys that the decoder reads, by the type of a block."""
+
+
+# Reasoning of a message.
 
 
 def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Reasoning], JsonObject | None]:
-    """Read reasoning from the first name that has any; another name that says something else is left over.
+    """Decode the reasoning of a message from the first field that has any. Also return the fields with other reasoning.
 
-    ``is_piece``: others came before, so a detail stands where its index says, and what a block is depends on those before:
-    ``Blocks`` reads them.
+    ``is_piece``: this is a delta, in which the index of a detail gives its position. ``stream_reasoning`` decodes its blocks, because
+    their meaning depends on earlier deltas.
     """
     details, blocks = raw.get("reasoning_details"), raw.get("thinking_blocks") if not is_piece else None
     parts = _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece) if details else []
-    leftover: JsonObject = {}
+    unread: JsonObject = {}
     if blocks:
-        parts, leftover = _with_blocks(parts, raw, src)
-    texts = texts_of(parts)
-    for name in _TEXT_ALONE:
+        parts, unread = _choose_details_or_blocks(parts, raw, src)
+    texts = texts_in(parts)
+    for name in _TEXT_FIELDS:
         text = raw.get(name)
         if not text:
             continue
         if not texts and isinstance(text, str):
             parts.insert(0, ir.Reasoning(text=text, src=f"{src}/{name}"))
             texts = [text]
-        elif not is_same(text, texts):
-            leftover[name] = text
-    return parts, leftover or None
+        elif not is_join_of(text, texts):
+            unread[name] = text
+    return parts, unread or None
 
 
-def _with_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
-    """Return the thoughts of a message that has blocks as well, and what is left of these."""
-    blocks, leftover = decode_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
-    text = next((raw[name] for name in _TEXT_ALONE if raw.get(name)), None)
-    told = choose(details, text, blocks)
-    if told is None:
-        return details, {"thinking_blocks": raw["thinking_blocks"]}
-    return told, leftover
+def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
+    """Return the reasoning of a message that has thinking blocks, and the unread blocks.
 
-
-def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
-    """Read the details; adjacent ones of one id are one thought and its token. An id that only counts is as good as none."""
-    parts: list[ir.Reasoning] = []
-    last_id: str | None = None
-    for index, detail in enumerate(raw):
-        place = index_of(detail) if is_piece else None
-        part = _decode_detail(detail, f"{src}/{index if place is None else place}")
-        given = part.id
-        last = parts[-1] if parts and given and given == last_id else None
-        if last is not None and last.signature is None:
-            _join(last, part)
-        else:
-            parts.append(part)
-        last_id = given
-    for part in parts:
-        if _COUNTED.fullmatch(part.id or ""):
-            part.id = None
-            if part.signature and part.signature.issuer == "generate_content":
-                part.signature.item = None
-    return parts
-
-
-def index_of(detail: JsonObject) -> int | None:
-    """Return the index of a detail; None where it has none."""
-    index = detail.get("index")
-    return index if isinstance(index, int) else None
-
-
-def _join(thought: ir.Reasoning, more: ir.Reasoning) -> None:
-    """Add to a thought what another detail says of it."""
-    thought.text = f"{thought.text}\n\n{more.text}" if thought.text and more.text else thought.text or more.text
-    thought.signature = more.signature
-    if more.extra:
-        thought.extra = gathered(thought.extra, {f"{more.src}/{pointer}": value for pointer, value in more.extra.items()})
-
-
-def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
-    """Read one detail. Nothing holds those of kinds that nobody knows to a shape: what is no text where one is expected stays as it is."""
-    unread = {key: value for key, value in detail.items() if key in _TEXTS and value is not None and not isinstance(value, str)}
-    raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
-    word, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
-    home: ir.Format = next((home for prefix, home in _HOMES if word.startswith(prefix)), "chat_completions")
-    slot = "signature" if raw.get("signature") else "data"
-    kind: ir.SignatureKind = "thinking" if slot == "signature" else _HIDDEN.get(home, "encrypted")
-    token = raw.get(slot)
-    if slot == "signature" and raw.get("data"):
-        unread["data"] = raw["data"]
-    if text and summary not in ("", text):
-        unread["summary"] = summary
-    known = _DETAIL | {"format"} if word in ("", _ORIGINS[home]) else _DETAIL
-    return ir.Reasoning(
-        text=text or summary,
-        summary="summary" in raw,
-        signature=decode_token(token, home, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
-        id=raw.get("id") or None,
-        src=src,
-        extra=joined(rest(raw, known), unread),
-    )
+    If details have the same reasoning as the blocks, they are decoded. If only a text has it, the blocks are decoded, because a text has
+    no tokens. Blocks with other reasoning are unread.
+    """
+    blocks, unread = decode_thinking_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
+    text = next((raw[name] for name in _TEXT_FIELDS if raw.get(name)), None)
+    texts = texts_in(blocks)
+    if details and details_repeat_blocks(details, blocks):
+        return details, unread
+    if not details and (not text or not texts or is_join_of(text, texts)):
+        return blocks, unread
+    return details, {"thinking_blocks": raw["thinking_blocks"]}
 
 
 def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
-    """Write the reasoning of a turn in a request: its text once, and the tokens that are at home here."""
+    """Encode the reasoning of a message in a request: its text, and a detail for each token of this format."""
     texts: list[str] = []
     details: list[JsonObject] = []
     for part in parts:
@@ -173,101 +126,326 @@ def encode_reasoning(parts: list[ir.Reasoning], losses: Ledger) -> JsonObject:
             continue
         token = native_token(part.signature, "chat_completions", losses)
         if token is not None and part.signature is not None:
-            vendor = _ORIGINS.get(part.signature.issuer, part.signature.issuer) if part.signature.received_in else None
-            details += _encode_thought(part, token, vendor, len(details))
+            issuer = part.signature.issuer
+            format = _DETAIL_FORMATS.get(issuer, issuer) if part.signature.received_in else None
+            details += _encode_details(part, token, format, len(details))
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
     return body | ({"reasoning_details": details} if details else {})
 
 
 def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Options) -> JsonObject:
-    """Write the reasoning of an answer: its text once, and every token in a detail that names its origin.
+    """Encode the reasoning of a response: its text, and details with every token and its issuer.
 
-    Where there are details, all thoughts stand in them, so that each comes home with its own token and id.
+    If any detail is needed, there are details for all reasoning. So the next request can restore each token with its text and id.
     """
     texts: list[str] = []
     details: list[JsonObject] = []
     has_details = False
-    beside = next((part for part in parts if isinstance(part, ir.Text) and goes_beside(part)), None)
+    signed = next((part for part in parts if isinstance(part, ir.Text) and has_message_signature(part)), None)
     for part in parts:
-        if part is beside:
+        if part is signed:
             continue
         if isinstance(part, ir.Reasoning):
             drop_unheld_in_answer(part, losses)
             if part.text:
                 texts.append(part.text)
-            token, format = _carry(part.signature, losses, options)
+            token, format = _encode_carried_token(part.signature, losses, options)
             if part.text or token:
-                details += _encode_thought(part, token, format, len(details))
+                details += _encode_details(part, token, format, len(details))
                 has_details = has_details or token is not None or part.id is not None
             else:
                 drop_field(part, "id", losses)
-        elif (isinstance(part, ir.Text) or is_sound(part)) and part.signature:
-            token, format = _carry(part.signature, losses, options, kind="call")
+        elif (isinstance(part, ir.Text) or is_audio(part)) and part.signature:
+            token, format = _encode_carried_token(part.signature, losses, options, kind="call")
             if token is not None:
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
                 has_details = True
     body: JsonObject = {"reasoning_content": "\n\n".join(texts)} if texts else {}
-    outer = encode_call_token(beside.signature, losses, options) if beside else {}
-    return body | ({"reasoning_details": details} if has_details else {}) | outer
+    message_signature = encode_answer_signature(signed.signature, losses, options) if signed else {}
+    return body | ({"reasoning_details": details} if has_details else {}) | message_signature
 
 
-def _carry(
+def texts_in(parts: list[ir.Reasoning]) -> list[str]:
+    """Return the texts of reasoning parts that have one."""
+    return [part.text for part in parts if part.text]
+
+
+def is_join_of(text: Any, texts: list[str]) -> bool:
+    """Return whether a text consists of other texts, joined with any separator that servers use."""
+    return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
+
+
+# Reasoning details.
+
+
+def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
+    """Decode details. Adjacent details with one id are a text and its token. Generated ids are removed."""
+    parts: list[ir.Reasoning] = []
+    last_id: str | None = None
+    for index, detail in enumerate(raw):
+        place = detail_index(detail) if is_piece else None
+        part = _decode_detail(detail, f"{src}/{index if place is None else place}")
+        last = parts[-1] if parts and part.id and part.id == last_id else None
+        if last is not None and last.signature is None:
+            _merge_detail(last, part)
+        else:
+            parts.append(part)
+        last_id = part.id
+    for part in parts:
+        if _GENERATED_ID.fullmatch(part.id or ""):
+            part.id = None
+            if part.signature and part.signature.issuer == "generate_content":
+                part.signature.item = None
+    return parts
+
+
+def detail_index(detail: JsonObject) -> int | None:
+    """Return the index of a detail, or None if it has none."""
+    index = detail.get("index")
+    return index if isinstance(index, int) else None
+
+
+def _merge_detail(part: ir.Reasoning, detail: ir.Reasoning) -> None:
+    """Add the text, the token and the unmodelled fields of another detail to a reasoning part."""
+    part.text = f"{part.text}\n\n{detail.text}" if part.text and detail.text else part.text or detail.text
+    part.signature = detail.signature
+    if detail.extra:
+        part.extra = gathered(part.extra, {f"{detail.src}/{pointer}": value for pointer, value in detail.extra.items()})
+
+
+def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
+    """Decode one detail. The wire types do not check details of unknown types, so values that are no strings are unread."""
+    unread = {
+        key: value for key, value in detail.items() if key in _DETAIL_STRINGS and value is not None and not isinstance(value, str)
+    }
+    raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
+    format, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
+    issuer: ir.Format = next((issuer for prefix, issuer in _ISSUERS if format.startswith(prefix)), "chat_completions")
+    slot = "signature" if raw.get("signature") else "data"
+    kind: ir.SignatureKind = "thinking" if slot == "signature" else _DATA_KINDS.get(issuer, "encrypted")
+    token = raw.get(slot)
+    if slot == "signature" and raw.get("data"):
+        unread["data"] = raw["data"]
+    if text and summary not in ("", text):
+        unread["summary"] = summary
+    known = _DETAIL | {"format"} if format in ("", _DETAIL_FORMATS[issuer]) else _DETAIL
+    return ir.Reasoning(
+        text=text or summary,
+        summary="summary" in raw,
+        signature=decode_token(token, issuer, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
+        id=raw.get("id") or None,
+        src=src,
+        extra=joined(rest(raw, known), unread),
+    )
+
+
+def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
+    """Encode reasoning as one detail. A text with a token that does not sign it becomes two details with the same id."""
+    issuer = {"format": format} if format else {}
+    id = id_of(part)
+    known_id = {"id": id} if id is not None else {}
+    if token is not None and not part.text:
+        return [{"type": "reasoning.encrypted", "data": token, **issuer, **known_id, "index": index}]
+    if token is not None and part.signature and part.signature.kind == "thinking":
+        return [{"type": "reasoning.text", "text": part.text, "signature": token, **issuer, **known_id, "index": index}]
+    slot = "summary" if part.summary else "text"
+    if token is None:
+        return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
+    shared = {"id": id or f"rs_{index}", "index": index}
+    return [
+        {"type": f"reasoning.{slot}", slot: part.text, **issuer, **shared},
+        {"type": "reasoning.encrypted", "data": token, **issuer, **shared},
+    ]
+
+
+def _encode_carried_token(
     signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
 ) -> tuple[str | None, str | None]:
-    """Return a token for an answer and the name of its origin. ``kind`` call: it belongs to what follows."""
+    """Return the token of a detail in a response, and its ``format``. ``kind``: ``call`` if it belongs to the next part."""
     if signature is None:
         return None, None
     if signature.issuer != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
-    return encode_token(signature, "chat_completions", kind=kind), _ORIGINS.get(signature.issuer, signature.issuer)
+    return encode_token(signature, "chat_completions", kind=kind), _DETAIL_FORMATS.get(signature.issuer, signature.issuer)
 
 
-def _encode_thought(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
-    """Write a thought, its token, or both: in one detail where the token signs the text, else in two of one id."""
-    named = {"format": format} if format else {}
-    id = id_of(part)
-    given = {"id": id} if id is not None else {}
-    if token is not None and not part.text:
-        return [{"type": "reasoning.encrypted", "data": token, **named, **given, "index": index}]
-    if token is not None and part.signature and part.signature.kind == "thinking":
-        return [{"type": "reasoning.text", "text": part.text, "signature": token, **named, **given, "index": index}]
-    slot = "summary" if part.summary else "text"
-    if token is None:
-        return [{"type": f"reasoning.{slot}", slot: part.text, **given, "index": index}]
-    shared = {"id": id or f"rs_{index}", "index": index}
-    return [
-        {"type": f"reasoning.{slot}", slot: part.text, **named, **shared},
-        {"type": "reasoning.encrypted", "data": token, **named, **shared},
-    ]
+# Thinking blocks.
 
 
-# How much to think.
+def decode_thinking_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Reasoning], JsonObject]:
+    """Decode the blocks of a message that are not empty. Also return blocks of unknown types."""
+    parts: list[ir.Reasoning] = []
+    unread: JsonObject = {}
+    for index, block in enumerate(raw):
+        if block.get("type") not in BLOCK_TYPES:
+            unread[f"thinking_blocks/{index}"] = block
+            continue
+        part = decode_thinking_block(block, f"{src}/{index}")
+        if part.text or part.signature or part.extra:
+            parts.append(part)
+    return parts, unread
+
+
+def decode_thinking_block(block: JsonObject, src: str) -> ir.Reasoning:
+    """Decode a block of a known type."""
+    type = block["type"]
+    slot, kind = _BLOCK_TOKENS[type]
+    token = block.get(slot)
+    signature = decode_token(token, "messages", kind, f"{src}/{slot}", None, "chat_completions") if token else None
+    text = block.get("thinking") or "" if type == "thinking" else ""
+    return ir.Reasoning(text, src, signature, extra=rest(block, _BLOCKS[type]))
+
+
+def details_repeat_blocks(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:
+    """Return whether details have all the texts and tokens of thinking blocks."""
+    if not details or any(block.extra for block in blocks):
+        return False
+    tokens, tokens_of_blocks = ([part.signature.token for part in parts if part.signature] for parts in (details, blocks))
+    return texts_in(details) == texts_in(blocks) and tokens == tokens_of_blocks
+
+
+# Signatures of messages, tool calls and images, which compatible servers of Google's models send in ``extra_content``.
+
+
+def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
+    """Decode the signature in the ``extra_content`` of a message, a tool call or an image. Also return its unmodelled fields.
+
+    The wire types do not check an image of an unknown type, so its ``extra_content`` may be any value.
+    """
+    extra_content = raw.get("extra_content")
+    if not isinstance(extra_content, dict):
+        return None, None if extra_content is None else {"extra_content": extra_content}
+    google = extra_content.get("google")
+    if not isinstance(google, dict):
+        return None, rest(extra_content, frozenset(), "extra_content/")
+    token = google.get("thought_signature")
+    known = frozenset({"thought_signature"} if isinstance(token, str) else ())
+    extra = joined(rest(extra_content, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
+    if not token or not known or is_placeholder(token):
+        return None, extra
+    place = f"{src}/extra_content/google/thought_signature"
+    return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra
+
+
+def encode_extra_content(token: str) -> JsonObject:
+    """Encode a token as ``extra_content``."""
+    return {"extra_content": {"google": {"thought_signature": token}}}
+
+
+def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
+    """Decode the signature of a message and add it to one of its parts. Return the unmodelled fields.
+
+    The part is the last text without a signature, else the first such call, else a new empty text. Some servers repeat the token as
+    ``thought_signature`` of the message.
+    """
+    signature, extra = decode_extra_content(raw, src)
+    repeated = raw.get("thought_signature")
+    if repeated is not None and (signature is None or repeated != raw["extra_content"]["google"]["thought_signature"]):
+        extra = joined(extra, {"thought_signature": repeated})
+    if signature is None:
+        return extra
+    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
+    candidates: list[ir.Text | ir.ToolCall] = [*(part for part in reversed(parts) if isinstance(part, ir.Text)), *calls]
+    signed = next((part for part in candidates if part.signature is None), None)
+    if signed is not None:
+        signed.signature = signature
+    else:
+        parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
+    return extra
+
+
+def has_message_signature(part: ir.Part) -> bool:
+    """Return whether a part has the signature of a message of this format: a text, or reasoning without text."""
+    if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
+        return False
+    token = part.signature
+    is_of_message = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
+    return is_of_message and token.issuer == "generate_content" and token.received_in == "chat_completions"
+
+
+def encode_message_signature(
+    visible: list[ir.Part], reasoning: list[ir.Reasoning], losses: Ledger
+) -> tuple[list[ir.Part], list[ir.Reasoning], JsonObject]:
+    """Encode the signature of an assistant message in a request. Also return the other visible parts and reasoning.
+
+    A message has one signature; the tokens of other texts become reasoning.
+    """
+    signed = [part for part in (*visible, *reasoning) if has_message_signature(part)]
+    if not signed:
+        return visible, reasoning, {}
+    first, *others = signed
+    if isinstance(first, ir.Reasoning):
+        drop_field(first, "id", losses)
+    remaining = [part for part in reasoning if part is not first]
+    remaining += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
+    unsigned: list[ir.Part] = []
+    for part in visible:
+        if not isinstance(part, ir.Text) or not has_message_signature(part):
+            unsigned.append(part)
+        elif part.text:
+            unsigned.append(replace(part, signature=None))
+    return unsigned, remaining, encode_extra_content(first.signature.token)  # type: ignore[union-attr]  # it has a signature
+
+
+def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
+    """Encode the signature of a tool call, an image or a message in a response. Other issuers' tokens are carried in the same field."""
+    if signature is None:
+        return {}
+    if not options.carry_reasoning:
+        losses.dropped(signature, code="foreign_signature")
+        return {}
+    is_native = signature.issuer == "generate_content"
+    return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"))
+
+
+def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Return whether a part goes into the ``images`` of a response, each of which may have a signature."""
+    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
+
+
+def is_audio(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Return whether a part goes into the ``audio`` of a response."""
+    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
+
+
+# Reasoning settings of a request.
+
+
+_MODES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
+_CONFIG_OBJECTS: dict[str, frozenset[str]] = {
+    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude"}),
+    "thinking": frozenset({"type", "budget_tokens"}),
+    "chat_template_kwargs": frozenset({"enable_thinking", "thinking"}),
+}
+CONFIG_FIELDS = frozenset(
+    {*_CONFIG_OBJECTS, "reasoning_effort", "thinking_budget", "enable_thinking", "include_reasoning", "reasoning_format"}
+)
+"""Fields of a request with reasoning settings. OpenAI's field is ``reasoning_effort``; the others are of compatible servers."""
 
 
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
-    """Read how much to think, under the names that servers of this format have for it.
+    """Decode the reasoning settings of a request. Also return values without a canonical meaning, by pointer.
 
-    Each server reads one of these names. Where a body has several that contradict each other, the first one in the order of
-    ``_read_switches`` counts. The second value is what has no canonical meaning, by pointer.
+    Each server reads one of these fields. If several contradict each other, the first in the order of ``_read_config_fields`` is valid.
 
     Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang and vLLM, 2026-11.
     """
-    made: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     unread: JsonObject = {}
-    for pointer, value, field, meaning in _read_switches(body):
+    for pointer, value, field, meaning in _read_config_fields(body):
         if value is None:
             continue
-        if meaning is None or made.setdefault(field, meaning) != meaning:
+        if meaning is None or config.setdefault(field, meaning) != meaning:
             unread[pointer] = value
-    for name, known in _SWITCH_MEMBERS.items():
+    for name, known in _CONFIG_OBJECTS.items():
         unread |= rest(body.get(name) or {}, known, f"{name}/") or {}
-    return (ir.ReasoningConfig(**made) if made else None), unread or None
+    return (ir.ReasoningConfig(**config) if config else None), unread or None
 
 
-def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
-    """Yield the pointer and the value of each switch, the canonical field that it sets, and its meaning; None: it has none there."""
-    reasoning, thinking, template = (body.get(name) or {} for name in _SWITCH_MEMBERS)
+def _read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
+    """Yield each reasoning setting: its pointer, its value, the canonical field, and the canonical value or None."""
+    reasoning, thinking, template = (body.get(name) or {} for name in _CONFIG_OBJECTS)
     for pointer, value in (("reasoning_effort", body.get("reasoning_effort")), ("reasoning/effort", reasoning.get("effort"))):
         yield pointer, value, "effort", value if value in EFFORTS else None
     for pointer, value in (
@@ -287,7 +465,7 @@ def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
         ("chat_template_kwargs/thinking", template.get("thinking")),
     ):
         yield pointer, value, "mode", {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
-    # To show reasoning is what these servers do anyway, so that only the opposite is read.
+    # These servers show reasoning by default, so only the request to hide it is decoded.
     for pointer, value, hidden in (
         ("reasoning/exclude", reasoning.get("exclude"), True),
         ("include_reasoning", body.get("include_reasoning"), False),
@@ -297,174 +475,7 @@ def _read_switches(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Write how much to think; what to show of it cannot be said here."""
+    """Encode the reasoning settings of a request as ``reasoning_effort``."""
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     return {"reasoning_effort": effort} if effort else {}
-
-
-KINDS = frozenset({"thinking", "redacted_thinking"})
-"""The types of blocks that are known."""
-_SLOTS: dict[str, ir.SignatureKind] = {"signature": "thinking", "data": "redacted"}
-_THINKING = frozenset({"type", "thinking", "signature"})
-_REDACTED = frozenset({"type", "data"})
-
-
-def decode_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Reasoning], JsonObject]:
-    """Read the blocks; one of a kind that is not known is left over."""
-    parts: list[ir.Reasoning] = []
-    leftover: JsonObject = {}
-    for index, block in enumerate(raw):
-        if block.get("type") not in KINDS:
-            leftover[f"thinking_blocks/{index}"] = block
-            continue
-        part = decode_block(block, f"{src}/{index}")
-        if part.text or part.signature or part.extra:
-            parts.append(part)
-    return parts, leftover
-
-
-def decode_block(block: JsonObject, src: str) -> ir.Reasoning:
-    """Read a block of a kind that is known."""
-    if block["type"] == "thinking":
-        return ir.Reasoning(block.get("thinking") or "", src, _token_of(block, "signature", src), extra=rest(block, _THINKING))
-    return ir.Reasoning("", src, _token_of(block, "data", src), extra=rest(block, _REDACTED))
-
-
-def _token_of(block: JsonObject, slot: str, src: str) -> ir.Signature | None:
-    token = block.get(slot)
-    return decode_token(token, "messages", _SLOTS[slot], f"{src}/{slot}", None, "chat_completions") if token else None
-
-
-def choose(details: list[ir.Reasoning], text: Any, blocks: list[ir.Reasoning]) -> list[ir.Reasoning] | None:
-    """Return whichever carrier keeps the tokens of the thoughts that a message tells more than once; None where the blocks tell others.
-
-    ``text``: the same thoughts without tokens.
-    """
-    if details:
-        return details if is_told_in(details, blocks) else None
-    texts = texts_of(blocks)
-    return blocks if not (text and texts) or is_same(text, texts) else None
-
-
-def texts_of(parts: list[ir.Reasoning]) -> list[str]:
-    """Return the texts of some thoughts."""
-    return [part.text for part in parts if part.text]
-
-
-def is_same(text: Any, texts: list[str]) -> bool:
-    """Say whether a text is that of some thoughts, whatever stands between them."""
-    return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
-
-
-def is_told_in(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:
-    """Say whether details tell all that blocks do."""
-    return bool(details) and _gist(blocks) == _gist(details) and not any(block.extra for block in blocks)
-
-
-def _gist(parts: list[ir.Reasoning]) -> tuple[list[str], list[str]]:
-    return texts_of(parts), [part.signature.token for part in parts if part.signature]
-
-
-def decode_outer_token(raw: JsonObject, src: str) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Read the token of a call or an image, which compatible servers put under its vendor's name, and what else stands there.
-
-    An image of a kind that is not known may have anything there.
-    """
-    outer = raw.get("extra_content")
-    if not isinstance(outer, dict):
-        return None, None if outer is None else {"extra_content": outer}
-    google = outer.get("google")
-    if not isinstance(google, dict):
-        return None, rest(outer, frozenset(), "extra_content/")
-    token = google.get("thought_signature")
-    known = frozenset({"thought_signature"} if isinstance(token, str) else ())
-    extra = joined(rest(outer, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
-    if not token or not known or is_placeholder(token):
-        return None, extra
-    place = f"{src}/extra_content/google/thought_signature"
-    return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra
-
-
-def encode_outer_token(token: str) -> JsonObject:
-    """Write a token where ``decode_outer_token`` reads it."""
-    return {"extra_content": {"google": {"thought_signature": token}}}
-
-
-def decode_message_token(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
-    """Give the token beside a message to its text, else to the first call without one, else to an empty text; return what else is there.
-
-    Recorded servers say it once more without its vendor, and call an answer that has one thought.
-    """
-    signature, extra = decode_outer_token(raw, src)
-    again = raw.get("thought_signature")
-    if again is not None and (signature is None or again != _outer_token(raw)):
-        extra = joined(extra, {"thought_signature": again})
-    if signature is None:
-        return extra
-    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
-    holders: list[ir.Text | ir.ToolCall] = [*(part for part in reversed(parts) if isinstance(part, ir.Text)), *calls]
-    holder = next((part for part in holders if part.signature is None), None)
-    if holder is not None:
-        holder.signature = signature
-    else:
-        parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
-    return extra
-
-
-def split_token(
-    visible: list[ir.Part], thoughts: list[ir.Reasoning], losses: Ledger
-) -> tuple[list[ir.Part], list[ir.Reasoning], JsonObject]:
-    """Write the token that goes beside a turn in a request; return what the turn shows and thinks, with tokens that find no room there."""
-    found = [part for part in (*visible, *thoughts) if goes_beside(part)]
-    if not found:
-        return visible, thoughts, {}
-    first, *others = found
-    if isinstance(first, ir.Reasoning):
-        drop_field(first, "id", losses)
-    kept = [part for part in thoughts if part is not first]
-    kept += [ir.Reasoning("", part.src, part.signature) for part in others if isinstance(part, ir.Text)]
-    shown: list[ir.Part] = []
-    for part in visible:
-        if not isinstance(part, ir.Text) or not goes_beside(part):
-            shown.append(part)
-        elif part.text:
-            shown.append(replace(part, signature=None))
-    return shown, kept, encode_outer_token(first.signature.token)  # type: ignore[union-attr]  # ``goes_beside`` says so
-
-
-def goes_beside(part: ir.Part) -> bool:
-    """Say whether a text, or what stands for one, has a token that was found beside a message of this format."""
-    if not isinstance(part, ir.Text | ir.Reasoning) or part.signature is None:
-        return False
-    token = part.signature
-    stands_alone = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
-    return stands_alone and token.issuer == "generate_content" and token.received_in == "chat_completions"
-
-
-def encode_call_token(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
-    """Write the token of a tool call where the compatible servers of its vendor put it."""
-    if signature is None:
-        return {}
-    if not options.carry_reasoning:
-        losses.dropped(signature, code="foreign_signature")
-        return {}
-    native = signature.issuer == "generate_content"
-    token = signature.token if native else encode_token(signature, "chat_completions")
-    return encode_outer_token(token)
-
-
-def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Say whether a part is one of the images of an answer, which have a place for tokens of their own."""
-    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
-
-
-def is_sound(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Say whether a part is of the sound of an answer."""
-    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
-
-
-def _outer_token(raw: JsonObject) -> str | None:
-    """Return the token that stands under its vendor's name, as it stands there."""
-    token: str | None = ((raw.get("extra_content") or {}).get("google") or {}).get("thought_signature")
-    return token

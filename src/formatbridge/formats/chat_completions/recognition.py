@@ -1,4 +1,4 @@
-"""By what bodies, events and errors of chat_completions are recognized, and the text that an event shows."""
+"""Detection of Chat Completions: the rules for bodies, events and errors, and the text of an event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     *detection_rules("request", 5, "messages/*/reasoning_details", "messages/*/thinking_blocks", shape=list),
     DetectionRule("request", 6, "messages/*/role", ("tool", "developer", "function")),
     DetectionRule("request", 3, "messages/*/role", ("system",)),
-    DetectionRule("request", 4, "messages/0/role", ("system",)),  # messages has them behind a user's turn only
+    DetectionRule("request", 4, "messages/0/role", ("system",)),  # Messages accepts this role only after a user message
     DetectionRule("request", 6, "messages/*/reasoning_content"),
     DetectionRule("request", 5, "messages/*/refusal"),
     DetectionRule("request", 5, "messages/*/audio", shape=dict),
@@ -20,7 +20,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 6, "messages/*/content/*/type", ("image_url", "input_audio", "file", "video_url")),
     DetectionRule("request", 6, "tools/*/function"),
     DetectionRule("request", 6, "tools/*/custom", shape=dict),
-    DetectionRule("request", 3, "thinking/type", ("enabled",)),  # of servers that take no budget; messages demands one
+    DetectionRule("request", 3, "thinking/type", ("enabled",)),  # without a budget, which Messages requires
     *detection_rules("request", 5, "response_format", "stream_options/include_usage"),
     *detection_rules(
         "request", 4, "n", "stop", "seed", "logit_bias", "presence_penalty", "frequency_penalty", "max_completion_tokens",
@@ -32,7 +32,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 3, "service_tier", ("default", "flex", "scale", "priority")),
     DetectionRule("response", 10, "choices"),
     DetectionRule("response", 8, "object", ("chat.completion",)),
-    # Errors have the same shape in responses; the more common format is named.
+    # Errors of Responses have the same shape; the result is the more common format.
     DetectionRule("error", 4, "error/message"),
     *detection_rules("error", 3, "error/type", "error/param"),
     DetectionRule("models", 6, "object", ("list",)),

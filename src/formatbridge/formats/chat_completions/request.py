@@ -1,11 +1,12 @@
-"""Requests of chat_completions."""
+"""Requests of Chat Completions."""
 
 from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.conversation import decode_message, encode_message
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.chat_completions.reasoning import SWITCHES, decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.hosted_tools import decode_hosted_tool
+from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
@@ -20,7 +21,6 @@ from formatbridge.formats.chat_completions.tools import (
     decode_legacy_function,
     decode_tool,
     decode_tool_choice,
-    decode_web_search,
     encode_tool_choice,
     encode_tools,
 )
@@ -34,54 +34,55 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-_KNOWN = SETTINGS.canonical.keys() | SWITCHES | OTHER_NAMES.keys() | {
+_KNOWN = SETTINGS.canonical.keys() | CONFIG_FIELDS | OTHER_NAMES.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
     "response_format", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
-_BESIDE = frozenset({"model", "messages", "stream"})
+_BODY = frozenset({"model", "messages", "stream"})
+"""Keys that ``decode_request`` reads itself."""
 
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
-    """Read a request."""
+    """Decode a request."""
     stream = bool(body.get("stream") if stream is None else stream)
     messages = _decode_messages(body["messages"])
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
-    if not decode_flat_settings(body, SETTINGS, request, _BESIDE):
-        _decode_shaped_options(body, request)
+    if not decode_flat_settings(body, SETTINGS, request, _BODY):
+        _decode_other_fields(body, request)
     if type(request.settings.get("logprobs")) is int:
         decode_counted_logprobs(request.settings)
     return request
 
 
-def _decode_messages(given: list[JsonObject]) -> list[ir.Message]:
-    loose: list[ir.ToolResult] = []
+def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
+    unpaired: list[ir.ToolResult] = []
     messages: list[ir.Message] = []
-    for index, raw in enumerate(given):
+    for index, raw in enumerate(raws):
         content, role = raw.get("content"), raw["role"]
         src = f"/messages/{index}"
-        if len(raw) == 2 and type(content) is str and role != "tool":  # text and nothing else
+        if len(raw) == 2 and type(content) is str and role != "tool":  # a text and nothing else
             messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
         else:
-            messages.append(decode_message(raw, src, loose))
-    if loose:
+            messages.append(decode_message(raw, src, unpaired))
+    if unpaired:
         pair_loose(messages)
     return messages
 
 
-def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
-    """Read what is more than a name and a value."""
-    leftover = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = joined(rest(body, _KNOWN), leftover)
+def _decode_other_fields(body: JsonObject, request: ir.Request) -> None:
+    """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
+    unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = joined(rest(body, _KNOWN), unread)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
-    choice, older = body.get("tool_choice"), body.get("function_call")
+    choice, legacy = body.get("tool_choice"), body.get("function_call")
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
-        request.extra = joined(request.extra, {"function_call": older} if older and older != choice else None)
-    elif older:
-        request.tool_choice = decode_tool_choice(older, request.tools, "/function_call")
+        request.extra = joined(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
+    elif legacy:
+        request.tool_choice = decode_tool_choice(legacy, request.tools, "/function_call")
     format, audio = body.get("response_format"), body.get("audio")
-    if not SWITCHES.isdisjoint(body):
+    if not CONFIG_FIELDS.isdisjoint(body):
         request.reasoning, unread = decode_reasoning_config(body)
         request.extra = joined(request.extra, unread)
     if format:
@@ -91,7 +92,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Write a request."""
+    """Encode a request."""
     drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
     messages = _encode_conversation(request, losses, options)
@@ -114,47 +115,47 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Write the conversation as the caller wants its later instructions, and note what its end means elsewhere."""
+    """Encode the conversation, with later instructions first unless the caller wants them in place."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    made = _encode_messages(messages, losses)
+    encoded = _encode_messages(messages, losses)
     if request.format == "messages":
         note_prefill(request, losses)
-    if not made:
+    if not encoded:
         note_no_turns(request, losses)
-    return made
+    return encoded
 
 
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
-    """Write the conversation; results stand directly behind the message of their calls, and their media behind them all."""
-    made: list[JsonObject] = []
+    """Encode messages. Results follow the message with their calls directly, and their media follow the last of these results."""
+    messages_out: list[JsonObject] = []
     media: list[JsonObject] = []
-    made_ids: set[str] = set()
+    generated_ids: set[str] = set()
     for message in with_results_in_place(messages, losses, joins=False):
         drop_unheld(message, losses)
-        if not message.parts and message.role in ("system", "developer"):  # it only changed the configuration
+        if not message.parts and message.role in ("system", "developer"):  # it only changed the tools or the effort
             continue
-        encoded = encode_message(message, losses, made_ids, media)
+        encoded = encode_message(message, losses, generated_ids, media)
         if media and encoded and encoded[0]["role"] != "tool":
-            made += flush_media(media)
-        made += encoded
-    made += flush_media(media)
-    if made_ids:
-        _note_made_ids(made, made_ids, losses)
-    return made
+            messages_out += flush_media(media)
+        messages_out += encoded
+    messages_out += flush_media(media)
+    if generated_ids:
+        _note_generated_ids(messages_out, generated_ids, losses)
+    return messages_out
 
 
-def _note_made_ids(messages: list[JsonObject], made_ids: set[str], losses: Ledger) -> None:
-    """Note the ids of calls that the source does not have, at the calls and at their results."""
+def _note_generated_ids(messages: list[JsonObject], generated_ids: set[str], losses: Ledger) -> None:
+    """Note the generated ids of calls, at the calls and at their results."""
     for index, message in enumerate(messages):
-        for place, call in enumerate(message.get("tool_calls") or ()):
-            if call["id"] in made_ids:
-                losses.added(f"/messages/{index}/tool_calls/{place}/id", call["id"])
-        if message["role"] == "tool" and message["tool_call_id"] in made_ids:
+        for number, call in enumerate(message.get("tool_calls") or ()):
+            if call["id"] in generated_ids:
+                losses.added(f"/messages/{index}/tool_calls/{number}/id", call["id"])
+        if message["role"] == "tool" and message["tool_call_id"] in generated_ids:
             losses.added(f"/messages/{index}/tool_call_id", message["tool_call_id"])
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools of the request and those that were added on the way, which are there from the start here."""
+    """Return the tools of the request and of its messages, because this format has tools for the whole request only."""
     added = added_tools(request)
     if not added:
         return request.tools
@@ -164,18 +165,18 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
     return request.tools + added
 
 
-# Tools, today's fields and the deprecated ones.
+# Tools, in current and in deprecated fields.
 
 
 def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
     tools += [decode_legacy_function(raw, f"/functions/{index}") for index, raw in enumerate(body.get("functions") or ())]
     search = body.get("web_search_options")
-    return tools if search is None else [*tools, decode_web_search(search, "/web_search_options")]
+    return tools if search is None else [*tools, decode_hosted_tool(search, "/web_search_options")]
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools, the choice among them, and whether calls may come together: the server takes both beside ``tools`` only."""
+    """Encode the tools, the tool choice and ``parallel_tool_calls``. The server accepts the latter two only together with ``tools``."""
     body = encode_tools(tools, losses)
     if "tools" not in body:
         drop_choice(request, losses)

@@ -1,4 +1,4 @@
-"""Answers of chat_completions."""
+"""Responses of Chat Completions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.citations import Joints, decode_citations, encode_citations, is_dropped
-from formatbridge.formats.chat_completions.conversation import BESIDE, MESSAGE, decode_images, decode_said, note_order
-from formatbridge.formats.chat_completions.errors import decode_error, told_failure
+from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, is_dropped
+from formatbridge.formats.chat_completions.conversation import (
+    MESSAGE,
+    decode_assistant_parts,
+    decode_images,
+    note_order,
+)
+from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token, is_image, is_sound
+from formatbridge.formats.chat_completions.reasoning import (
+    SIGNATURE_FIELDS,
+    encode_answer_reasoning,
+    encode_answer_signature,
+    is_audio,
+    is_image,
+)
 from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context
@@ -30,42 +41,42 @@ from formatbridge.report.losses import Severity
 
 _index = attrgetter("index")
 _RESPONSE = frozenset({"id", "object", "created", "model", "choices", "usage"})
-_PLACES = precomputed_pointers("/choices", "message")
+_POINTERS = precomputed_pointers("/choices", "message")
 _CHOICE = frozenset({"index", "message", "finish_reason", "logprobs"})
 LOGPROBS = frozenset({"content", "refusal"})
-"""The members of a choice's log probabilities."""
+"""Keys of a choice's log probabilities that the decoder reads."""
 
 
 def decode_response(body: JsonObject) -> ir.Response:
-    """Read a whole answer."""
-    usage, given, told = body.get("usage"), body.get("id") or None, body["choices"]
-    numbers = numbered([at if raw.get("index") is None else raw["index"] for at, raw in enumerate(told)])
-    choices = [_decode_choice(raw, at, numbers[at], given or "") for at, raw in enumerate(told)]
-    counts = decode_usage(usage, "/usage") if usage else None
+    """Decode a whole response."""
+    answer_id, raws = body.get("id") or None, body["choices"]
+    numbers = numbered([position if raw.get("index") is None else raw["index"] for position, raw in enumerate(raws)])
+    choices = [_decode_choice(raw, position, numbers[position], answer_id or "") for position, raw in enumerate(raws)]
+    usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
     extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
-    made = ir.Response("chat_completions", given, body.get("model"), choices, body.get("created"), counts, extra)
-    if "error" in body or (len(told) == 1 and ("error" in told[0] or told[0].get("finish_reason") == "error")):
-        made.error = failure_of(body)
-        if made.extra and isinstance(body.get("error"), dict | str):
-            made.extra.pop("error", None)
-        if made.error and made.error.src and choices[0].extra:
+    response = ir.Response("chat_completions", answer_id, body.get("model"), choices, body.get("created"), usage, extra)
+    if "error" in body or (len(raws) == 1 and ("error" in raws[0] or raws[0].get("finish_reason") == "error")):
+        response.error = failure_of(body)
+        if response.extra and isinstance(body.get("error"), dict | str):
+            response.extra.pop("error", None)
+        if response.error and response.error.src and choices[0].extra:
             choices[0].extra.pop("error", None)
-    return made
+    return response
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:
-    """Return what went wrong on the way."""
-    failure, at = told_failure(body)
+    """Return the error that a response reports, if there is one."""
+    failure, src = decode_failure(body)
     if not failure:
         return None
     error = decode_error({"error": failure}, status=None)
-    error.src = at
+    error.src = src
     return error
 
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
-    """Write a whole answer."""
-    del context  # nothing in an answer of this format repeats the request
+    """Encode a whole response."""
+    del context  # responses of this format repeat nothing of the request
     drop_unheld_in_answer(response, losses)
     body = encode_head(response, losses, options)
     choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
@@ -76,7 +87,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 
 def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options) -> JsonObject:
-    """Write what stands at the top of an answer and of every chunk of a stream."""
+    """Encode the fields that a response and every chunk of a stream begin with."""
     return {
         "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
         "object": "chat.completion",
@@ -86,7 +97,7 @@ def encode_head(response: ir.Response | events.Start, losses: Ledger, options: O
 
 
 def _encode_created(response: ir.Response | events.Start, losses: Ledger, options: Options) -> int:
-    """Write the time of an answer in whole seconds; nothing reads a clock."""
+    """Encode the time of a response in whole seconds. If it is unknown, it comes from the options: the library reads no clock."""
     if response.created is None:
         created: int = losses.added("/created", options.created or 0)
         return created
@@ -97,8 +108,8 @@ def _encode_created(response: ir.Response | events.Start, losses: Ledger, option
 
 
 def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) -> ir.Choice:
-    src, place = _PLACES[position] if position < PRECOMPUTED else (f"/choices/{position}", f"/choices/{position}/message")
-    parts, unread = decode_answer(raw.get("message") or {}, place, answer_id, position)
+    src, message_src = _POINTERS[position] if position < PRECOMPUTED else (f"/choices/{position}", f"/choices/{position}/message")
+    parts, unread = decode_answer(raw.get("message") or {}, message_src, answer_id, position)
     choice = ir.Choice(parts, decode_finish(raw, parts, src), number, src)
     if unread:
         choice.extra = {f"message/{pointer}": value for pointer, value in unread.items()}
@@ -123,7 +134,7 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
 
 
 def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
-    """Read the log probabilities of a choice."""
+    """Decode the log probabilities of a choice."""
     at = f"{choice.src}/logprobs"
     choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
     choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
@@ -133,7 +144,7 @@ def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
 def encode_logprobs(
     content: list[ir.TokenLogprob] | None, refusal: list[ir.TokenLogprob] | None, losses: Ledger
 ) -> JsonObject | None:
-    """Write the log probabilities of a text and of a refusal; None where there are neither."""
+    """Encode the log probabilities of a text and of a refusal. Return None if there are neither."""
     if content is None and refusal is None:
         return None
     return {
@@ -142,8 +153,7 @@ def encode_logprobs(
     }
 
 
-_KNOWN = MESSAGE | BESIDE | {"annotations", "audio", "images"}
-_SAID = MESSAGE
+_KNOWN = MESSAGE | SIGNATURE_FIELDS | {"annotations", "audio", "images"}
 _AUDIO = frozenset({"id", "data", "transcript"})
 _NONE_BEFORE: Mapping[str, int] = {}
 
@@ -151,25 +161,26 @@ _NONE_BEFORE: Mapping[str, int] = {}
 def decode_answer(
     raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = _NONE_BEFORE
 ) -> tuple[list[ir.Part], JsonObject | None]:
-    """Read the message of a choice; the second value is what no part can hold, by pointer relative to the message.
+    """Decode the message of a choice. Also return its unmodelled fields, by pointer relative to the message.
 
-    Calls without an id get one from the answer's id, so that two answers in one history do not collide; where that is missing too, from
-    what they say. ``before``: how many items of a list came before those of this message, which is a piece then.
+    Ids of calls without one are generated from the id of the response. So ids of two responses in one conversation differ. If that is
+    missing too, they are generated from name and arguments. ``before``: the lengths of the lists in earlier deltas, if this is a delta.
     """
-    parts, leftover = decode_said(raw, src, answer_id)
+    parts, unread = decode_assistant_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
-        _give_ids(parts, position)
-    if _SAID.issuperset(raw):  # nothing that only an answer has
-        return parts, leftover
+        _generate_ids(parts, position)
+    if MESSAGE.issuperset(raw):  # no field that only responses have
+        return parts, unread
     uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
     parts += decode_images(raw.get("images"), src, before.get("images", 0))
     audio = raw.get("audio")
     if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
-    return parts, joined(rest(raw, _KNOWN), leftover, uncited)
+    return parts, joined(rest(raw, _KNOWN), unread, uncited)
 
 
-def _give_ids(parts: list[ir.Part], position: int) -> None:
+def _generate_ids(parts: list[ir.Part], position: int) -> None:
+    """Generate the missing ids of calls from their names and arguments."""
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
         if call.has_generated_id:
@@ -177,93 +188,97 @@ def _give_ids(parts: list[ir.Part], position: int) -> None:
 
 
 def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
-    """Write the message of a choice. ``at`` is its pointer in the target, for what is added to it."""
+    """Encode the message of a choice. ``at``: its pointer in the encoded response, for additions."""
     if len(parts) > 1:
         note_order(parts, losses, carry=options.carry_reasoning)
         if options.carry_reasoning:
-            _note_tokens(parts, losses)
-        _note_media(parts, losses)
+            _note_moved_tokens(parts, losses)
+        _note_moved_media(parts, losses)
     return _encode_parts(parts, at, answer_id, losses, options)
 
 
-def _note_tokens(parts: list[ir.Part], losses: Ledger) -> None:
-    """Note tokens that come home to another part: the details have them before the one text, or the first call where there is none."""
-    held: ir.Text | None = None
+def _note_moved_tokens(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note tokens that a later request restores to another part.
+
+    Details with tokens precede the only text of the message, or its first call if there is no text.
+    """
+    signed: ir.Text | None = None
     seen_call = seen_visible = False
     for part in parts:
         has_text = isinstance(part, ir.Text) and bool(part.text)
-        if held is not None and (has_text or (isinstance(part, ir.ToolCall) and not held.text)):
-            losses.changed(held.signature, "", None, "position_lost")
-            held = None
+        if signed is not None and (has_text or (isinstance(part, ir.ToolCall) and not signed.text)):
+            losses.changed(signed.signature, "", None, "position_lost")
+            signed = None
         if isinstance(part, ir.Text | ir.Media) and part.signature and not is_image(part):
             if seen_visible or (seen_call and not has_text):
                 losses.changed(part.signature, "", None, "position_lost")
             elif isinstance(part, ir.Text):
-                held = part
+                signed = part
         seen_call = seen_call or isinstance(part, ir.ToolCall)
         seen_visible = seen_visible or isinstance(part, ir.Text | ir.Refusal | ir.Media)
 
 
 def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
-    """Write parts of any kind."""
+    """Encode the parts of a message."""
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
-    joints = Joints()
+    separators = TextSeparators()
     calls: list[JsonObject] = []
-    sounds: list[ir.Media] = []
+    audio_parts: list[ir.Media] = []
     for part in parts:
         kind = type(part)
-        if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # the test before it says so
-            texts += (joints.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
+        if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
+            texts += (separators.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
         elif kind is ir.ToolCall:
             if part.has_generated_id:  # type: ignore[union-attr]
                 losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
             calls.append(encode_answer_call(part, losses, options))  # type: ignore[arg-type]
         elif kind is ir.Media:
-            _encode_media(part, message, sounds, losses, options)  # type: ignore[arg-type]
+            _encode_media(part, message, audio_parts, losses, options)  # type: ignore[arg-type]
         else:
-            text = _encode_other(part, losses)
+            text = _encode_as_text(part, losses)
             if text is not None:
-                texts += (joints.take(text), text)
+                texts += (separators.take(text), text)
             elif is_dropped(part):
-                joints.part()
+                separators.separate()
     if texts:
         message["content"] = "".join(texts)
-    if sounds:
-        message["audio"] = _encode_sounds(sounds, at, answer_id, losses)
-    return _with_rest(message, parts, calls, joints, losses, options)
+    if audio_parts:
+        message["audio"] = _encode_audio(audio_parts, at, answer_id, losses)
+    return _add_other_fields(message, parts, calls, separators, losses, options)
 
 
-def _with_rest(
-    message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], joints: Joints, losses: Ledger, options: Options
+def _add_other_fields(
+    message: JsonObject, parts: list[ir.Part], calls: list[JsonObject], separators: TextSeparators, losses: Ledger, options: Options
 ) -> JsonObject:
-    """Add what has a place of its own in the message: refusal, reasoning, calls, citations."""
+    """Add the fields of a message other than its content and media: refusal, reasoning, tool calls, citations."""
     refusals: list[str] = []
-    thinks = is_cited = False
+    has_reasoning = is_cited = False
     for part in parts:
         if isinstance(part, ir.ToolCall):
             continue
         if isinstance(part, ir.Text):
             is_cited = is_cited or bool(part.citations)
-            thinks = thinks or part.signature is not None
+            has_reasoning = has_reasoning or part.signature is not None
         elif isinstance(part, ir.Refusal):
             refusals.append(part.text)
         else:
-            thinks = thinks or isinstance(part, ir.Reasoning) or (part.signature is not None and not is_image(part))
+            is_signed = not isinstance(part, ir.Reasoning) and part.signature is not None and not is_image(part)
+            has_reasoning = has_reasoning or isinstance(part, ir.Reasoning) or is_signed
     if refusals:
         message["refusal"] = "".join(refusals)
-    if thinks:
+    if has_reasoning:
         message |= encode_answer_reasoning(parts, losses, options)
     if calls:
         message["tool_calls"] = calls
-    annotations = encode_citations(parts, joints, losses) if is_cited else None
+    annotations = encode_citations(parts, separators, losses) if is_cited else None
     if annotations:
         message["annotations"] = annotations
     return message
 
 
-def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
-    """Return what a part puts into the text of the message."""
+def _encode_as_text(part: ir.Part, losses: Ledger) -> str | None:
+    """Return the text of a part that the content of the message gets, if any."""
     if isinstance(part, ir.Text):
         drop_unheld_in_answer(part, losses)
         return part.text
@@ -277,7 +292,7 @@ def _encode_other(part: ir.Part, losses: Ledger) -> str | None:
     return None
 
 
-# Images and sound.
+# Images and audio.
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
@@ -291,8 +306,8 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
     )
 
 
-def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
-    """Note media that stand before text or calls: the message has them behind both."""
+def _note_moved_media(parts: list[ir.Part], losses: Ledger) -> None:
+    """Note media before texts or calls, because a message of this format has its media after both."""
     media: list[ir.Part] = []
     for part in parts:
         if type(part) is ir.Media:
@@ -303,10 +318,10 @@ def _note_media(parts: list[ir.Part], losses: Ledger) -> None:
             media.clear()
 
 
-def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], losses: Ledger, options: Options) -> None:
-    """Put an image where the message has room for it, and a sound beside the others."""
+def _encode_media(part: ir.Media, message: JsonObject, audio_parts: list[ir.Media], losses: Ledger, options: Options) -> None:
+    """Add an image to the message, or a part with audio to ``audio_parts``."""
     drop_unheld_in_answer(part, losses)
-    if not (is_image(part) or is_sound(part)):
+    if not (is_image(part) or is_audio(part)):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return
     if part.detail not in (None, "auto"):
@@ -315,34 +330,34 @@ def _encode_media(part: ir.Media, message: JsonObject, sounds: list[ir.Media], l
         drop_field(part, "id", losses)
         url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
         image: JsonObject = {"type": "image_url", "image_url": {"url": url}}
-        message.setdefault("images", []).append(image | encode_call_token(part.signature, losses, options))
+        message.setdefault("images", []).append(image | encode_answer_signature(part.signature, losses, options))
     else:
-        sounds.append(part)
+        audio_parts.append(part)
 
 
-def _encode_sounds(sounds: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
-    """Write the one sound that a message has room for; samples that go on are of it."""
-    sound, words = AudioJoiner(), ""
+def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
+    """Encode the audio of a message, which has only one. Raw samples are joined, and other audio after the first is dropped."""
+    joiner, transcript = AudioJoiner(), ""
     pieces: list[str] = []
-    for part in sounds:
-        piece = sound.take(part.mime, part.data or "")
+    for part in audio_parts:
+        piece = joiner.take(part.mime, part.data or "")
         if piece is None:
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
         severity: Severity = "lossy" if part.mime and is_samples(part.mime) else "info"
-        if part.mime is not None and len(sounds) > 1:  # it says which of them go on
+        if part.mime is not None and len(audio_parts) > 1:  # the type shows which parts are joined, so it is not dropped alone
             losses.changed(part, "mime", None, "weaker_carrier", severity=severity)
         elif part.mime is not None:
             losses.dropped(part, "mime", severity=severity)
         if pieces:
             drop_field(part, "id", losses)
         pieces.append(piece)
-        words += part.transcript or ""
+        transcript += part.transcript or ""
     return {
-        "id": sounds[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
-        "data": "".join([*pieces, sound.rest()]),
+        "id": audio_parts[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
+        "data": "".join([*pieces, joiner.rest()]),
         "expires_at": losses.added(f"{at}/audio/expires_at", 0),
-        "transcript": words or losses.added(f"{at}/audio/transcript", ""),
+        "transcript": transcript or losses.added(f"{at}/audio/transcript", ""),
     }
 
 
@@ -354,11 +369,12 @@ FINISH: Mapping[str, ir.FinishReason] = {
     "content_filter": "content_filter",
     "error": "error",
 }
-"""The wire's words to ours, one of them of relays; any other is ``other``, none at all is inferred from the content."""
+"""The canonical reasons, by ``finish_reason``; ``error`` is of relays. An unknown value is ``other``."""
 
-_PLAIN = frozenset({"length", "tool_calls", "function_call", "content_filter"})
+_FINAL = frozenset({"length", "tool_calls", "function_call", "content_filter"})
+"""Values that are valid whatever the message contains."""
 
-WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
+VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("stop", True),
     "stop_sequence": ("stop", False),
     "length": ("length", True),
@@ -372,15 +388,15 @@ WORDS: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "cancelled": ("stop", False),
     "other": ("stop", False),
 }
-"""Our words to the wire's, and whether nothing is lost by that."""
+"""The ``finish_reason`` of each canonical reason, and whether it is exact."""
 
 
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
-    """Read why a choice ended. What it holds beats what it says: with calls it ended for calls, with a refusal it refused."""
-    word: str = raw.get("finish_reason") or ""
-    if word in _PLAIN:  # which nothing else can contradict
-        return ir.Finish(FINISH[word], word, False, src)
-    reason = FINISH.get(word, "other") if word else "stop"
+    """Decode the finish reason of a choice. If the message has calls or a refusal, these determine the reason instead of ``stop``."""
+    value: str = raw.get("finish_reason") or ""
+    if value in _FINAL:
+        return ir.Finish(FINISH[value], value, False, src)
+    reason = FINISH.get(value, "other") if value else "stop"
     stop, kinds = raw.get("stop_reason"), set(map(type, parts))
     if reason in ("stop", "other") and ir.ToolCall in kinds:
         reason = "tool_calls"
@@ -390,32 +406,31 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
         reason = "stop_sequence"
     return ir.Finish(
         reason=reason,
-        raw=word or None,
-        is_specific=bool(word) and (word not in FINISH or FINISH[word] != reason) and reason not in ("refusal", "stop_sequence"),
+        raw=value or None,
+        is_specific=bool(value) and (value not in FINISH or FINISH[value] != reason) and reason not in ("refusal", "stop_sequence"),
         stop_sequence=stop if isinstance(stop, str) and reason == "stop_sequence" else None,
         src=src,
     )
 
 
 def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, at: str, losses: Ledger) -> str:
-    """Write why a choice ended; ``at`` is its pointer in the target. ``tool_calls`` and calls come together or not at all."""
+    """Encode a finish reason. It is ``tool_calls`` only if the message has calls. ``at``: the pointer of the encoded choice."""
     if finish is None:
-        made = "tool_calls" if has_calls else "stop"
-        return str(losses.added(f"{at}/finish_reason", made))
-    word, is_exact = WORDS[finish.reason]
+        return str(losses.added(f"{at}/finish_reason", "tool_calls" if has_calls else "stop"))
+    value, is_exact = VALUES[finish.reason]
     if finish.reason == "refusal" and has_refusal:
-        word = "stop"
-    if has_calls and word == "stop":  # whatever that stands for: clients run calls for the other word alone
-        word = "tool_calls"
-    elif finish.reason == "tool_calls" and not has_calls:  # they were of a kind that cannot be said here
-        word, is_exact = "stop", False
-    note_finish(finish, word, is_exact, losses)
+        value = "stop"
+    if has_calls and value == "stop":  # clients run calls only if the value is ``tool_calls``
+        value = "tool_calls"
+    elif finish.reason == "tool_calls" and not has_calls:  # this format cannot express the calls
+        value, is_exact = "stop", False
+    note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)
-    return word if finish.raw is not None else str(losses.added(f"{at}/finish_reason", word))
+    return value if finish.raw is not None else str(losses.added(f"{at}/finish_reason", value))
 
 
-def unfinished(body: JsonObject) -> JsonObject:
-    """Return an answer as one that has not ended: it may still, or it was cut."""
+def mark_unfinished(body: JsonObject) -> JsonObject:
+    """Return the response of a truncated stream, without finish reasons."""
     for choice in body["choices"]:
         choice["finish_reason"] = None
     return body

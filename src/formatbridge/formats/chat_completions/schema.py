@@ -1,4 +1,4 @@
-"""The shape of the answer in chat_completions: text, JSON, speech."""
+"""Output formats of Chat Completions: text, JSON and audio."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from formatbridge.report.ledger import WHOLE_NODE, Ledger
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
 _VOICE = "alloy"
-"""A voice that the vendor has always had; another vendor's names mean nothing to it."""
+"""A voice of OpenAI, in place of a voice that its server does not have."""
 
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:
-    """Read the form that the answer must have; one that is not known is left over."""
+    """Decode ``response_format``. An unknown type becomes an unmodelled field."""
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
@@ -38,7 +38,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    """Write the form that the answer must have."""
+    """Encode an output format as ``response_format``."""
     drop_unheld(format, losses)
     if format.type == "text":
         return {}
@@ -46,38 +46,38 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
         return {"response_format": {"type": "json_object"}}
     note_root(format, losses)
     place = "/response_format/json_schema/name"
-    made: JsonObject = {"name": format.name or losses.added(place, "response")}
+    schema: JsonObject = {"name": format.name or losses.added(place, "response")}
     if format.description is not None:
-        made["description"] = format.description
+        schema["description"] = format.description
     if format.schema is not None:
-        made["schema"] = format.schema
+        schema["schema"] = format.schema
     if format.strict is not None:
-        made["strict"] = format.strict
-    return {"response_format": {"type": "json_schema", "json_schema": made}}
+        schema["strict"] = format.strict
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write what else than text the answer may hold, and the voice of a spoken one."""
+    """Encode the modalities of a response, and the settings of its audio."""
     body: JsonObject = {}
-    wanted = request.settings.get("modalities") or []
-    kept = [word for word in wanted if word in ("text", "audio")]
-    for index, word in enumerate(wanted):
-        if word not in ("text", "audio"):
+    requested = request.settings.get("modalities") or []
+    supported = [modality for modality in requested if modality in ("text", "audio")]
+    for index, modality in enumerate(requested):
+        if modality not in ("text", "audio"):
             losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
-    if "audio" in kept:
-        body["modalities"] = kept if "text" in kept else ["text", *kept]
-    audio = request.audio or (ir.AudioOutput() if "audio" in kept else None)
+    if "audio" in supported:
+        body["modalities"] = supported if "text" in supported else ["text", *supported]
+    audio = request.audio or (ir.AudioOutput() if "audio" in supported else None)
     return body | encode_audio_output(audio, request.format, losses) if audio else body
 
 
 def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
-    """Read the voice of a spoken answer."""
+    """Decode ``audio``, the settings of a response's audio."""
     extra = rest(raw, frozenset({"voice", "format"}))
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 
 def encode_audio_output(audio: ir.AudioOutput, source: ir.FormatName, losses: Ledger) -> JsonObject:
-    """Write the voice of a spoken answer and the format of its sound. ``source``: of which format the name of the voice is."""
+    """Encode the settings of a response's audio. ``source``: the format of the request, whose vendor defines the voice."""
     drop_unheld(audio, losses)
     voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")
     if source == "generate_content" and audio.voice:

@@ -1,4 +1,4 @@
-"""Settings of a request: flat ones by table, those with a shape of their own by function."""
+"""Settings of Chat Completions requests. A table maps flat settings, and functions map the others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SETTINGS = FieldTable(
 )
 
 OTHER_NAMES = {"random_seed": "seed", "top_k": "top_k"}
-"""Names that other servers of this format have for flat settings, to the canonical ones; they are read, never written."""
+"""Canonical names of flat settings, by names that only compatible servers have. They are decoded, but never encoded."""
 
 TIERS = ValueTable(
     ("auto", "auto"),
@@ -48,40 +48,43 @@ TIERS = ValueTable(
 )
 
 _SHAPED = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
-_DONE = _SHAPED | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
+"""Settings that are neither flat nor encoded with other fields."""
+_HANDLED = _SHAPED | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
+"""Settings that are encoded here or with other fields, and not by ``encode_flat_settings``."""
 _MOST_STOPS = 4
+"""The server rejects more stop sequences."""
 _OBFUSCATION = "include_obfuscation"
 
 
 def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
-    """Read the settings that are more than a name and a value; return what has no canonical name, by pointer."""
-    leftover: JsonObject | None = None
+    """Decode the settings that are not flat. Return values that contradict another field, by pointer."""
+    unread: JsonObject | None = None
     limit = body.get("max_tokens")
     if limit is not None:
         if "max_tokens" in settings:
-            leftover = {"max_tokens": limit} if limit != settings["max_tokens"] else None
+            unread = {"max_tokens": limit} if limit != settings["max_tokens"] else None
         else:
             settings["max_tokens"] = limit
     for wire, name in OTHER_NAMES.items():
         value = body.get(wire)
         if value is not None and settings.setdefault(name, value) != value:
-            leftover = joined(leftover, {wire: value})
+            unread = joined(unread, {wire: value})
     stop = body.get("stop")
     if stop:
         settings["stop"] = [stop] if isinstance(stop, str) else stop
     tier = body.get("service_tier")
     if tier:
         settings["tier"] = TIERS.canonical.get(tier, tier)
-    told = (("modalities", "modalities"), ("automatic_cache", "cache_control"))
-    settings |= {name: body[wire] for name, wire in told if body.get(wire)}
+    optional = (("modalities", "modalities"), ("automatic_cache", "cache_control"))
+    settings |= {name: body[wire] for name, wire in optional if body.get(wire)}
     options = body.get("stream_options")
     if options:
         _decode_stream_options(options, settings)
-    return leftover
+    return unread
 
 
 def decode_counted_logprobs(settings: Any) -> None:
-    """Read ``logprobs`` where it is a number: how many alternatives to tell for each token."""
+    """Decode ``logprobs`` if it is a number, which is how many alternatives the response has for each token."""
     count = settings["logprobs"]
     settings["logprobs"] = count > 0
     if count:
@@ -89,7 +92,7 @@ def decode_counted_logprobs(settings: Any) -> None:
 
 
 def _decode_stream_options(options: JsonObject, settings: JsonObject) -> None:
-    """Read how an answer is to come as a stream; what is not said, or null, is no wish."""
+    """Decode the options of a stream. Null is the same as no value."""
     usage = options.get("include_usage")
     if usage is not None:
         settings["usage_in_stream"] = bool(usage)
@@ -99,9 +102,9 @@ def _decode_stream_options(options: JsonObject, settings: JsonObject) -> None:
 
 
 def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Write the settings into a body."""
+    """Encode the settings into a body."""
     settings = request.settings
-    encode_flat_settings(request, SETTINGS, body, losses, _DONE)
+    encode_flat_settings(request, SETTINGS, body, losses, _HANDLED)
     limit = settings.get("max_tokens")
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
@@ -123,14 +126,14 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 
 def encode_streaming(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Write that the answer comes as a stream, and how."""
+    """Encode ``stream`` and its options."""
     options: JsonObject = {"include_usage": losses.added("/stream_options/include_usage", True, "the source always reports usage")}
     flag = request.settings.get("stream_options", {}).get(_OBFUSCATION)
     return {"stream": True, "stream_options": options if flag is None else options | {_OBFUSCATION: flag}}
 
 
 def _note_stream_options(request: ir.Request, options: JsonObject, losses: Ledger) -> None:
-    """Note the options of streams that stay behind: those of others, and all where nothing is streamed, for the server refuses them."""
+    """Note unknown stream options, and every option of a request without a stream, because the server rejects those."""
     for key, value in options.items():
         if key != _OBFUSCATION:
             drop_setting(request, "stream_options", {key: value}, losses)
@@ -139,21 +142,21 @@ def _note_stream_options(request: ir.Request, options: JsonObject, losses: Ledge
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
-    word = TIERS.wire.get(tier)
-    if word is None and tier == "ultrafast":
-        word = losses.changed(request, "tier", "fast")
-    if word is None:
+    value = TIERS.wire.get(tier)
+    if value is None and tier == "ultrafast":
+        value = losses.changed(request, "tier", "fast")
+    if value is None:
         losses.dropped(request, "tier")
         return {}
-    return {"service_tier": word}
+    return {"service_tier": value}
 
 
 def _encode_cache_options(request: ir.Request, cache: JsonObject, losses: Ledger) -> JsonObject:
-    made = {key: cache[key] for key in ("mode", "ttl") if cache.get(key) is not None}
-    if made.get("ttl") == "12h":
-        made["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
+    encoded = {key: cache[key] for key in ("mode", "ttl") if cache.get(key) is not None}
+    if encoded.get("ttl") == "12h":
+        encoded["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
     if cache.get("prewarm"):
         losses.dropped(request, "prompt_cache_options.prewarm", severity="impossible")
     for key in sorted(cache.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
-    return {"prompt_cache_options": made} if made else {}
+    return {"prompt_cache_options": encoded} if encoded else {}

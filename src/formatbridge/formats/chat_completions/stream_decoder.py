@@ -1,7 +1,7 @@
 """Decoder for Chat Completions stream chunks: several choices interleaved, usage at the end, ``[DONE]`` last.
 
-A delta names no part: text follows text until another kind comes, and calls differ by their index. Servers break every rule of this:
-usage comes anywhere, the role in every delta or never, indexes are missing or used again, the end comes twice or not at all.
+A delta names no part. A text continues until another kind of content comes, and calls differ by their index. Servers break all of these
+rules: usage comes anywhere, and the role in every delta or never. Indexes are missing or used again, and the end comes twice or not at all.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_part
-from formatbridge.formats.chat_completions.conversation import BESIDE
-from formatbridge.formats.chat_completions.errors import decode_error, told_failure
+from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
 from formatbridge.formats.chat_completions.reasoning import (
-    REASONING,
-    decode_message_token,
-    decode_outer_token,
+    REASONING_FIELDS,
+    SIGNATURE_FIELDS,
+    decode_extra_content,
+    decode_message_signature,
     decode_reasoning,
-    index_of,
+    detail_index,
 )
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_answer, decode_finish
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
@@ -35,16 +35,16 @@ from formatbridge.jsontext.types import JsonObject
 _HEAD = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation"})
 _CHUNK = _HEAD | {"error"}
 _CHOICE = frozenset({"index", "delta", "finish_reason", "logprobs", "stop_reason"})
-_DELTA = REASONING | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
+_DELTA = REASONING_FIELDS | {"role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", "images"}
 _TEXT_ONLY = frozenset({"role", "content"})
-_BEFORE_REFUSAL = REASONING | BESIDE | _TEXT_ONLY
+_BEFORE_REFUSAL = REASONING_FIELDS | SIGNATURE_FIELDS | _TEXT_ONLY
 _AUDIO = frozenset({"id", "data", "transcript"})
 
 
 class StreamDecoder:
     """Decodes the chunks of one stream. ``is_complete``: the stream brought its end, or an error."""
 
-    END = "finish_reason, or [DONE] behind a whole answer"
+    END = "finish_reason, or [DONE] after a whole response"
     NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class StreamDecoder:
 
     def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
         """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
-        failure, at = told_failure(raw)
+        failure, at = decode_failure(raw)
         if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure
@@ -105,7 +105,7 @@ class StreamDecoder:
     # The end.
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return the pending events. ``[DONE]`` also ends an answer without a finish reason, if no call in it is incomplete."""
+        """Return the pending events. ``[DONE]`` also ends a response without a finish reason, if no call in it is incomplete."""
         out: list[events.Event] = []
         if reason == "truncated":
             out += [] if self._pending_start is None else [self._pending_start]
@@ -137,7 +137,7 @@ class StreamDecoder:
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the fields and the usage of the answer that are known."""
+        """Return the unmodelled fields and the usage of the response that have come."""
         fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
         out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return out + self._usage
@@ -166,7 +166,7 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(self._numbers.next(index))
-        place = "message" if raw.get("delta") is None else "delta"  # some servers answer with the whole message in one event
+        place = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
         delta = raw.get(place) or {}
         logprobs = raw.get("logprobs")
         if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
@@ -190,10 +190,10 @@ class StreamDecoder:
             self._close_text(choice, out)
 
     def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
-        """Keep the unmodelled fields of a choice and its delta, and what a signature's place has that is none."""
-        outer = None if BESIDE.isdisjoint(delta) else decode_message_token(delta, [], "")
+        """Keep the unmodelled fields of a choice and its delta, including those next to a signature."""
+        outer = None if SIGNATURE_FIELDS.isdisjoint(delta) else decode_message_signature(delta, [], "")
         outer = outer and {f"message/{name}": value for name, value in outer.items()}
-        fields = joined(rest(delta, _DELTA | BESIDE, "message/"), outer, rest(raw, _CHOICE | {place}))
+        fields = joined(rest(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, rest(raw, _CHOICE | {place}))
         choice.unknown.take(fields, count)
         self.has_unknown_fields = self.has_unknown_fields or bool(fields)
 
@@ -206,7 +206,7 @@ class StreamDecoder:
             return False
         if "extra_content" in delta:
             self._feed_token(choice, delta, out)
-        if not REASONING.isdisjoint(delta):
+        if not REASONING_FIELDS.isdisjoint(delta):
             self._feed_reasoning(choice, delta, out)
         if content:
             self._feed_content(choice, content, out)
@@ -217,7 +217,7 @@ class StreamDecoder:
 
     def _feed_token(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
-        signature, _ = decode_outer_token(delta, f"/choices/{choice.index}/message")
+        signature, _ = decode_extra_content(delta, f"/choices/{choice.index}/message")
         if signature is None or signature.token == choice.token:
             return
         choice.token = signature.token
@@ -307,7 +307,7 @@ class StreamDecoder:
             blocks, parts, more = decoder.take(delta, parts, src, choice.reasoning, choice.open_reasoning)
             extra = joined(extra, more)
         details = delta.get("reasoning_details") or ()
-        indexes = {f"{src}/reasoning_details/{index}": index for index in map(index_of, details)}
+        indexes = {f"{src}/reasoning_details/{index}": index for index in map(detail_index, details)}
         if extra:
             choice.extra = gathered(choice.extra, {f"message/{name}": value for name, value in extra.items()})
         for part in parts:
@@ -351,8 +351,8 @@ class StreamDecoder:
             out.append(events.PartMeta(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
-            is_same = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-            choice.end_part(None if is_same else replace(part, text=texts.text(), src=opened.src), out)
+            is_join_of = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+            choice.end_part(None if is_join_of else replace(part, text=texts.text(), src=opened.src), out)
 
     def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """Take an entry of ``thinking_blocks``."""
@@ -409,7 +409,7 @@ class StreamDecoder:
         if text := arguments_of(raw):
             calls.begun[slot].pieces.append(text)
             out.append(events.Delta(choice.index, number, text))
-        signature, _ = decode_outer_token(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
+        signature, _ = decode_extra_content(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
         if signature is not None:
             out.append(events.PartMeta(choice.index, number, signature=signature))
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.citations import Joints, is_dropped
+from formatbridge.formats.chat_completions.citations import TextSeparators, is_dropped
 from formatbridge.formats.chat_completions.errors import encode_error
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_call_token
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
@@ -46,8 +46,8 @@ class _Choice:
     ``envelopes``: the bytes before and after the text in the deltas of each part. ``media``: the pieces of data and of transcript of each
     open medium. ``reasoning``: the text of each open reasoning part. ``not_in_details``: reasoning that was sent as text alone.
     ``ended``: reasoning that a token may still sign, with its number. ``unsigned``: tokens that arrived after other details. ``details``,
-    ``images``: how many were sent. ``is_signed``: the message has a token. ``texts``: the parts that are text. ``joints``: the separators
-    between them.
+    ``images``: how many were sent. ``is_signed``: the message has a token. ``texts``: the parts that are text. ``separators``: the blank
+    lines between them.
     """
 
     def __init__(self) -> None:
@@ -68,11 +68,11 @@ class _Choice:
         self.has_refusal = False
         self.is_signed = False
         self.texts: set[int] = set()
-        self.joints = Joints()
+        self.separators = TextSeparators()
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report is built from the accumulated response, not by this class."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
@@ -108,7 +108,7 @@ class StreamEncoder:
         """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
         return [token for choice in self._choices.values() for token in choice.unsigned]
 
-    # The answer as a whole.
+    # The response as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
         head = encode_head(event, null_ledger(), self._options)
@@ -176,12 +176,12 @@ class StreamEncoder:
         return out
 
     def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
-        place = choice.calls[number] = len(choice.calls)
+        call_index = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
-        choice.envelopes[number] = _ARGUMENTS % (self._before, index, place, slot, text), _AFTER_ARGUMENTS
-        token = encode_call_token(call.signature, null_ledger(), self._options) if call.signature else None
+        choice.envelopes[number] = _ARGUMENTS % (self._before, index, call_index, slot, text), _AFTER_ARGUMENTS
+        token = encode_answer_signature(call.signature, null_ledger(), self._options) if call.signature else None
         more = b"," + dumps(token)[1:-1] if token else b""
-        return _CALL % (self._before, index, place, dumps(call.id), slot, slot, dumps(call.name), text, more)
+        return _CALL % (self._before, index, call_index, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
@@ -192,8 +192,8 @@ class StreamEncoder:
         if event.text:
             out = envelope[0] + dumps(event.text) + envelope[1]
             if event.index in choice.texts:
-                if before := choice.joints.take(event.text):
-                    out = envelope[0] + dumps(before) + envelope[1] + out
+                if separator := choice.separators.take(event.text):
+                    out = envelope[0] + dumps(separator) + envelope[1] + out
             elif event.index in choice.reasoning:
                 out = self._separate_reasoning(choice, event) + out
         if event.logprobs:
@@ -225,7 +225,7 @@ class StreamEncoder:
         if event.signature is None:
             return b""
         if isinstance(part, ir.ToolCall):
-            token = encode_call_token(event.signature, null_ledger(), self._options)
+            token = encode_answer_signature(event.signature, null_ledger(), self._options)
             return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
@@ -299,7 +299,7 @@ class StreamEncoder:
         return self._chunk(index, {"reasoning_details": details})
 
     def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
-        """Encode a part that comes in one piece, as in a whole answer. A message has one audio."""
+        """Encode a part that comes in one piece, as in a whole response. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, received_in=None))
         message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
@@ -310,9 +310,9 @@ class StreamEncoder:
             choice.images += 1
         choice.is_signed = choice.is_signed or "extra_content" in message
         if message.get("content"):
-            message["content"] = choice.joints.take(message["content"]) + message["content"]
+            message["content"] = choice.separators.take(message["content"]) + message["content"]
         elif is_dropped(part):
-            choice.joints.part()
+            choice.separators.separate()
         for key in ("content", "images", "extra_content"):
             if message.get(key):
                 out += self._chunk(index, {key: message[key]})
@@ -327,8 +327,8 @@ class StreamEncoder:
         data = audio.take(part.mime, part.data or "")
         if data is None:
             return b""
-        words = {"transcript": part.transcript} if part.transcript else {}
-        return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | words})
+        transcript = {"transcript": part.transcript} if part.transcript else {}
+        return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | transcript})
 
     def _finish(self, event: events.Finished) -> bytes:
         choice, out = self._choice(event.choice)
@@ -339,12 +339,12 @@ class StreamEncoder:
         if choice.audio is not None and (samples := choice.audio.rest()):
             out += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
-            spans = zip(choice.citations, map(choice.joints.moved, choice.citations), strict=True)
+            spans = zip(choice.citations, map(choice.separators.span_of, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
             cited = encode_answer([ir.Text("", citations=citations)], "", "", null_ledger(), self._options)
             out += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
-        word = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
-        return out + _FINISH % (self._before, event.choice, word.encode())
+        reason = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
+        return out + _FINISH % (self._before, event.choice, reason.encode())
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

@@ -1,11 +1,11 @@
-"""Streams of chat_completions, folded: chunks to the ``chat.completion`` that they add up to, and back."""
+"""Folding of Chat Completions streams: chunks to a ``chat.completion`` with the same content, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.chat_completions.reasoning import KINDS
+from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.shared.choices import in_order, unique_numbers
@@ -26,7 +26,7 @@ _DETAIL_TEXTS = frozenset({"text", "summary", "thinking"})
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold chunks as the vendor's client does; None where they break its rules, so that the whole answer is unknown."""
+    """Fold chunks as OpenAI's client does. Return None if they break its rules, because the whole response is then unknown."""
     body = Fold(_BODY, {"object": _WHOLE})
     choices: dict[int, tuple[Fold, _Message]] = {}
     try:
@@ -148,7 +148,7 @@ class _Reasoning:
     def take(self, delta: JsonObject) -> JsonObject:
         """Add the blocks of a delta and return its other fields, without text that an earlier block or text had."""
         entries = delta.get("thinking_blocks") or []
-        blocks = [entry for entry in entries if entry.get("type") in KINDS]
+        blocks = [entry for entry in entries if entry.get("type") in BLOCK_TYPES]
         text = "" if delta.get("reasoning_details") else next((delta[name] for name in _REASONING if delta.get(name)), "")
         if not blocks and not self._text and self._has_text_alone:
             self._known.close()
@@ -181,7 +181,7 @@ class _Reasoning:
         """Add entries to their blocks; raise ``ConflictError`` where it is not certain which block that is."""
         remaining = iter(steps)
         for entry in entries:
-            if entry.get("type") not in KINDS:
+            if entry.get("type") not in BLOCK_TYPES:
                 self._blocks.append(Fold(_DETAIL, entry))
                 continue
             step = next(remaining)
@@ -256,7 +256,7 @@ _MESSAGE = Table(
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the place in the whole answer of a path in a chunk; ``lengths``: of the lists that earlier chunks began."""
+    """Return the path in the whole response of a path in a chunk. ``lengths``: the lengths of its lists before this chunk."""
     match path:
         case ("choices", int(at), *below) if isinstance(event["choices"][at], dict):
             below = ["message", *below[1:]] if below[:1] == ["delta"] else below
@@ -268,12 +268,12 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the chunks that fold to a body: each message in one piece, then its end; usage last."""
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")} | {"object": _CHUNK}
     choices = body.get("choices") or []
-    indexes = [place if choice.get("index") is None else choice["index"] for place, choice in enumerate(choices)]
+    indexes = [position if choice.get("index") is None else choice["index"] for position, choice in enumerate(choices)]
     pieces: list[JsonObject] = []
     for index, choice in zip(unique_numbers(indexes), choices, strict=True):
         delta = dict(choice.get("message") or {})
         if delta.get("tool_calls"):
-            delta["tool_calls"] = [{"index": place, **call} for place, call in enumerate(delta["tool_calls"])]
+            delta["tool_calls"] = [{"index": number, **call} for number, call in enumerate(delta["tool_calls"])]
         open_end = {"finish_reason": None} if "finish_reason" in choice else {}
         logprobs = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
         end = {key: value for key, value in choice.items() if key not in ("message", "logprobs")}

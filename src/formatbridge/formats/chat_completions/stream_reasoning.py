@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.reasoning import KINDS, decode_block, decode_blocks, is_same, is_told_in, texts_of
+from formatbridge.formats.chat_completions.reasoning import (
+    BLOCK_TYPES,
+    decode_thinking_block,
+    decode_thinking_blocks,
+    details_repeat_blocks,
+    is_join_of,
+    texts_in,
+)
 from formatbridge.jsontext.types import JsonObject
 
 _DETAILS = "/reasoning_details/"
@@ -46,8 +53,8 @@ class PiecedText:
 class BlockStep(NamedTuple):
     """What an entry of ``thinking_blocks`` does to the block of a number.
 
-    ``kind``: it begins the block, adds more to it, brings what it has ``again``, or is ``unclear``: it may be part of the block or not.
-    ``signs``: its signature is that of the block; ``ends``: the block is complete.
+    ``kind``: it begins the block, adds more to it, or repeats its text. ``unclear``: it may be part of the block or not.
+    ``signs``: its signature is that of the block. ``ends``: the block is complete.
     """
 
     kind: Literal["new", "more", "again", "unclear"]
@@ -80,10 +87,10 @@ class ThinkingBlocks:
     def take(self, raw: list[JsonObject], text: str) -> list[BlockStep]:
         """Take the entries of a delta, all of known types. ``text``: the reasoning text in the other fields of the delta.
 
-        Several entries are whole blocks, if one has both a text and a signature, or the text has separators between theirs.
+        Several entries are whole blocks if one has both a text and a signature, or if ``text`` separates their texts.
         """
         texts = [entry["thinking"] for entry in raw if entry.get("thinking")]
-        self.repeats_text = bool(text and texts) and is_same(text, texts)
+        self.repeats_text = bool(text and texts) and is_join_of(text, texts)
         are_separated = self.repeats_text and text != "".join(texts)
         are_whole = are_separated or any(entry.get("thinking") and entry.get("signature") for entry in raw)
         return [self._take(entry, is_whole=are_whole and len(texts) > 1) for entry in raw]
@@ -134,10 +141,9 @@ class ThinkingBlocks:
         return self._end("more", last, token)
 
     def _number_of(self, text: str, token: str | None) -> int | None:
-        """Return the number of the block without a signature that has all of a text; None where the text is new.
+        """Return the number of the block without a signature that has the same text, or None if the text is new.
 
-        An entry without a signature repeats only a block whose pieces came with text, and only if it comes without text or after several
-        pieces.
+        An entry without a signature repeats only a block whose pieces came with text. It must come without text or after several pieces.
         """
         number = len(self.blocks) - 1
         is_last = self._is_open and self.blocks[number].is_text(text)
@@ -321,17 +327,19 @@ class BlockDecoder:
         ``others``: the other reasoning in the delta; ``opened``: the number of the open reasoning part.
         """
         entries = delta.get("thinking_blocks") or []
-        raws = [raw for raw in entries if raw.get("type") in KINDS]
+        raws = [raw for raw in entries if raw.get("type") in BLOCK_TYPES]
         first = len(self._blocks.blocks)
-        extra = {f"thinking_blocks/{number}": raw for number, raw in enumerate(entries, first) if raw.get("type") not in KINDS}
+        extra = {
+            f"thinking_blocks/{number}": raw for number, raw in enumerate(entries, first) if raw.get("type") not in BLOCK_TYPES
+        }
         details = [part for part in others if part.src.startswith(f"{src}/reasoning_details/")]
-        if details and not is_told_in(details, decode_blocks(raws, src)[0]):
+        if details and not details_repeat_blocks(details, decode_thinking_blocks(raws, src)[0]):
             extra |= {"reasoning_details": delta["reasoning_details"]} if self._make_parts else {}
         elif details and not self._make_parts:
             raws = []
         if opened != self._opened or (opened is None and not raws):
             self._blocks.close()
-        text = "" if details else "".join(texts_of(others))
+        text = "" if details else "".join(texts_in(others))
         steps = self._blocks.take(raws, text)
         repeats_text = self._blocks.repeats_text
         self._choose(raws, text, is_first=not (texts.all or details))
@@ -357,7 +365,7 @@ class BlockDecoder:
 
     def _decode(self, raw: JsonObject, step: BlockStep, src: str, *, is_again: bool) -> DecodedBlock:
         """Decode an entry. Its text is new where blocks make the parts, or where it came with text that is new."""
-        part = decode_block(raw, f"{src}/thinking_blocks/{step.number}")
+        part = decode_thinking_block(raw, f"{src}/thinking_blocks/{step.number}")
         has_text = bool(part.text) and step.kind in ("new", "more")
         is_new = not is_again if self._blocks.repeats_text else self._make_parts and not self._repeated_text
         if has_text and not is_new:
@@ -384,4 +392,4 @@ class BlockDecoder:
         blocks = [{**raw, "thinking": each.text()} for each, raw in repeated if each.token is None and each.text() not in known]
         blocks += self._unclear
         out: JsonObject = {"message/thinking_blocks": blocks} if blocks else {}
-        return out | ({"message/reasoning_content": alone} if alone and not is_same(alone, parts) else {})
+        return out | ({"message/reasoning_content": alone} if alone and not is_join_of(alone, parts) else {})

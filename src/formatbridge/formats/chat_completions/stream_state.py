@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from formatbridge import ir
 from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
-from formatbridge.formats.chat_completions.tool_calls import call_stem
+from formatbridge.formats.chat_completions.tool_calls import generated_id_prefix
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
 from formatbridge.ir import events
@@ -75,10 +75,10 @@ class CallState:
         return self.kind == "function" and self._object_end.is_in(self.pieces)
 
     def opened(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
-        """Return the call as it opens, without arguments. ``number``: its place in the choice; ``slot``: makes an id if it has none."""
+        """Return the call as it opens, without arguments. ``number``: its position in the choice; ``slot``: for a generated id."""
         src = f"/choices/{choice}/message"
         body = {"name": self.name or "", "input" if self.kind == "custom" else "arguments": ""}
-        raw: JsonObject = {"id": self.id or f"{call_stem(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
+        raw: JsonObject = {"id": self.id or f"{generated_id_prefix(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
         raw |= {"extra_content": self.extra} if self.extra else {}
         parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
         call = parts[0]
@@ -91,9 +91,9 @@ class CallState:
 class Calls:
     """The calls of one choice, by slot.
 
-    ``open``: the numbers of their parts; ``begun``: calls that have a part; ``pending``: calls that have none yet; ``unknown``: their
-    unmodelled fields. ``count``: how many have a part. ``ids``: the first id of each slot; ``slots``: the slot of each id; ``last``: the
-    highest slot; ``latest``: the latest slot of each index.
+    ``open``: the numbers of their parts. ``begun``: calls that have a part. ``pending``: calls that have none yet. ``unknown``: their
+    unmodelled fields. ``count``: how many have a part. ``ids``: the first id of each slot. ``slots``: the slot of each id. ``last``: the
+    highest slot. ``latest``: the latest slot of each index.
     """
 
     open: dict[int, int] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Calls:
         return int(slot)
 
     def _slot_after(self, call: CallState, raw: JsonObject, slot: int) -> int:
-        """Return the slot of a piece whose index is that of a call: the same, the next one, or that of its id."""
+        """Return the slot of a piece whose index is that of a call: the same slot, the next, or that of its id."""
         call_id, is_next = raw.get("id"), _begins_next(raw, call)
         after = self.last + 1 if is_next else slot
         if call_id and call.id and call_id != call.id:
@@ -157,8 +157,8 @@ class Calls:
 def _begins_next(raw: JsonObject, call: CallState) -> bool:
     """Return whether a piece begins the next call: it has another id, and a name.
 
-    Where the server sends no ids, another name shows it, or the same name with text after the end of the arguments. Some servers repeat
-    the name in every piece, and some send empty pieces last. A call with an id takes no other name after the end of its arguments either.
+    If the server sends no ids, it has another name, or the same name after the end of the arguments, and text. Some servers repeat the
+    name in every piece, and some send empty pieces last. After the end of its arguments, another name also ends a call with an id.
     """
     call_id, name = raw.get("id"), _name_of(raw)
     if call_id and call.id:
@@ -170,7 +170,7 @@ def _begins_next(raw: JsonObject, call: CallState) -> bool:
 
 
 def _name_of(raw: JsonObject) -> str | None:
-    """Return the name in a piece; None where it is empty, too."""
+    """Return the name in a piece, or None if it is missing or empty."""
     return (raw.get(kind_of_call(raw)) or {}).get("name") or None
 
 
@@ -183,7 +183,7 @@ def arguments_of(raw: JsonObject) -> str:
 
 
 def kind_of_call(raw: JsonObject) -> str:
-    """Return whether a piece is of a custom tool's call or of a function's; some servers send a function with an empty ``custom``."""
+    """Return whether a piece is of a ``custom`` or a ``function`` call. Some servers send a function with an empty ``custom``."""
     custom = raw.get("custom")
     return "custom" if custom and (has_values(custom) or not raw.get("function")) else "function"
 
@@ -229,7 +229,7 @@ class Choice:
 
     @property
     def reasoning(self) -> ReasoningTexts:
-        """Its reasoning texts; most answers have none."""
+        """Its reasoning texts; most responses have none."""
         self._reasoning = self._reasoning or ReasoningTexts()
         return self._reasoning
 
@@ -243,7 +243,7 @@ class Choice:
         out.append(events.Delta(self.index, self.enter(kind, part, out), text))
 
     def enter(self, kind: str, part: ir.Part, out: list[events.Event]) -> int:
-        """Return the number of the open part of a kind; if the open part has another kind, close it and open the next."""
+        """Return the number of the open part of a kind. If the open part has another kind, close it and open ``part``."""
         if self.open is None or self.open[0] != kind:
             self.close_part(out)
             if isinstance(part, ir.Reasoning):
@@ -294,9 +294,9 @@ class Choice:
         self.open, self.part_extra = None, None
 
     def keep_extra(self, src: str, extra: JsonObject) -> None:
-        """Keep fields that come after the start of the open part: items of the content continue one number, details have one each.
+        """Keep fields that come after the start of the open part. Fields of another detail get the number of that detail.
 
-        Of the values in pieces of an item the last is valid, but one that was false stays false.
+        The last value of a field of a content item is valid, but one that was false stays false.
         """
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]

@@ -1,4 +1,4 @@
-"""Tool definitions and tool choice of chat_completions."""
+"""Tool definitions and tool choice of Chat Completions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control
 from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
 from formatbridge.formats.shared.tool_selection import note_excess, server_word
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -17,32 +18,75 @@ _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _NAME = frozenset({"name"})
-_SEARCH = frozenset({"search_context_size", "user_location"})
 _MOST_TOOLS = 128
-"""The vendor's server refuses more: "Expected an array with maximum length 128"."""
+"""OpenAI's server rejects more: "Expected an array with maximum length 128"."""
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
-    """Read one tool; a kind that is not known is the server's own."""
+    """Decode a tool. A tool of an unknown type is a hosted tool."""
     kind = raw.get("type")
     function = raw.get("function")
     if function is not None and kind in ("function", None):
         if len(raw) == 2 and kind:
             return decode_function(function, src, "function/", None)
-        made: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", rest(raw, _TOOL))
-        made.cache = decode_cache_control(raw, src)
-        return made
+        tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", rest(raw, _TOOL))
+        tool.cache = decode_cache_control(raw, src)
+        return tool
     if kind == "custom":
-        made = _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom", "cache_control"})))
-        made.cache = decode_cache_control(raw, src)
-        return made
+        tool = _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom", "cache_control"})))
+        tool.cache = decode_cache_control(raw, src)
+        return tool
     return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 
+def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
+    """Encode the tools of a request as ``tools`` and ``web_search_options``, without empty ones."""
+    encoded, search = [], JsonObject()
+    for tool in tools:
+        match tool:
+            case ir.FunctionTool():
+                encoded.append(encode_function(tool, losses))
+            case ir.CustomTool():
+                encoded.append(_encode_custom(tool, losses))
+            case ir.HostedTool(family="web_search") if search:
+                losses.dropped(tool, code="too_many")
+            case ir.HostedTool(family="web_search"):
+                search = {"web_search_options": encode_hosted_tool(tool, losses)}
+            case ir.McpServer(allowed=[]):  # none of its tools may be used
+                losses.dropped(tool, code="excluded", severity="info")
+            case ir.HostedTool() | ir.McpServer():
+                losses.dropped(tool, code="server_tool", severity="impossible")
+            case ir.Namespace():
+                losses.dropped(tool, severity="impossible")
+            case _:
+                assert_never(tool)
+    if len(encoded) > _MOST_TOOLS:
+        note_excess(tools, _MOST_TOOLS, losses)
+    return ({"tools": encoded} if encoded else {}) | search
+
+
 def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
-    """Read a function, which stands ``at`` a place in its tool; ``outer`` is what that has besides."""
+    """Decode a function. ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool."""
     extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
     return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
+
+
+def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Decode an entry of the deprecated field ``functions``."""
+    return decode_function(raw, src, "", None)
+
+
+def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
+    """Encode a function tool."""
+    drop_unheld(tool, losses)
+    function: JsonObject = {"name": tool.name}
+    if tool.description is not None:
+        function["description"] = tool.description
+    if tool.parameters is not None:
+        function["parameters"] = encode_parameters(tool, losses)
+    if tool.strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
 
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
@@ -65,64 +109,6 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
     )
 
 
-def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
-    """Read one entry of ``functions``."""
-    return decode_function(raw, src, "", None)
-
-
-def decode_web_search(raw: JsonObject, src: str) -> ir.HostedTool:
-    """Read ``web_search_options``, which is a tool elsewhere."""
-    location = raw.get("user_location") or {}
-    place = location.get("approximate") or {}
-    return ir.HostedTool(
-        family="web_search",
-        kind="web_search",
-        user_location=dict(place) if place else None,
-        context_size=raw.get("search_context_size"),
-        src=src,
-        extra=joined(rest(raw, _SEARCH), rest(location, frozenset({"type", "approximate"}), "user_location/")),
-    )
-
-
-def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Write the tools of a request: ``tools`` and ``web_search_options``, each where there is any."""
-    made, body = [], JsonObject()
-    for tool in tools:
-        match tool:
-            case ir.FunctionTool():
-                made.append(encode_function(tool, losses))
-            case ir.CustomTool():
-                made.append(_encode_custom(tool, losses))
-            case ir.HostedTool(family="web_search") if body:
-                losses.dropped(tool, code="too_many")
-            case ir.HostedTool(family="web_search"):
-                body = {"web_search_options": _encode_web_search(tool, losses)}
-            case ir.McpServer(allowed=[]):  # none of its tools may be used
-                losses.dropped(tool, code="excluded", severity="info")
-            case ir.HostedTool() | ir.McpServer():
-                losses.dropped(tool, code="server_tool", severity="impossible")
-            case ir.Namespace():
-                losses.dropped(tool, severity="impossible")
-            case _:
-                assert_never(tool)
-    if len(made) > _MOST_TOOLS:
-        note_excess(tools, _MOST_TOOLS, losses)
-    return ({"tools": made} if made else {}) | body
-
-
-def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
-    """Write a function."""
-    drop_unheld(tool, losses)
-    function: JsonObject = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
-    if tool.parameters is not None:
-        function["parameters"] = encode_parameters(tool, losses)
-    if tool.strict:
-        function["strict"] = True
-    return {"type": "function", "function": function}
-
-
 def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
     drop_unheld(tool, losses)
     custom: JsonObject = {"name": tool.name}
@@ -134,24 +120,13 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
     return {"type": "custom", "custom": custom}
 
 
-def _encode_web_search(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
-    drop_unheld(tool, losses)
-    body: JsonObject = {}
-    if tool.context_size is not None:
-        body["search_context_size"] = tool.context_size
-    if tool.user_location:
-        place = {key: value for key, value in tool.user_location.items() if key != "type"}
-        body["user_location"] = {"type": "approximate", "approximate": place}
-    return body
-
-
 def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
-    """Read ``tool_choice``: a word, one tool, or a set of allowed tools. A word of some server's own means what it says."""
+    """Decode a tool choice: a mode, one tool, or a set of allowed tools. ``any`` is ``required`` of compatible servers."""
     if isinstance(raw, str):
         mode = {"any": "required"}.get(raw, raw)
         if mode in ("none", "auto", "required"):
-            free = _free_beside(tools) if mode != "auto" else []
-            return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three words
+            free = _unaffected_tools(tools) if mode != "auto" else []
+            return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three modes
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     if raw.get("type") == "allowed_tools":
         return _decode_allowed(raw, tools, src)
@@ -160,34 +135,36 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
 
 
 def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
-    """Read a set of allowed tools; nothing holds its members to a shape."""
+    """Decode a set of allowed tools. The wire types do not check its tools."""
     allowed = raw["allowed_tools"]
-    names, hosted, leftover = [], [], []
-    for at, tool in enumerate(allowed["tools"]):
-        kind, place = tool.get("type"), f"allowed_tools/tools/{at}"
-        name, extra = _decode_chosen(tool, f"{place}/")
+    names, hosted, unread = [], [], []
+    for index, tool in enumerate(allowed["tools"]):
+        kind, pointer = tool.get("type"), f"allowed_tools/tools/{index}"
+        name, extra = _decode_chosen(tool, f"{pointer}/")
         if name:
             names.append(name)
         elif isinstance(kind, str) and kind not in ("function", "custom"):
             hosted.append(kind)
         else:
-            extra = {place: tool}
-        leftover.append(extra)
+            extra = {pointer: tool}
+        unread.append(extra)
     known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
-    extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *leftover)
+    extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *unread)
     inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
-    return ir.ToolChoice(mode="allowed", names=names, hosted=hosted, free=_free_beside(tools), inner=inner, src=src, extra=extra)
+    return ir.ToolChoice(
+        mode="allowed", names=names, hosted=hosted, free=_unaffected_tools(tools), inner=inner, src=src, extra=extra
+    )
 
 
-def _free_beside(tools: list[ir.Tool]) -> list[str]:
-    """Return what no choice is about: the search of the web, which is no tool here."""
+def _unaffected_tools(tools: list[ir.Tool]) -> list[str]:
+    """Return the names of web search tools, which no tool choice affects, because ``web_search_options`` is no tool."""
     return [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
 
 
 def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:
-    """Read one chosen tool: its name, None where it is none of the caller's, and what it says besides its kind and name.
+    """Decode a chosen tool: its name, or None if it is no function or custom tool, and its unmodelled fields.
 
-    The name may stand beside the kind, as in the deprecated ``function_call``.
+    The name may be next to the type, as in the deprecated ``function_call``.
     """
     kind = next((kind for kind in ("function", "custom") if isinstance(raw.get(kind), dict)), None)
     inner = raw if kind is None else raw[kind]
@@ -198,7 +175,7 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
-    """Write which tools may or must be called; None where the target cannot say it."""
+    """Encode a tool choice. Return None if the format cannot express it."""
     drop_unheld(choice, losses)
     match choice.mode:
         case "auto" | "none" | "required":
@@ -208,7 +185,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "allowed":
             named = _encode_named(choice.names, tools)
             return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
-        case "validated":  # told as a free choice before it comes here
+        case "validated":  # ``tool_selection`` has replaced it before
             return "auto"
         case "hosted":
             losses.dropped(choice, code="server_tool", severity="impossible")

@@ -1,8 +1,8 @@
-"""messages: turns of blocks, a separate system prompt, a required limit, and reasoning that is signed.
+"""The format ``messages``: Anthropic Messages.
 
-Sources: the relay's specification, "POST /v1/messages"; the official SDK's types of 2026-11, stable and beta; recorded traffic. Two
-dated dialects are read alike: that of 2023-06-01 has sampling parameters, the newer one has none.
-``beta_headers.py`` is in this package alone: only this vendor's server reads headers that name the fields of a body.
+Sources: the relay's specification, "POST /v1/messages"; the stable and beta types of Anthropic's SDK of 2026-11; recorded traffic.
+Both dated dialects have one decoder. That of 2023-06-01 has sampling parameters, the newer one has none.
+Only this package has ``beta_headers.py``: Anthropic's server requires headers for some fields of a body.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.messages.beta_headers import with_betas
 from formatbridge.formats.messages.errors import decode_error, encode_error, encode_rejection
-from formatbridge.formats.messages.field_paths import SPELLING
+from formatbridge.formats.messages.field_paths import FIELD_PATHS
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
 from formatbridge.formats.messages.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.messages.request import decode_request, encode_request, repair_history
-from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of, unfinished
+from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
@@ -40,7 +40,7 @@ _TOOL_RULES = ToolRules(
 MESSAGES = FormatSpec(
     name="messages",
     wire_module="formatbridge.formats.messages.wire",
-    field_paths=SPELLING,
+    field_paths=FIELD_PATHS,
     endpoint=Endpoint(
         path="/v1/messages",
         base_url="https://api.anthropic.com",
@@ -67,7 +67,7 @@ MESSAGES = FormatSpec(
     encode_response=encode_response,
     finish_reasons=FINISH,
     failure_of=failure_of,
-    mark_unfinished=unfinished,
+    mark_unfinished=mark_unfinished,
     stream_decoder=StreamDecoder,
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,

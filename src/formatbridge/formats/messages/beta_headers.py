@@ -1,7 +1,7 @@
-"""Beta headers that a messages request needs for the fields of its body, as the official SDK of 2026-11 names them.
+"""Beta headers that Anthropic's server requires for some fields of a request.
 
-Without them the server rejects the fields, and an application of another format cannot know them. The names are those of
-``AnthropicBetaParam`` in anthropic 2.13; the documentation of each feature names its fields.
+Without the header the server rejects the field. An application written for another format does not send such headers. The names are
+those of ``AnthropicBetaParam`` in anthropic 2.13. Anthropic's documentation of each feature names its fields.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _NESTED = {
 }
 """Paths of objects, and the beta that each needs. An empty object needs it too: it selects all defaults."""
 _CHANGES = frozenset({"tool_addition", "tool_removal"})
+"""Types of blocks of a system message that change the tools."""
 
 
 def with_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, str]:

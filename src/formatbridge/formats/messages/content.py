@@ -1,4 +1,4 @@
-"""Content blocks of messages that say something to the model: text, images, documents, search results."""
+"""Content blocks of Anthropic Messages: texts, images, documents and search results."""
 
 from __future__ import annotations
 
@@ -25,51 +25,58 @@ _SOURCES = {
     "url": frozenset({"type", "url"}),
     "file": frozenset({"type", "file_id"}),
 }
+"""Types of the source of an image or a document to the keys that the decoder reads."""
 _MARK = frozenset({"type", "ttl"})
 
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
+"""Media types of images to those that the server accepts."""
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
+"""Cache durations of all formats to those of this format. Any other becomes ``1h``."""
 
 _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
     "container_upload": "impossible",
     "compaction": "impossible",
     "fallback": "info",
 }
+"""Types of blocks to the severity of losing one. For any other it is ``lossy``."""
 
-
-INSTRUCTION_KINDS = frozenset({"text"})
-"""The kinds of block that an instruction may have."""
-_INNER = frozenset({"image"})
+SYSTEM_BLOCK_KINDS = frozenset({"text"})
+"""The types of blocks that a system prompt and a system message accept."""
+_INNER_KINDS = frozenset({"image"})
+"""The types of blocks in a document that become separate parts."""
 
 
 def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Container[str] | None = None) -> list[ir.Part]:
-    """Read content that is text, blocks, or nothing; of ``kinds`` alone, where not all may stand there."""
+    """Decode content: a string, blocks, or null. ``kinds``: the types of blocks that are accepted there, all if None."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
     parts: list[ir.Part] = []
     for index, raw in enumerate(content or ()):
-        place = f"{src}/{index}"
-        parts.append(decode_part(raw, place, kinds))
+        block_src = f"{src}/{index}"
+        parts.append(decode_part(raw, block_src, kinds))
         if raw.get("type") == "document" and kinds is None:
-            parts += decode_inner_media(raw, place)
+            parts += decode_inner_media(raw, block_src)
     return parts
 
 
 def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) -> ir.Part:
-    """Read one block of content. A kind that is not known stays as it is, and so does one that the place does not have, unchecked."""
+    """Decode a content block. A block of an unknown type, or of none of ``kinds``, becomes an opaque part and is not validated."""
     kind = raw.get("type")
     decode = DECODE_PART.get(kind) if isinstance(kind, str) and (kinds is None or kind in kinds) else None
     return decode(raw, src) if decode else decode_opaque(raw, src)
 
 
 def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
-    """Keep a block that no other format has; ``text`` puts it in words."""
-    what = str(raw.get("type"))
-    return ir.Opaque(format="messages", raw=raw, label=what, text=text, severity=_SEVERITY.get(what, "lossy"), src=src)
+    """Decode a block that no other format has as an opaque part. ``text`` replaces it in other formats."""
+    label = str(raw.get("type"))
+    return ir.Opaque(format="messages", raw=raw, label=label, text=text, severity=_SEVERITY.get(label, "lossy"), src=src)
 
 
-def _decode_told(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
-    """Keep a block that words can tell, with its cache mark; where it has none of its own, with the last of the texts in its content."""
+def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
+    """Decode a block that text can replace as an opaque part, with its cache mark.
+
+    If the block has no cache mark, the last mark of the texts in its ``content`` counts. ``at``: the path of that content in the block.
+    """
     part = decode_opaque(raw, src, text)
     part.cache = decode_cache(raw, src)
     for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
@@ -82,31 +89,31 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
     citations = raw.get("citations")
-    found = decode_citations(citations, f"{src}/citations") if citations else None
-    return ir.Text(raw["text"], src, rest(raw, _TEXT), found, cache=decode_cache(raw, src))
+    decoded = decode_citations(citations, f"{src}/citations") if citations else None
+    return ir.Text(raw["text"], src, rest(raw, _TEXT), decoded, cache=decode_cache(raw, src))
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     source = raw["source"]
     if source.get("type") not in ("base64", "url", "file"):
         return decode_opaque(raw, src)
-    told, left = _decode_source(source)
-    made = ir.Media(
+    fields, unread = _decode_source(source)
+    media = ir.Media(
         kind="image",
-        mime=told.get("media_type"),
-        data=told.get("data"),
-        url=told.get("url"),
-        file_id=told.get("file_id"),
+        mime=fields.get("media_type"),
+        data=fields.get("data"),
+        url=fields.get("url"),
+        file_id=fields.get("file_id"),
         issuer="messages",
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _MEDIA), left),
+        extra=joined(rest(raw, _MEDIA), unread),
     )
-    return as_stored_file(made)
+    return as_stored_file(media)
 
 
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
-    """Read where media come from: what a source of its kind says, and what is left over."""
+    """Return the fields of the source of an image or a document that the decoder reads, and the unread fields."""
     known = _SOURCES[source["type"]]
     return {key: source[key] for key in known if key in source}, rest(source, known, "source/")
 
@@ -116,49 +123,49 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     kind = source.get("type")
     if kind == "content":
         title = raw.get("title")
-        body = _words_of(source["content"])
-        return _decode_told(raw, src, f"{title}\n{body}" if title else body, source["content"], "source/content")
+        text = _joined_texts(source["content"])
+        return _decode_as_text(raw, src, f"{title}\n{text}" if title else text, source["content"], "source/content")
     if kind not in ("base64", "text", "url", "file"):
         return decode_opaque(raw, src)
-    told, left = _decode_source(source)
-    data = told.get("data")
+    fields, unread = _decode_source(source)
+    data = fields.get("data")
     if kind == "text":
-        data = base64.b64encode(told["data"].encode()).decode()
-    made = ir.Media(
+        data = base64.b64encode(fields["data"].encode()).decode()
+    media = ir.Media(
         kind="document",
-        mime=told.get("media_type") or ("text/plain" if kind == "text" else None),
+        mime=fields.get("media_type") or ("text/plain" if kind == "text" else None),
         data=data,
-        url=told.get("url"),
-        file_id=told.get("file_id"),
+        url=fields.get("url"),
+        file_id=fields.get("file_id"),
         issuer="messages",
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _DOCUMENT), left),
+        extra=joined(rest(raw, _DOCUMENT), unread),
     )
-    return as_stored_file(made)
+    return as_stored_file(media)
 
 
 def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
-    """Read what stands beside the words of a document made of blocks: images, which words cannot tell. They follow it."""
+    """Decode the images in a document of blocks, which text cannot replace. Their parts follow that of the document."""
     source = raw["source"]
     blocks = source["content"] if source.get("type") == "content" else ""
     if isinstance(blocks, str):
         return []
     return [
-        decode_part(block, f"{src}/source/content/{index}", _INNER)
+        decode_part(block, f"{src}/source/content/{index}", _INNER_KINDS)
         for index, block in enumerate(blocks)
         if block.get("type") != "text"
     ]
 
 
 def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
-    text = f"{raw['title']} ({raw['source']})\n{_words_of(raw['content'])}"
-    return _decode_told(raw, src, text, raw["content"], "content")
+    text = f"{raw['title']} ({raw['source']})\n{_joined_texts(raw['content'])}"
+    return _decode_as_text(raw, src, text, raw["content"], "content")
 
 
 def _decode_tool_reference(raw: JsonObject, src: str) -> ir.Part:
-    return _decode_told(raw, src, raw["tool_name"])
+    return _decode_as_text(raw, src, raw["tool_name"])
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -168,58 +175,59 @@ DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "search_result": _decode_search_result,
     "tool_reference": _decode_tool_reference,
 }
+"""Types of blocks to their decoders."""
 
 
-def _words_of(content: str | list[JsonObject]) -> str:
+def _joined_texts(content: str | list[JsonObject]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(block["text"] for block in content if block.get("type") == "text")
 
 
 def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Read the cache mark of a block or a tool."""
+    """Decode the cache mark of a block or a tool."""
     mark = raw.get("cache_control")
     if not mark:
         return None
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _MARK))
 
 
-def nearest_ttl(ttl: str | None) -> str | None:
-    """Return how long a prompt is kept: as said, else the next longer time that the format has."""
+def supported_ttl(ttl: str | None) -> str | None:
+    """Return the cache duration, or the next longer one that this format has."""
     return _TTLS.get(ttl, "1h")
 
 
 def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Write a cache mark, nothing where there is none; a mark of another format's duration becomes the next longer one."""
+    """Encode a cache mark as the field ``cache_control``; without a mark, no field."""
     if mark is None:
         return {}
     drop_unheld(mark, losses)
-    ttl = nearest_ttl(mark.ttl)
+    ttl = supported_ttl(mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write the parts of a user's turn, of a result or of an instruction as blocks."""
-    return [made for part in parts if (made := encode_part(part, losses)) is not None]
+    """Encode the parts of a user turn, a tool result or an instruction as blocks."""
+    return [block for part in parts if (block := encode_part(part, losses)) is not None]
 
 
 def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
-    """Write content as blocks."""
+    """Return content as a list of blocks."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
-    """Write one plain text as a string."""
-    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # each block has a type
+    """Return content that is one text without other fields as a string, other content unchanged."""
+    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # the other field is the type
         text: str = content[0]["text"]
         return text
     return content
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Write one part that is no call and no reasoning; None where the target has no such block."""
+    """Encode a part of a user turn, a tool result or an instruction as a block; None if the part is dropped."""
     match part:
         case ir.Text():
             return encode_text(part, losses)
@@ -238,7 +246,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
-    """Write a text of a request; blank text, which the target refuses, is left out."""
+    """Encode a text of a request as a block; None for a blank text, which the server rejects."""
     text = part.text
     drop_unheld(part, losses)
     if not text or text.isspace():
@@ -253,7 +261,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
 
 
 def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
-    """Write a refusal as the text that it is."""
+    """Encode a refusal as a ``text`` block."""
     drop_unheld(part, losses)
     block = {"type": "text", "text": part.text}
     losses.changed(part, "", block, "flattened")
@@ -264,17 +272,17 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None and part.issuer != "messages":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    encode = _ENCODE_MEDIA.get(_kind_of(part))
-    made = encode(part, losses) if encode else None
-    if made is None:
+    encode = _ENCODE_MEDIA.get(_media_kind(part))
+    block = encode(part, losses) if encode else None
+    if block is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
     drop_unheld(part, losses)
-    return made | encode_cache(part.cache, losses)
+    return block | encode_cache(part.cache, losses)
 
 
-def _kind_of(part: ir.Media) -> str:
-    """Tell what media are here, by their type where it is known: the server fetches images and PDF, and nothing else."""
+def _media_kind(part: ir.Media) -> str:
+    """Return the type of block for media, by the media type if it is known. From a URL the server reads only images and PDF."""
     mime = known_mime(part)
     if mime == PDF:
         return "document"
@@ -286,12 +294,12 @@ def _kind_of(part: ir.Media) -> str:
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_field(part, "filename", losses)
     mime = _IMAGES.get(encode_mime(part, losses) or "")
-    source = _encode_reference(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
+    source = _encode_remote_source(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
     return {"type": "image", "source": source} if source else None
 
 
 def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    source = _encode_reference(part) or _encode_document_data(part, losses)
+    source = _encode_remote_source(part) or _encode_document_source(part, losses)
     if source is None:
         return None
     title = {} if part.filename is None else {"title": part.filename}
@@ -301,14 +309,14 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {"image": _encode_image, "document": _encode_document}
 
 
-def _encode_reference(part: ir.Media) -> JsonObject | None:
+def _encode_remote_source(part: ir.Media) -> JsonObject | None:
     if part.file_id is not None:
         return {"type": "file", "file_id": part.file_id}
     return {"type": "url", "url": part.url} if part.url is not None else None
 
 
-def _encode_document_data(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    """Write PDF as bytes and text as text; None for anything else."""
+def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    """Encode the source of a document with data: a PDF as base64, text as a string; None for any other media type."""
     data = part.data or ""
     mime = known_mime(part) or ""
     if mime == PDF:

@@ -1,7 +1,10 @@
-"""Turns of messages: decode and encode side by side.
+"""Turns of Anthropic Messages, and the order of their content blocks.
 
-A turn is an ordered list of blocks. Results stand first in the user's turn after the calls; turns of one role that follow each other
-are one turn; instructions in mid-conversation stand between a turn of the user and one of the model.
+The documentation of tool use and of mid-conversation system messages demands this order:
+
+- The ``tool_result`` blocks come first in the user turn after the ``tool_use`` blocks.
+- Consecutive turns of one role are one turn.
+- A mid-conversation system message follows a user turn and precedes an assistant turn.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.messages.content import (
     DECODE_PART,
-    INSTRUCTION_KINDS,
+    SYSTEM_BLOCK_KINDS,
     as_blocks,
     collapse,
     decode_content,
@@ -34,12 +37,12 @@ from formatbridge.formats.messages.hosted_tools import (
     decode_web_result,
 )
 from formatbridge.formats.messages.reasoning import (
-    TAKEN_EFFORTS,
+    EFFORTS,
     bind_call_tokens,
     decode_redacted,
     decode_thinking,
+    encode_effort,
     encode_reasoning,
-    encode_word_of_effort,
 )
 from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
@@ -58,117 +61,115 @@ _SYSTEM = _MESSAGE | {"output_config"}
 
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
-    """Read one turn."""
+    """Decode an element of ``messages``."""
     role = raw["role"]
     if role == "system":
-        return _decode_instruction(raw, src)
-    content, place = raw["content"], f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, place)] if type(content) is str else decode_blocks(content, place)
+        return _decode_system_message(raw, src)
+    content, content_src = raw["content"], f"{src}/content"
+    parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_blocks(content, content_src)
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
     return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
 def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
-    """Read the blocks of a turn or of an answer; a kind that is not known stays as it is."""
+    """Decode the content blocks of a turn or a response. A block of an unknown type becomes an opaque part."""
     parts: list[ir.Part] = []
-    carries = False
+    has_call_tokens = False
     for index, raw in enumerate(content):
         kind = raw.get("type")
-        if kind == "text" and len(raw) == 2:  # its text is required, so there is nothing else
+        if kind == "text" and len(raw) == 2:  # both fields are required, so there is no other
             parts.append(ir.Text(raw["text"], f"{src}/{index}"))
             continue
         part = decode_block(raw, f"{src}/{index}")
         if type(part) is ir.Reasoning and carries_call_token(part):
-            carries = True
+            has_call_tokens = True
         parts.append(part)
         if kind == "document":
             parts += decode_inner_media(raw, f"{src}/{index}")
-    return bind_call_tokens(parts) if carries else parts
+    return bind_call_tokens(parts) if has_call_tokens else parts
 
 
 def decode_block(raw: JsonObject, src: str) -> ir.Part:
-    """Read one block of a turn or of an answer."""
+    """Decode a content block of a turn or a response."""
     kind = raw.get("type")
     decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
     return decode(raw, src)
 
 
-def _decode_instruction(raw: JsonObject, src: str) -> ir.Message:
-    """Read an instruction in mid-conversation, which may also bring tools and change the effort."""
+def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
+    """Decode a mid-conversation system message. It may also add tools and change the effort."""
     content, config = raw.get("content"), raw.get("output_config") or {}
     parts: list[ir.Part] = []
     tools: list[ir.Tool] = []
     extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
     effort = config.get("effort")
-    if effort is not None and effort not in TAKEN_EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         extra["output_config/effort"] = effort
     if isinstance(content, str):
-        parts = decode_content(content, f"{src}/content", INSTRUCTION_KINDS)
+        parts = decode_content(content, f"{src}/content", SYSTEM_BLOCK_KINDS)
     for index, block in enumerate(content if isinstance(content, list) else ()):
-        place = f"{src}/content/{index}"
+        block_src = f"{src}/content/{index}"
         tool = block["tool"] if block.get("type") == "tool_addition" else {}
         definition = tool.get("definition") if tool.get("type") == "tool_definition" else None
         if definition is None:
-            parts.append(decode_part(block, place, INSTRUCTION_KINDS))
+            parts.append(decode_part(block, block_src, SYSTEM_BLOCK_KINDS))
         else:
-            tools.append(decode_tool(definition, f"{place}/tool/definition"))
+            tools.append(decode_tool(definition, f"{block_src}/tool/definition"))
             extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
             extra |= rest(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
         role="system",
         parts=parts,
-        effort=effort if effort in TAKEN_EFFORTS else None,
+        effort=effort if effort in EFFORTS else None,
         tools=tools or None,
         src=src,
         extra=extra or None,
     )
 
 
-def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Write an instruction, which is text and nothing else."""
-    made = []
-    for part in with_blanks_joined(parts):
+def encode_system_blocks(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Encode an instruction as the blocks of a system prompt or a system message, which have only text."""
+    blocks = []
+    for part in join_blank_texts(parts):
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
         block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
         if block is not None:
-            made.append(block)
-    return made
+            blocks.append(block)
+    return blocks
 
 
-def encode_said(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
-    """Write a turn of the model's for a request's history. ``objects``: the arguments of its calls, as far as they have been read."""
-    made: list[JsonObject] = []
-    block: JsonObject | None
-    for part in with_blanks_joined(parts):
-        kind = type(part)
-        if kind is ir.ToolCall:
-            block = encode_call(part, losses, objects)  # type: ignore[arg-type]  # the test says so
-        else:
-            block = encode_text(part, losses) if kind is ir.Text else _ENCODE_BLOCK[kind](part, losses)  # type: ignore[arg-type]  # the test says so
+def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
+    """Encode the parts of an assistant turn as content blocks. ``objects``: the arguments of tool calls that are already parsed."""
+    blocks: list[JsonObject] = []
+    for part in join_blank_texts(parts):
+        block = encode_call(part, losses, objects) if type(part) is ir.ToolCall else _ENCODE_BLOCK[type(part)](part, losses)
         if block is not None:
-            made.append(block)
-    return made
+            blocks.append(block)
+    return blocks
 
 
-def with_blanks_joined(parts: list[ir.Part]) -> list[ir.Part]:
-    """Return parts in which no blank text stands alone beside another text: the server refuses it, and a paragraph would lose its end."""
+def join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
+    """Return the parts with each blank text joined to the text before or after it.
+
+    The server rejects blank texts. Dropping them would remove the line breaks between paragraphs.
+    """
     if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
         return parts
-    made: list[ir.Part] = []
+    joined_parts: list[ir.Part] = []
     for part in parts:
-        whole = join_texts(made[-1], part) if made else None
-        if whole is not None and (part.text.isspace() or made[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
-            made[-1] = whole
+        text = join_texts(joined_parts[-1], part) if joined_parts else None
+        if text is not None and (part.text.isspace() or joined_parts[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
+            joined_parts[-1] = text
         else:
-            made.append(part)
-    return made
+            joined_parts.append(part)
+    return joined_parts
 
 
 def sole_text(parts: list[ir.Part]) -> str | None:
-    """Return the text of parts that are one text, not blank, and nothing else; None where they are not."""
+    """Return the text, if the only part is a text that is not blank and has no other fields; else None."""
     if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_only_text(parts[0]):
         return None
     text = parts[0].text
@@ -189,7 +190,7 @@ def _drop_part(part: ir.Part, losses: Ledger) -> None:
 
 
 _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # which stands in results only
+    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # only a tool_result contains it
     "thinking": decode_thinking,
     "redacted_thinking": decode_redacted,
     "tool_use": decode_call,
@@ -201,6 +202,7 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "web_fetch_tool_result": decode_web_result,
     "code_execution_tool_result": decode_code_result,
 }
+"""Types of blocks to their decoders."""
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
     ir.Reasoning: encode_reasoning,
@@ -210,147 +212,156 @@ _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Hosted: _encode_foreign,
     ir.ToolResult: _drop_part,
 }
-
-
+"""Types of parts of an assistant turn to their encoders, except tool calls."""
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
+"""Types of blocks to their field with the id of a tool call."""
 
 
 @dataclass(slots=True)
-class _Instruction:
-    """Instructions that wait for their place: behind a turn of the user, before the model's next one."""
+class _SystemMessage:
+    """A mid-conversation system message and its blocks, which the encoder emits between a user turn and an assistant turn."""
 
     message: ir.Message
     blocks: list[JsonObject]
 
 
 class TurnEncoder:
-    """Puts turns into the order that the server demands. ``known``: the server tools that are there from the start.
+    """Encodes a conversation as turns in the order that the server accepts.
 
-    ``hoisted``: instructions that found no place among them. ``servers``: the remote servers whose tools turns bring.
+    ``keeps_system_messages``: the target accepts mid-conversation system messages. ``server_tools``: the result of ``server_tools_of`` for
+    the tools of the request.
+
+    Results besides ``turns``: ``moved_to_system`` has the blocks of instructions that have no valid position among the turns.
+    ``mcp_servers`` has the MCP servers whose toolsets the system messages add.
     """
 
     __slots__ = (
-        "_answer", "_calls", "_known", "_made_ids", "_moved_count", "_objects", "_opening", "_results", "_waiting", "hoisted",
-        "is_native", "losses", "servers", "turns",
+        "_first_assistant", "_generated_ids", "_keeps_system_messages", "_last_assistant", "_losses", "_moved_count", "_objects",
+        "_pending", "_result_counts", "_server_tools", "_unanswered", "mcp_servers", "moved_to_system", "turns",
     )  # fmt: skip
 
-    def __init__(self, losses: Ledger, is_native: bool, known: set[str]) -> None:
-        self.losses = losses
-        self.is_native = is_native
-        self.servers: list[JsonObject] = []
-        self._known = known
+    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str]) -> None:
         self.turns: list[JsonObject] = []
-        self.hoisted: list[JsonObject] = []
-        self._results: list[int] = []
-        self._calls: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # the calls without a result, by id, with their turns
-        self._made_ids: set[str] = set()
+        self.moved_to_system: list[JsonObject] = []
+        self.mcp_servers: list[JsonObject] = []
+        self._losses = losses
+        self._keeps_system_messages = keeps_system_messages
+        self._server_tools = server_tools
         self._objects = NOT_READ
-        self._waiting: list[_Instruction] = []
-        self._moved_count = 0  # length of the prefix of _waiting that a later turn of the source has already overtaken
-        self._answer: ir.Message | None = None
-        self._opening: ir.Message | None = None  # the first turn, where it is the model's
+        self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
+        self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
+        self._generated_ids: set[str] = set()
+        self._pending: list[_SystemMessage] = []
+        self._moved_count = 0  # so many of the first pending messages lost their position to a later turn
+        self._first_assistant: ir.Message | None = None  # the first turn, if it is an assistant turn
+        self._last_assistant: ir.Message | None = None
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
-        """Write a conversation."""
+        """Encode the messages of a conversation and return the turns."""
         self._objects = read_all_objects(messages)
         for message in messages:
-            drop_unheld(message, self.losses)
+            drop_unheld(message, self._losses)
             role = message.role
             if role == "assistant":
-                self._add_answer(message)
+                self._add_assistant(message)
             elif role in ("user", "tool"):
                 self._add_user(message)
             else:
-                self._add_instruction(message)
+                self._add_system_message(message)
         return self._finish()
 
     def _finish(self) -> list[JsonObject]:
-        """Return the turns. What still waits goes last or to the front; a last turn of the model's is a prefill."""
-        if self._waiting:
-            self._place_waiting()
-            for waiting in self._waiting:
-                self._hoist(waiting)
-                self._drop_changes(waiting.message)
-        if self._answer is not None and self.turns[-1]["role"] == "assistant":
+        """Place the pending system messages, trim the prefill, note the losses of the whole conversation, and return the turns."""
+        if self._pending:
+            self._place_pending()
+            for pending in self._pending:
+                self._move_to_system(pending)
+                self._drop_changes(pending.message)
+        if self._last_assistant is not None and self.turns[-1]["role"] == "assistant":
             block = self._blocks(-1)[-1]
             if block["type"] == "text":
-                self._trim(block, self._answer)
-        if self._opening is not None:
-            self.losses.changed(self._opening, "", collapse(self.turns[0]["content"]), "first_turn")
-        for _, call in chain.from_iterable(self._calls.values()):
-            note_orphan(call, self.losses)
-        if self._made_ids:
-            self._note_made_ids()
+                self._trim_prefill(block, self._last_assistant)
+        if self._first_assistant is not None:
+            self._losses.changed(self._first_assistant, "", collapse(self.turns[0]["content"]), "first_turn")
+        for _, call in chain.from_iterable(self._unanswered.values()):
+            note_orphan(call, self._losses)
+        if self._generated_ids:
+            self._note_generated_ids()
         for turn in self.turns:
             content = turn.get("content")
-            if type(content) is list and len(content) == 1:  # no more than one block can collapse
+            if type(content) is list and len(content) == 1:  # only one block can become a string
                 turn["content"] = collapse(content)
         return self.turns
 
-    def _trim(self, block: JsonObject, answer: ir.Message) -> None:
-        """Cut blanks off the end of a prefill, which the server refuses there. It is noted at texts that lose some, else at the turn."""
+    def _trim_prefill(self, block: JsonObject, message: ir.Message) -> None:
+        """Remove white space from the end of a prefill, which the server rejects there.
+
+        The changed texts are noted. A prefill without a changed text is noted as a whole.
+        """
         text = block["text"].rstrip()
-        is_cut = text != block["text"]
+        is_changed = text != block["text"]
         block["text"] = text
         is_noted = False
-        for part in reversed(answer.parts if is_cut else ()):
+        for part in reversed(message.parts if is_changed else ()):
             if type(part) is ir.Reasoning:
                 continue
             if type(part) is not ir.Text:
                 break
             kept = part.text.rstrip()
             if kept != part.text:
-                self.losses.changed(part, "text", kept, "prefill")
+                self._losses.changed(part, "text", kept, "prefill")
                 is_noted = True
             if kept:
                 break
         if not is_noted:
-            self.losses.changed(answer, "", text, "prefill")
+            self._losses.changed(message, "", text, "prefill")
 
-    def _note_made_ids(self) -> None:
-        """Note the ids that the source does not have, at calls and at results."""
-        for index, turn in enumerate(self.turns):
+    def _note_generated_ids(self) -> None:
+        """Note the generated ids as additions, in ``tool_use`` and in ``tool_result`` blocks."""
+        for turn_index, turn in enumerate(self.turns):
             content = turn.get("content")
-            for place, block in enumerate(content if isinstance(content, list) else ()):
+            for index, block in enumerate(content if isinstance(content, list) else ()):
                 key = _IDS.get(block["type"])
-                if key and block[key] in self._made_ids:
-                    self.losses.added(f"/messages/{index}/content/{place}/{key}", block[key])
+                if key and block[key] in self._generated_ids:
+                    self._losses.added(f"/messages/{turn_index}/content/{index}/{key}", block[key])
 
-    def _add_answer(self, message: ir.Message) -> None:
-        content = sole_text(message.parts) or encode_said(message.parts, self.losses, self._objects)
+    def _add_assistant(self, message: ir.Message) -> None:
+        """Add the blocks of an assistant turn."""
+        content = sole_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._objects)
         if not content:
-            note_empty(message, self.losses)
+            note_empty(message, self._losses)
             return
-        if self._waiting:
-            self._place_waiting()
-        self._answer = message
+        if self._pending:
+            self._place_pending()
+        self._last_assistant = message
         if not self.turns:
-            self._opening = message
-        turn = self._turn("assistant", content)
+            self._first_assistant = message
+        turn_index = self._append("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
-                self._calls.setdefault(part.id, []).append((turn, part))
+                self._unanswered.setdefault(part.id, []).append((turn_index, part))
                 if part.has_generated_id:
-                    self._made_ids.add(part.id)
+                    self._generated_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
+        """Add the blocks of a user turn."""
         parts = message.parts
-        if len(parts) == 1 and not self._waiting:  # one result or one text, the usual turns
+        if len(parts) == 1 and not self._pending:  # most turns are one result or one text
             if type(parts[0]) is ir.ToolResult:
                 self._add_result(parts[0])
                 return
             text = sole_text(parts)
             if text is not None:
-                self._turn("user", text)
+                self._append("user", text)
                 return
-        self._add_parts(message)
+        self._add_user_parts(message)
 
-    def _add_parts(self, message: ir.Message) -> None:
-        """Add a turn of any parts: its results behind their calls, then the rest."""
+    def _add_user_parts(self, message: ir.Message) -> None:
+        """Add the tool results of a user turn to the turns after their calls, then its other blocks."""
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
-        losses = self.losses
-        for part in with_blanks_joined(message.parts):
+        losses = self._losses
+        for part in join_blank_texts(message.parts):
             if type(part) is ir.ToolResult:
                 results.append(part)
                 continue
@@ -358,128 +369,132 @@ class TurnEncoder:
             if block is not None:
                 blocks.append(block)
         if not blocks and not results:
-            note_empty(message, self.losses)
+            note_empty(message, losses)
             return
-        self._moved_count = len(self._waiting)
+        self._moved_count = len(self._pending)
         for result in results:
             self._add_result(result)
         if blocks:
-            self._turn("user", blocks)
+            self._append("user", blocks)
 
     def _add_result(self, result: ir.ToolResult) -> None:
-        """Put a result behind the others in the turn after the nearest call of its id that has none; without one it stays."""
-        turns, block = self.turns, encode_result(result, self.losses)
-        if result.has_generated_id:
-            self._made_ids.add(result.call_id)
-        asked = self._calls.get(result.call_id)
-        if not asked:
-            note_orphan(result, self.losses)
-            turn = self._turn("user", [])
-        else:
-            turn = asked.pop()[0] + 1
-            if turn == len(turns):  # the first result of the last turn
-                turns.append({"role": "user", "content": [block]})
-                self._results.append(1)
-                return
-        self._blocks(turn).insert(self._results[turn], block)
-        self._results[turn] += 1
+        """Add a ``tool_result`` to the turn after its call, following the other results there.
 
-    def _turn(self, role: str, content: str | list[JsonObject]) -> int:
-        """Put text or blocks at the end of the last turn, a new one where the last is not of this role; return its index."""
+        Its call is the last one with this id that has no result yet. A result without a call goes into the last turn.
+        """
+        turns, block = self.turns, encode_result(result, self._losses)
+        if result.has_generated_id:
+            self._generated_ids.add(result.call_id)
+        calls = self._unanswered.get(result.call_id)
+        if not calls:
+            note_orphan(result, self._losses)
+            turn_index = self._append("user", [])
+        else:
+            turn_index = calls.pop()[0] + 1
+            if turn_index == len(turns):  # its call is in the last turn
+                turns.append({"role": "user", "content": [block]})
+                self._result_counts.append(1)
+                return
+        self._blocks(turn_index).insert(self._result_counts[turn_index], block)
+        self._result_counts[turn_index] += 1
+
+    def _append(self, role: str, content: str | list[JsonObject]) -> int:
+        """Append content to the last turn, or to a new one if the last turn has another role. Returns the index of the turn."""
         turns = self.turns
         if turns and turns[-1]["role"] == role:
             self._blocks(-1).extend(as_blocks(content))
         else:
             turns.append({"role": role, "content": content})
-            self._results.append(0)
+            self._result_counts.append(0)
         return len(turns) - 1
 
-    def _blocks(self, turn: int) -> list[JsonObject]:
-        """Return the blocks of a turn, to change them."""
-        blocks = self.turns[turn]["content"] = as_blocks(self.turns[turn]["content"])
+    def _blocks(self, turn_index: int) -> list[JsonObject]:
+        """Return the content of a turn as a list of blocks that can be changed."""
+        blocks = self.turns[turn_index]["content"] = as_blocks(self.turns[turn_index]["content"])
         return blocks
 
-    # Instructions.
+    # Mid-conversation system messages.
 
-    def _add_instruction(self, message: ir.Message) -> None:
-        blocks = encode_instruction(message.parts, self.losses)
-        if not self.is_native:
-            self._hoist(_Instruction(message, blocks))
+    def _add_system_message(self, message: ir.Message) -> None:
+        """Keep an instruction until a position for it is known. Its text goes to the system prompt if the target accepts it only there."""
+        blocks = encode_system_blocks(message.parts, self._losses)
+        if not self._keeps_system_messages:
+            self._move_to_system(_SystemMessage(message, blocks))
             blocks = []
         if blocks or message.effort or message.tools:
-            self._waiting.append(_Instruction(message, blocks))
+            self._pending.append(_SystemMessage(message, blocks))
 
-    def _add_tools(self, tools: list[ir.Tool], blocks: list[JsonObject], before: int) -> None:
-        """Add tools to the blocks of an instruction, ``before`` which so many others stand in its turn."""
+    def _add_tools(self, tools: list[ir.Tool], blocks: list[JsonObject], first_index: int) -> None:
+        """Add a ``tool_addition`` block for each tool. ``first_index``: the index of the first of the blocks in the content."""
         for tool in tools:
-            at = f"/messages/{len(self.turns)}/content/{before + len(blocks)}/tool/definition"
-            definition = encode_tool(tool, at, False, self._known, self.servers, self.losses)
+            at = f"/messages/{len(self.turns)}/content/{first_index + len(blocks)}/tool/definition"
+            definition = encode_tool(tool, at, False, self._server_tools, self.mcp_servers, self._losses)
             if definition is not None:
                 blocks.append({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
 
-    def _place_waiting(self) -> None:
-        """Write the waiting instructions as one turn, if the last turn is the user's; else they wait for the next place."""
+    def _place_pending(self) -> None:
+        """Emit the pending system messages as one, if the last turn is a user turn. Else they stay pending."""
         if not self.turns or self.turns[-1]["role"] != "user":
-            self._moved_count = len(self._waiting)
+            self._moved_count = len(self._pending)
             return
-        made: JsonObject = {"role": "system"}
+        turn: JsonObject = {"role": "system"}
         effort = self._last_effort()
-        for index, waiting in enumerate(self._waiting):
-            message = waiting.message
-            self._add_tools(message.tools or [], waiting.blocks, len(made.get("content", ())))
-            if waiting.blocks:
-                made.setdefault("content", []).extend(waiting.blocks)
-            if index < self._moved_count and waiting.blocks:
-                self.losses.changed(message, "", collapse(waiting.blocks), "moved")
+        for index, pending in enumerate(self._pending):
+            message = pending.message
+            self._add_tools(message.tools or [], pending.blocks, len(turn.get("content", ())))
+            if pending.blocks:
+                turn.setdefault("content", []).extend(pending.blocks)
+            if index < self._moved_count and pending.blocks:
+                self._losses.changed(message, "", collapse(pending.blocks), "moved")
         if effort:
-            made["output_config"] = {"effort": effort}
-        self._waiting = []
+            turn["output_config"] = {"effort": effort}
+        self._pending = []
         self._moved_count = 0
-        if len(made) > 1:
-            self.turns.append(made)
-            self._results.append(0)
+        if len(turn) > 1:
+            self.turns.append(turn)
+            self._result_counts.append(0)
 
     def _last_effort(self) -> str | None:
-        """Write the effort that counts from here on: the last one that waits, for nobody answers before it."""
-        changes = [waiting.message for waiting in self._waiting if waiting.message.effort]
-        for message in changes[:-1]:
-            self.losses.dropped(message, "effort", "too_many", severity="info")
-        return encode_word_of_effort(changes[-1], self.losses) if changes else None
+        """Encode the last effort of the pending messages. The model generates nothing between them, so the others have no effect."""
+        messages = [pending.message for pending in self._pending if pending.message.effort]
+        for message in messages[:-1]:
+            self._losses.dropped(message, "effort", "too_many", severity="info")
+        return encode_effort(messages[-1], self._losses) if messages else None
 
-    def _hoist(self, waiting: _Instruction) -> None:
-        """Move instructions to the front."""
-        words = [block for block in waiting.blocks if block["type"] == "text"]
-        if words:
-            self.losses.changed(waiting.message, "", collapse(words), "moved")
-        self.hoisted += words
+    def _move_to_system(self, pending: _SystemMessage) -> None:
+        """Move the texts of a system message to the system prompt."""
+        texts = [block for block in pending.blocks if block["type"] == "text"]
+        if texts:
+            self._losses.changed(pending.message, "", collapse(texts), "moved")
+        self.moved_to_system += texts
 
     def _drop_changes(self, message: ir.Message) -> None:
-        """Note additions of tools and a change of effort that found no place: they cannot go to the front."""
+        """Note that the tools and the effort of a system message are dropped: the system prompt cannot hold them."""
         for tool in message.tools or ():
-            self.losses.dropped(tool, code="position_lost", severity="impossible")
-        drop_field(message, "effort", self.losses)
+            self._losses.dropped(tool, code="position_lost", severity="impossible")
+        drop_field(message, "effort", self._losses)
 
 
-def tools_in(turns: list[JsonObject]) -> list[JsonObject]:
-    """Return the definitions of the tools that turns bring."""
+def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
+    """Return the definitions of the tools that mid-conversation system messages add."""
     contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition"]
 
 
 def lacks_thinking(turns: list[JsonObject]) -> bool:
-    """Say whether the server would look for thinking that is not there: a budget demands it of the answer that is still under way.
+    """Return whether the current reply lacks the thinking at its start that the server demands with a thinking budget.
 
-    That is the one that the model has begun, with its calls and their results, since the user last said something else.
+    The current reply is that to the last user text. It includes tool calls and their results.
     """
-    answer = False
+    has_reply = False
     for turn in reversed(turns):
         content = turn.get("content") or ()
         kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
         if turn["role"] == "assistant":
             if kinds[:1] in (["thinking"], ["redacted_thinking"]):
                 return False
-            answer = True
+            has_reply = True
         elif turn["role"] == "user" and "tool_result" not in kinds:
             break
-    return answer
+    return has_reply

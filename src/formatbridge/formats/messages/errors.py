@@ -1,4 +1,4 @@
-"""Errors of messages, and what relays send in their place."""
+"""Errors of Anthropic Messages, and the bodies that relays send instead."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "overloaded": (529, "overloaded_error"),
     "timeout": (504, "timeout_error"),
 }
-"""Our kinds to the HTTP status and the type that this format gives them."""
+"""Canonical kinds to the HTTP status and the error type."""
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Read an error body by its shape: the vendor's, another format's, or plain text."""
+    """Decode an error body: Anthropic's, that of another format, or plain text."""
     return decode_error_body(body, status=status, otherwise="messages")
 
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write an error: the HTTP status and the body."""
-    status, word = ERRORS[error.kind]
+    """Encode an error as an HTTP status and a body."""
+    status, value = ERRORS[error.kind]
     note_unread(error, losses)
     status = kept_status(error, status)
-    note_type(error, word, losses, status=error.status and status)
-    if error.code not in (None, "", word):
-        losses.changed(error, "code", word, "diagnostic", severity="info")
+    note_type(error, value, losses, status=error.status and status)
+    if error.code not in (None, "", value):
+        losses.changed(error, "code", value, "diagnostic", severity="info")
     drop_unheld_in_answer(error, losses)
-    body: JsonObject = {"type": "error", "error": {"type": word, "message": error.message}}
+    body: JsonObject = {"type": "error", "error": {"type": value, "message": error.message}}
     if error.request_id is not None:
         body["request_id"] = error.request_id
     return status, body
 
 
 def encode_rejection(error: LossyConversionError, message: str) -> JsonObject | None:
-    """Encode the refusal of a ``thread`` that the endpoint cannot keep: upon this code, Anthropic's SDK sends the whole conversation."""
+    """Encode the rejection of a request with a ``thread``. On this error code, Anthropic's SDK sends the whole conversation."""
     if not any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses):
         return None
     details = {"error_code": "thread_unsupported_request"}

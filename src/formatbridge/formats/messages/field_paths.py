@@ -1,4 +1,4 @@
-"""Where messages keeps canonical fields, and how grave it is to lose the fields of its own."""
+"""Field paths of Anthropic Messages, and the loss rules of its unmodelled fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BOTH = LossRule("info", "nearest_value", kind="changed", after="the tools that 
 _BINDING = LossRule(neutral=({"prefix_mismatch_behavior": "error"},))
 _ALL = {"type": "all"}
 
-SPELLING = FieldPaths(
+FIELD_PATHS = FieldPaths(
     content=frozenset({"content", "stop_reason", "stop_sequence", "stop_details"}),
     places={
         **{f"Request.{name}": (wire,) for name, wire in SETTINGS.wire.items()},
@@ -69,7 +69,7 @@ SPELLING = FieldPaths(
         "Model.retires": ("retires_at",),
         "ModelList.more": ("has_more",),
     },
-    # Which tools of a server are on also says whether it is there at all.
+    # The switches of an MCP server's tools also express whether any of its tools is enabled.
     shared=frozenset({"McpServer.allowed", "McpServer.allowed.default"}),
     rules={
         "Request.anthropic_beta": LossRule("info"),

@@ -1,4 +1,4 @@
-"""Which canonical fields messages has a place for."""
+"""HOLDS tables of Anthropic Messages: the canonical fields that a request and a response can express."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ RESPONSE_HOLDS: Holds = {
 }  # fmt: skip
 
 drop_unheld = unheld_fields("messages", REQUEST_HOLDS)
-"""Reports the fields of a node of a request for which this format has no place."""
+"""Reports the fields of a node of a request that this format cannot express."""
 drop_unheld_in_answer = unheld_fields("messages", RESPONSE_HOLDS)
-"""Reports the fields of a node of an answer for which this format has no place."""
+"""Reports the fields of a node of a response that this format cannot express."""

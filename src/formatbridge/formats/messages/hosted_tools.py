@@ -1,4 +1,4 @@
-"""Tools that the server of messages runs, and the remote tool servers that it calls: decode and encode side by side."""
+"""Server tools and MCP servers of Anthropic Messages: definitions, calls and results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAMILIES: tuple[tuple[str, _Family], ...] = (
     ("code_execution_", "code"),
     ("tool_search_tool_", "tool_search"),
 )
-"""Beginnings of this format's words, before the version, to the families that others have too."""
+"""Prefixes of tool types to families. The types end with a version."""
 
 HOSTED: dict[str, tuple[str, str]] = {
     "web_search": ("web_search_20260318", "web_search"),
@@ -32,31 +32,32 @@ HOSTED: dict[str, tuple[str, str]] = {
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
-"""Families that this format can be asked for, and the latest version and the name of each."""
+"""Families of server tools to their latest type and their name."""
 
 SERVER_NAMES = {family: name for family, (_, name) in HOSTED.items()}
-"""Families of server tools to the names under which they stand among the others."""
+"""Families of server tools to their names, which must be unique among all tools of a request."""
 
 _CHOICES = {"web_search_preview": "web_search", "code_interpreter": "code", "code_execution": "code"}
+"""Names of server tools in a tool choice of another format to the families."""
 
 _TOOL = frozenset({"type", "name", "cache_control"})
-_FETCHING: dict[str, type] = {"allowed_domains": list, "blocked_domains": list, "max_uses": int}
-_OPTIONS: dict[str, dict[str, type]] = {"web_search": _FETCHING | {"user_location": dict}, "web_fetch": _FETCHING}
-"""Families to what their tools can be told, and the types of that: nothing holds versions that nobody here knows yet to them."""
+_WEB_OPTIONS: dict[str, type] = {"allowed_domains": list, "blocked_domains": list, "max_uses": int}
+_OPTIONS: dict[str, dict[str, type]] = {"web_search": _WEB_OPTIONS | {"user_location": dict}, "web_fetch": _WEB_OPTIONS}
+"""Families to the options of their tools and the types of the values. Tools of an unknown version may have other types."""
 
 _SERVER = frozenset({"type", "name", "url", "authorization_token", "tool_configuration"})
 _TOOLSET = frozenset({"type", "mcp_server_name", "cache_control", "default_config", "configs"})
 _SWITCHES = {"enabled": True, "defer_loading": False}
-"""What counts for a tool where neither its own switches nor those of all say anything."""
+"""The defaults of a tool of an MCP server, without ``configs`` and ``default_config``."""
 
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
-    """Read a tool that the vendor defined; what the caller must run itself has no counterpart anywhere."""
+    """Decode a tool that Anthropic defines. No other format has the tools that the caller runs, such as ``bash``."""
     kind = str(raw.get("type"))
-    if not _is_sound(raw):
+    if not _is_valid(raw):
         return ir.HostedTool(family="other", kind=kind, src=src)
     family: _Family = next((family for prefix, family in FAMILIES if kind.startswith(prefix)), "other")
-    options = {key: raw[key] for key, shape in _OPTIONS.get(family, {}).items() if type(raw.get(key)) is shape}
+    options = {key: raw[key] for key, option_type in _OPTIONS.get(family, {}).items() if type(raw.get(key)) is option_type}
     location, name = options.get("user_location"), raw.get("name")
     return ir.HostedTool(
         family=family,
@@ -72,89 +73,91 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     )
 
 
-def _is_sound(raw: JsonObject) -> bool:
-    """Say whether a tool of a version that nobody here knows yet has the shape of its elders."""
+def _is_valid(raw: JsonObject) -> bool:
+    """Return whether the fields of all versions have the right types. Tools of an unknown version are not validated before."""
     mark = raw.get("cache_control") or {}
     return isinstance(raw.get("name"), str | None) and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None)
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
-    """Write a server tool in its latest version; None where the target has none like it."""
+    """Encode a server tool in its latest version; None if this format has no such tool."""
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     drop_unheld(tool, losses)
     kind, name = HOSTED[tool.family]
-    made: JsonObject = {"type": kind, "name": name}
+    body: JsonObject = {"type": kind, "name": name}
     if tool.family == "tool_search" and tool.kind != kind:
-        losses.changed(tool, "", made)
-    searches = tool.family in ("web_search", "web_fetch")
+        losses.changed(tool, "", body)
+    is_web = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):
         value = getattr(tool, option)
         if value is None:
             continue
-        if searches and not (option == "blocked_domains" and tool.allowed_domains):
-            made[option] = value
+        if is_web and not (option == "blocked_domains" and tool.allowed_domains):
+            body[option] = value
         else:
-            losses.dropped(tool, option, "excluded" if searches else "no_counterpart")
+            losses.dropped(tool, option, "excluded" if is_web else "no_counterpart")
     if tool.user_location:
         if tool.family == "web_search":
-            made["user_location"] = {"type": "approximate", **tool.user_location}
+            body["user_location"] = {"type": "approximate", **tool.user_location}
         else:
             drop_field(tool, "user_location", losses)
-    return made | encode_cache(tool.cache, losses)
+    return body | encode_cache(tool.cache, losses)
 
 
 def hosted_name(kind: str) -> str | None:
-    """Return the name of the server tool that a choice may force, by family or by another format's word."""
+    """Return the name of the server tool that a tool choice may force. ``kind``: its family, or its name in another format."""
     family = _CHOICES.get(kind, kind)
     if family.startswith("web_search_preview"):
         family = "web_search"
     return HOSTED[family][1] if family in HOSTED and family != "tool_search" else None
 
 
-# Remote tool servers: an entry in ``mcp_servers`` and a toolset among the tools.
+# MCP servers: an entry in ``mcp_servers`` and a toolset in ``tools``.
 
 
 def decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
-    """Join servers with their toolsets, which stand among the tools of the request and of its turns; return what is left of both."""
-    left: JsonObject = {}
-    known: dict[str, tuple[int, JsonObject]] = {}
+    """Replace each MCP toolset of the request and of its messages by its MCP server; return the unread fields."""
+    unread: JsonObject = {}
+    unused: dict[str, tuple[int, JsonObject]] = {}
     for index, raw in enumerate(body["mcp_servers"]):
-        if raw.get("type") == "url" and raw["name"] not in known:
-            known[raw["name"]] = (index, raw)
+        if raw.get("type") == "url" and raw["name"] not in unused:
+            unused[raw["name"]] = (index, raw)
         else:
-            left[f"mcp_servers/{index}"] = raw
+            unread[f"mcp_servers/{index}"] = raw
 
-    def joined_up(tool: ir.Tool) -> ir.Tool:
+    def with_server(tool: ir.Tool) -> ir.Tool:
         if not isinstance(tool, ir.HostedTool) or tool.kind != "mcp_toolset":
             return tool
         toolset = resolve(body, tool.src)[1]
-        found = known.pop(toolset.get("mcp_server_name"), None)
-        return tool if found is None else _decode_server(found[1], found[0], toolset, tool.src, left)
+        entry = unused.pop(toolset.get("mcp_server_name"), None)
+        return tool if entry is None else _decode_server(entry[1], entry[0], toolset, tool.src, unread)
 
-    request.tools = list(map(joined_up, request.tools))
+    request.tools = list(map(with_server, request.tools))
     for message in request.messages:
         if message.tools:
-            message.tools = list(map(joined_up, message.tools))
-    request.tools += [_decode_server(raw, index, {}, "", left) for index, raw in known.values()]
-    return left or None
+            message.tools = list(map(with_server, message.tools))
+    request.tools += [_decode_server(raw, index, {}, "", unread) for index, raw in unused.values()]
+    return unread or None
 
 
-def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str, left: JsonObject) -> ir.McpServer:
+def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
+    """Decode an entry of ``mcp_servers`` with its toolset. The older API has ``tool_configuration`` instead."""
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
     allowed: list[str] | None = [] if is_off else older.get("allowed_tools")
     denied: list[str] = []
     extra = joined(rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/"))
-    if aside:
-        left |= rest(toolset, _TOOLSET, f"{aside[1:]}/") or {}
-        left |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{aside[1:]}/default_config/") or {}
-        on, denied = _decode_switches(defaults, configs, f"{aside[1:]}/configs", left)
-        if allowed is not None and (denied or (on is not None and set(on) != set(allowed))):
-            extra = joined(extra, {"tool_configuration/allowed_tools": allowed, f"{aside}/configs": configs})
-        allowed = _both(allowed, on, denied)
+    if toolset_src:
+        path = toolset_src[1:]
+        unread |= rest(toolset, _TOOLSET, f"{path}/") or {}
+        unread |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{path}/default_config/") or {}
+        enabled, denied = _decode_switches(defaults, configs, f"{path}/configs", unread)
+        if allowed is not None and (denied or (enabled is not None and set(enabled) != set(allowed))):
+            extra = joined(extra, {"tool_configuration/allowed_tools": allowed, f"{toolset_src}/configs": configs})
+        allowed = _allowed_by_both(allowed, enabled, denied)
     return ir.McpServer(
         label=raw["name"],
         url=raw["url"],
@@ -162,40 +165,42 @@ def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, aside: str,
         allowed=allowed,
         denied=denied if denied and allowed is None else None,
         defer_loading=defaults.get("defer_loading"),
-        cache=decode_cache(toolset, aside),
+        cache=decode_cache(toolset, toolset_src),
         src=f"/mcp_servers/{index}",
-        second_src=aside,
+        second_src=toolset_src,
         extra=extra,
     )
 
 
-def _both(allowed: list[str] | None, on: list[str] | None, denied: list[str]) -> list[str] | None:
-    """Return the only tools that may be used where two places say which those are: what one of them forbids is forbidden."""
+def _allowed_by_both(allowed: list[str] | None, enabled: list[str] | None, denied: list[str]) -> list[str] | None:
+    """Return the tools that neither ``tool_configuration`` nor the toolset forbids; None if neither has a list of allowed tools."""
     if allowed is None:
-        return on
-    forbidden, permitted = set(denied), set(allowed if on is None else on)
+        return enabled
+    forbidden, permitted = set(denied), set(allowed if enabled is None else enabled)
     return [name for name in dict.fromkeys(allowed) if name in permitted and name not in forbidden]
 
 
-def _decode_switches(defaults: JsonObject, configs: JsonObject, at: str, left: JsonObject) -> tuple[list[str] | None, list[str]]:
-    """Return the tools that are on where all others are off, else None, and those that are off where all others are on.
+def _decode_switches(
+    defaults: JsonObject, configs: JsonObject, path: str, unread: JsonObject
+) -> tuple[list[str] | None, list[str]]:
+    """Return the list of the only enabled tools, None if there is none, and the list of disabled tools.
 
-    Any other use of the switches is left over.
+    Any other use of the switches is unread.
     """
     is_list = defaults.get("enabled") is False
     names: list[str] = []
-    usual = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
-    for name, switch in configs.items():
-        other = {key: value for key, value in (switch or {}).items() if value != usual.get(key)}
-        if other.get("enabled") is is_list:  # not what counts for all
-            del other["enabled"]
+    default_values = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
+    for name, config in configs.items():
+        changes = {key: value for key, value in (config or {}).items() if value != default_values.get(key)}
+        if changes.get("enabled") is is_list:
+            del changes["enabled"]
             names.append(name)
-        left |= rest(other, frozenset(), f"{at}/{escape(name)}/") or {}
+        unread |= rest(changes, frozenset(), f"{path}/{escape(name)}/") or {}
     return (names, []) if is_list else (None, names)
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
-    """Write a remote tool server as an entry and a toolset; None where it has no address."""
+    """Encode an MCP server as an entry of ``mcp_servers`` and a toolset; None if it has no URL."""
     if server.url is None:
         losses.dropped(server, code="not_portable", severity="impossible")
         return None
@@ -217,19 +222,21 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
 
 
 def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
-    """Return the token, which may stand among the headers, for which there is no other place."""
+    """Return the authorization token, which may be in the headers. This format has no field for other headers."""
     token = server.token
     for name, value in (server.headers or {}).items():
-        scheme, _, given = value.partition(" ")
+        scheme, _, credentials = value.partition(" ")
         is_bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
         if not is_bearer:
             losses.dropped(server, f"headers/{escape(name)}")
         elif token is None:
-            token = given
+            token = credentials
         else:
-            losses.dropped(server, f"headers/{escape(name)}", "too_many", severity="info" if given == token else "lossy")
+            losses.dropped(server, f"headers/{escape(name)}", "too_many", severity="info" if credentials == token else "lossy")
     return token
 
+
+# Calls and results.
 
 _ResultFamily = Literal["web_search", "web_fetch", "code", "mcp"]
 
@@ -238,8 +245,9 @@ _FAMILIES: dict[str, _ResultFamily] = {
     "web_fetch": "web_fetch",
     "code_execution": "code",
 }
+"""Names of server tools to the families that have a canonical call."""
 _ARGUMENT: dict[str, str] = {"web_search": "query", "web_fetch": "url", "code": "code"}
-"""Family to the member of the input that says it all."""
+"""Families to the argument that the canonical call holds as text."""
 
 _CALL = frozenset({"type", "id", "name", "input"})
 _MCP_CALL = _CALL | {"server_name"}
@@ -252,28 +260,28 @@ _CODE_CONTENT = ("code_execution_result", "encrypted_code_execution_result", "co
 
 
 def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
-    """Read a call of a server tool; one of no shared family stays as it is."""
-    name, given = raw["name"], raw["input"]
+    """Decode a ``server_tool_use`` block. A call of a tool without a shared family becomes an opaque part."""
+    name, arguments = raw["name"], raw["input"]
     family = _FAMILIES.get(name)
     if family is None:
         return decode_opaque(raw, src)
     key = _ARGUMENT[family]
-    text = given.get(key)
-    is_plain = isinstance(text, str)
+    text = arguments.get(key)
+    has_text = isinstance(text, str)
     return ir.Hosted(
         family=family,
         role="call",
         id=raw["id"],
         name=name,
-        arguments=text if is_plain else dumps(given).decode(),
+        arguments=text if has_text else dumps(arguments).decode(),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _CALL), rest(given, frozenset({key}), "input/") if is_plain else None),
+        extra=joined(rest(raw, _CALL), rest(arguments, frozenset({key}), "input/") if has_text else None),
     )
 
 
 def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
-    """Read a call of a remote tool."""
+    """Decode an ``mcp_tool_use`` block."""
     return ir.Hosted(
         family="mcp",
         role="call",
@@ -288,12 +296,12 @@ def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
 
 
 def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
-    """Read what a web search or fetch found: pages that only this server can read, or an error."""
+    """Decode the result of a web search or a web fetch: an error, or pages that only Anthropic's server can read."""
     content = raw["content"]
     if isinstance(content, dict) and content.get("type") not in _WEB_CONTENT:
         return decode_opaque(raw, src)
     error = content.get("error_code") if isinstance(content, dict) else None
-    left = rest(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
+    unread = rest(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
     return ir.Hosted(
         family="web_search" if raw["type"] == "web_search_tool_result" else "web_fetch",
         role="result",
@@ -302,18 +310,18 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
         status=None if error is None else "failed",
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _RESULT), left),
+        extra=joined(rest(raw, _RESULT), unread),
     )
 
 
 def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
-    """Read what a run of code left behind."""
+    """Decode the result of a code execution."""
     content = raw["content"]
     if content.get("type") not in _CODE_CONTENT:
         return decode_opaque(raw, src)
     error = content.get("error_code")
     status = content.get("return_code")
-    kept = frozenset(_ERROR if error is not None else _CODE)
+    known = _CODE if error is None else _ERROR
     return ir.Hosted(
         family="code",
         role="result",
@@ -325,23 +333,23 @@ def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
         raw=raw,
         extra=joined(
             rest(raw, _RESULT),
-            {f"content/{key}": value for key, value in (rest(content, kept) or {}).items() if value != []} or None,
+            {f"content/{key}": value for key, value in (rest(content, known) or {}).items() if value != []} or None,
             {"content/return_code": status} if status not in (None, 0, 1) else None,
         ),
     )
 
 
 def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
-    """Read what a remote tool answered."""
+    """Decode an ``mcp_tool_result`` block."""
     content = raw.get("content") or []
-    left: JsonObject = {}
+    unread: JsonObject = {}
     texts = [content] if isinstance(content, str) else []
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if block.get("type") == "text":
             texts.append(block["text"])
-            left |= rest(block, frozenset({"type", "text"}), f"content/{index}/") or {}
+            unread |= rest(block, frozenset({"type", "text"}), f"content/{index}/") or {}
         else:
-            left[f"content/{index}"] = block
+            unread[f"content/{index}"] = block
     text = "\n".join(texts)
     return ir.Hosted(
         family="mcp",
@@ -351,45 +359,45 @@ def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
         error=text if raw.get("is_error") else None,
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP_RESULT), left),
+        extra=joined(rest(raw, _MCP_RESULT), unread),
     )
 
 
 def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
-    """Write a server tool's call, result or both into an answer; searches have no result that this format could hold."""
+    """Encode a call of a server tool, its result, or both for a response. This format cannot express results of foreign searches."""
     if part.family not in ("mcp", "code"):
         encode_opaque(part, losses)
         return []
     drop_unheld_in_answer(part, losses)
-    made = []
+    blocks = []
     if part.role in ("call", "both"):
-        made.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
-    if part.role == "result" or (part.role == "both" and _is_told(part)):
-        made.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))
-    return made
+        blocks.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
+    if part.role == "result" or (part.role == "both" and _has_result(part)):
+        blocks.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))
+    return blocks
 
 
-def _is_told(run: ir.Hosted) -> bool:
-    """Say whether it is known what became of a call; servers tell what code printed only where they are asked to."""
-    return run.family == "mcp" or run.output is not None or run.error is not None or run.status == "failed"
+def _has_result(part: ir.Hosted) -> bool:
+    """Return whether a call has a result. Servers include the output of code only if the request asks for it."""
+    return part.family == "mcp" or part.output is not None or part.error is not None or part.status == "failed"
 
 
 def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
     text = part.arguments or ""
-    given = read_object(text) if text.strip() else {}
-    if given is None:
-        given = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
+    arguments = read_object(text) if text.strip() else {}
+    if arguments is None:
+        arguments = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
     return {
         "type": "mcp_tool_use",
         "id": part.id,
         "name": part.name or "",
         "server_name": part.server or "",
-        "input": given,
+        "input": arguments,
     }
 
 
 def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    if part.error is not None and part.output:  # there is room for one of them
+    if part.error is not None and part.output:  # the block holds only one of them
         losses.dropped(part, "output")
     text = part.error if part.error is not None else part.output
     return {

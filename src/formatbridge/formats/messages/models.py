@@ -1,4 +1,4 @@
-"""The list of models in messages."""
+"""Model lists of Anthropic Messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODEL = frozenset({
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
-    """Read a page of models."""
+    """Decode a page of a model list."""
     return ir.ModelList(
         format="messages",
         models=[_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())],
@@ -29,7 +29,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Write a page of models."""
+    """Encode a page of a model list."""
     drop_unheld_in_answer(models, losses)
     data = [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)]
     more = models.more if models.more is not None else bool(models.next_page)
@@ -38,11 +38,11 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
-    written = raw.get("created_at")
-    created = time_of(written) if written is not None else None
+    created_at = raw.get("created_at")
+    created = time_of(created_at) if created_at is not None else None
     extra = rest(raw, _MODEL)
-    if written is not None and created is None:
-        extra = (extra or {}) | {"created_at": written}
+    if created_at is not None and created is None:
+        extra = (extra or {}) | {"created_at": created_at}
     return ir.Model(
         id=raw["id"],
         display_name=raw.get("display_name"),
@@ -58,7 +58,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(model, losses)
-    made: JsonObject = {
+    body: JsonObject = {
         "type": "model",
         "id": model.id,
         "display_name": model.display_name or losses.added(f"{at}/display_name", model.id),
@@ -72,4 +72,4 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
         drop_field(model, "retires", losses)
         retires = None
     optional = {"retires_at": retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
-    return made | {key: value for key, value in optional.items() if value is not None}
+    return body | {key: value for key, value in optional.items() if value is not None}

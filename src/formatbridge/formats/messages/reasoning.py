@@ -1,4 +1,4 @@
-"""Reasoning in messages: blocks of thinking with a signature, blocks that only the server reads, and how much to think."""
+"""Reasoning of Anthropic Messages: blocks of thinking, and the settings ``thinking`` and ``effort``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-TAKEN_EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
-"""The words of effort that this format has."""
-_LEAST_BUDGET = 1024
+EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
+"""The values of ``effort`` in this format."""
+_MIN_BUDGET = 1024
+"""The smallest ``budget_tokens`` that the server accepts."""
 
 _THINKING = frozenset({"type", "thinking", "signature"})
 _REDACTED = frozenset({"type", "data"})
@@ -23,39 +24,41 @@ _CONFIGS = {
     "off": frozenset({"type"}),
     "between_tools": frozenset({"type"}),
 }
+"""Modes to the keys of ``thinking`` that the decoder reads."""
 _MODES = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "between_tools"}
 _SHOWN = {"summarized": "auto", "omitted": "hide"}
+"""Values of ``thinking.display`` to canonical values of ``show``."""
 
 
 def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
-    """Read a block of thinking; an empty one with a signature is reasoning too."""
+    """Decode a ``thinking`` block. It may have a signature and no text."""
     token = raw.get("signature")
-    thought = ir.Reasoning(text=raw["thinking"], src=src, extra=rest(raw, _THINKING))
+    reasoning = ir.Reasoning(text=raw["thinking"], src=src, extra=rest(raw, _THINKING))
     if token:
-        thought.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
-    return thought
+        reasoning.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
+    return reasoning
 
 
 def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
-    """Read a block that holds nothing but a token."""
+    """Decode a ``redacted_thinking`` block, which has only a reasoning token."""
     token = decode_token(raw["data"], "messages", "redacted", f"{src}/data")
     return ir.Reasoning(signature=token, src=src, extra=rest(raw, _REDACTED))
 
 
 def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
-    """Give a token that was carried for a call or a text back to the part that follows it."""
-    made: list[ir.Part] = []
+    """Move each carried token of a tool call or a text to that part, which follows the token. Returns the parts."""
+    bound: list[ir.Part] = []
     for part in parts:
-        before = made[-1] if made else None
-        if isinstance(before, ir.Reasoning) and carries_call_token(before) and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
-            part.signature = before.signature
-            made.pop()
-        made.append(part)
-    return made
+        last = bound[-1] if bound else None
+        if isinstance(last, ir.Reasoning) and carries_call_token(last) and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature = last.signature
+            bound.pop()
+        bound.append(part)
+    return bound
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
-    """Write reasoning into a request, which takes only what its own vendor signed."""
+    """Encode reasoning of a request as a block; None if its issuer is not Anthropic, because the server rejects it."""
     token = part.signature
     if token is None or token.issuer != "messages":
         drop_unsigned(part, losses)
@@ -65,7 +68,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
 
 
 def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:
-    """Write reasoning into an answer: foreign tokens travel tagged, what nobody signed has an empty signature."""
+    """Encode reasoning of a response as a block. A foreign token is carried; reasoning without a token has an empty signature."""
     token = part.signature
     if token is not None and token.issuer != "messages" and not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
@@ -79,14 +82,14 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
 
 
 def _encode_block(part: ir.Reasoning, token: str) -> JsonObject:
-    signed = part.signature is not None and part.signature.issuer == "messages" and part.signature.kind == "thinking"
-    if part.text or signed:
+    is_signed = part.signature is not None and part.signature.issuer == "messages" and part.signature.kind == "thinking"
+    if part.text or is_signed:
         return {"type": "thinking", "thinking": part.text, "signature": token}
     return {"type": "redacted_thinking", "data": token}
 
 
-def encode_carrier(token: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject | None:
-    """Write the token of a call or a text, which has no slot for it, as a block to stand directly before it."""
+def encode_carried_token(token: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject | None:
+    """Encode the token of a tool call or a text as a separate block. The caller emits it before the block of the part."""
     if token is None:
         return None
     if not options.carry_reasoning:
@@ -95,13 +98,13 @@ def encode_carrier(token: ir.Signature | None, losses: Ledger, options: Options)
     return {"type": "redacted_thinking", "data": encode_token(token, "messages", kind="call")}
 
 
-# How much to think.
+# Settings.
 
 
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
-    """Read ``thinking`` and the effort; the second value is what is left of both."""
+    """Decode ``thinking`` and ``effort``; return also the fields that are unread."""
     thinking, effort = body.get("thinking"), (body.get("output_config") or {}).get("effort")
-    unread = {"output_config/effort": effort} if effort is not None and effort not in TAKEN_EFFORTS else None
+    unread = {"output_config/effort": effort} if effort is not None and effort not in EFFORTS else None
     known = None if unread else effort
     if thinking is None:
         return (ir.ReasoningConfig(effort=known) if known else None), unread
@@ -115,58 +118,61 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
         mode=mode,  # type: ignore[arg-type]  # the values of the table
         effort=known,
         budget=thinking.get("budget_tokens") if "budget_tokens" in fields else None,
-        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # likewise
+        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # the values of the table
         extra=rest(thinking, fields, "thinking/"),
     )
     return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
 
 
-def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, barred: bool, losses: Ledger) -> JsonObject:
-    """Write how much to think as ``thinking`` and an effort. ``limit``: tokens of the answer; ``barred``: the server refuses to think."""
+def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thinking: bool, losses: Ledger) -> JsonObject:
+    """Encode the settings of reasoning as ``thinking`` and ``output_config``.
+
+    ``limit``: the maximum number of tokens of the response. ``rejects_thinking``: the server rejects thinking with the rest of the request.
+    """
     drop_unheld(config, losses)
-    if turns_off(config):
+    if is_disabled(config):
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
         if config.show not in (None, "hide"):
             losses.dropped(config, "show", "excluded", severity="info")
         return {"thinking": {"type": "disabled"}}
-    if barred:
+    if rejects_thinking:
         _drop_config(config, losses)
         return {}
-    effort = encode_word_of_effort(config, losses)
+    effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
     if thinking is not None and config.show is not None and thinking["type"] in ("enabled", "adaptive"):
         thinking["display"] = "omitted" if config.show == "hide" else "summarized"
         if config.show in ("concise", "detailed"):
             losses.changed(config, "show", "summarized", severity="info")
-    made: JsonObject = {"thinking": thinking} if thinking else {}
-    return made | {"output_config": {"effort": effort}} if effort else made
+    body: JsonObject = {"thinking": thinking} if thinking else {}
+    return body | {"output_config": {"effort": effort}} if effort else body
 
 
-def turns_off(config: ir.ReasoningConfig) -> bool:
-    """Say whether the model must not think, whatever else is asked."""
+def is_disabled(config: ir.ReasoningConfig) -> bool:
+    """Return whether the settings turn reasoning off. Its other settings have no effect then."""
     return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
-def tokens_of(budget: int | None) -> int:
-    """Return what a budget takes of an answer as it is written where nothing limits that: no less than the server demands."""
-    return max(_LEAST_BUDGET, budget) if budget else 0
+def reserved_tokens(budget: int | None) -> int:
+    """Return how many tokens of the response a budget needs, at least the minimum of the server; 0 without a budget."""
+    return max(_MIN_BUDGET, budget) if budget else 0
 
 
-def encode_word_of_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
-    """Write an effort; below the lowest word stands the lowest, and some server's own word is lost."""
+def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
+    """Encode an effort. Lower values become ``low``, other unknown values are dropped."""
     effort = node.effort
     if effort in ("none", "minimal"):
         return str(losses.changed(node, "effort", "low"))
-    if effort is not None and effort not in TAKEN_EFFORTS:
+    if effort is not None and effort not in EFFORTS:
         losses.dropped(node, "effort")
         return None
     return effort
 
 
 def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
-    """Note all that was asked about thinking: the vendor refuses it where a call is forced, or where earlier thinking is missing."""
+    """Note that all settings are dropped: the server rejects thinking with a forced tool call or without earlier thinking."""
     for name in ("effort", "budget", "show"):
         if getattr(config, name) not in (None, "hide"):
             losses.dropped(config, name, "excluded")
@@ -175,17 +181,17 @@ def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
 
 
 def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> JsonObject | None:
-    """Write a budget, at least 1024 and below the limit of the answer; None where there is none or no room for it."""
+    """Encode a budget of at least 1024 tokens and below the limit of the response; None without a budget or if the limit is too low."""
     budget = config.budget
     if budget is None:
         return None
-    fitting = max(_LEAST_BUDGET, min(budget, limit - 1))
-    if fitting >= limit:
+    allowed = max(_MIN_BUDGET, min(budget, limit - 1))
+    if allowed >= limit:
         losses.dropped(config, "budget", "out_of_range")
         return None
-    if fitting != budget:
-        losses.changed(config, "budget", fitting, "out_of_range")
-    return {"type": "enabled", "budget_tokens": fitting}
+    if allowed != budget:
+        losses.changed(config, "budget", allowed, "out_of_range")
+    return {"type": "enabled", "budget_tokens": allowed}
 
 
 def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger) -> JsonObject | None:

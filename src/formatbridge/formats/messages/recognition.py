@@ -1,4 +1,4 @@
-"""By what bodies, events and errors of messages are recognized, and the text that an event shows."""
+"""Rules that recognize bodies, events and errors of Anthropic Messages, and the visible text of an event."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ DETECTION: tuple[DetectionRule, ...] = (
 
 
 def recognizes_event(event: JsonObject) -> bool:
-    """Return whether an event has a type that the events of no other format have."""
+    """Return whether an event has a type that no other format has."""
     kind = event.get("type")
     return isinstance(kind, str) and kind.startswith(("message_", "content_block_"))
 
 
 def recognizes_error(event: JsonObject, name: str) -> bool:
-    """Return whether the official SDK recognizes an event as an error. It reads the name alone."""
+    """Return whether an event is an error by its name. Anthropic's SDK reads only the name."""
     del event
     return name == "error"
 
 
 def event_text(event: Any) -> str:
-    """Return the text that a typed event adds to the answer."""
+    """Return the text that a typed event adds to the visible text of the response."""
     kind = getattr(event, "type", None)
     if kind == "content_block_start" and getattr(event.content_block, "type", None) == "text":
         return event.content_block.text or ""

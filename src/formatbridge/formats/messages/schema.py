@@ -1,6 +1,7 @@
-"""JSON Schema as the server of messages enforces it: what it cannot enforce moves into the description.
+"""Output formats of Anthropic Messages, and the JSON Schema that its server enforces.
 
-Follows the official SDK's ``transform_schema`` of 2026-11: the model may still heed a bound that it reads.
+Keywords that the server does not enforce move into the description, because the model may follow them there. Source:
+``transform_schema`` of Anthropic's SDK of 2026-11.
 """
 
 from __future__ import annotations
@@ -22,179 +23,183 @@ from formatbridge.report.reasons import REASONS
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
-_SAYING = frozenset({"type", "$ref", "enum", "const", *_UNIONS})
-"""What says which values there are."""
+_VALUE_KEYWORDS = frozenset({"type", "$ref", "enum", "const", *_UNIONS})
+"""Keywords that define the allowed values."""
 _TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("integer", "number"), float: ("number",)}
-"""Type of a literal to the names of its types."""
+"""Python types of literals to the names of their JSON Schema types."""
 _OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), frozenset({"items", "prefixItems"})
-"""Keywords that give a type away where none is named. ``required`` alone does not: no closed object has what it must have then."""
+"""Keywords that imply a type. ``required`` does not: with it alone, the closed object would have required keys but no properties."""
 _Work = list[tuple[Any, str, str, Any, Any, bool]]
+"""Subschemas to encode. The other fields are the path in the source and the pointer in the target, then the container of the result and
+the key in it. The last one is ``is_fragment``."""
 
 
 def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
-    """Write a schema that the server enforces; ``node`` and ``field`` say where it came from, ``at`` is its pointer in the target."""
+    """Encode a schema as the server enforces it. ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target."""
     holder: JsonObject = {}
-    work: _Work = [(schema, field, at, holder, "made", False)]
-    seen = 0
+    work: _Work = [(schema, field, at, holder, "schema", False)]
+    count = 0
     while work:
-        given, pointer, at, container, key, is_fragment = work.pop()
-        seen += 1
-        if not isinstance(given, dict) or seen > MOST_NODES:
-            container[key] = given
+        raw, path, at, container, key, is_fragment = work.pop()
+        count += 1
+        if not isinstance(raw, dict) or count > MOST_NODES:
+            container[key] = raw
         else:
-            container[key] = _Subschema(given, pointer, at, node, losses, is_fragment).encode(work)
-    made: JsonObject = holder["made"]
-    return made
+            container[key] = _Subschema(raw, path, at, node, losses, is_fragment).encode(work)
+    encoded: JsonObject = holder["schema"]
+    return encoded
 
 
 class _Subschema:
-    """One schema object on its way: ``left`` holds the keywords that have no place yet.
+    """Encodes one schema object. ``unread`` has the keywords that are not encoded yet.
 
-    ``is_fragment``: it is one of several that a value is held to at once, so nothing in it may be closed that was not.
+    ``is_fragment``: a value must match this and other schemas at once, so an object without a type stays open here.
     """
 
-    __slots__ = ("at", "is_fragment", "left", "losses", "made", "node", "pointer")
+    __slots__ = ("at", "encoded", "is_fragment", "losses", "node", "path", "unread")
 
-    def __init__(self, given: JsonObject, pointer: str, at: str, node: Any, losses: Ledger, is_fragment: bool) -> None:
-        self.left, self.is_fragment = dict(given), is_fragment
-        self.made: JsonObject = {}
-        self.pointer, self.at, self.node, self.losses = pointer, at, node, losses
+    def __init__(self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool) -> None:
+        self.unread, self.is_fragment = dict(raw), is_fragment
+        self.encoded: JsonObject = {}
+        self.path, self.at, self.node, self.losses = path, at, node, losses
 
     def encode(self, work: _Work) -> JsonObject:
-        """Return the schema as the server takes it; its subschemas are added to ``work``."""
+        """Return the schema object. Its subschemas are added to ``work``."""
         for name in ("$defs", "definitions"):
-            self._take_map(name, work)
-        if "$ref" in self.left:
-            self.made["$ref"] = self.left.pop("$ref")
-            for name in self.left:
-                self.losses.dropped(self.node, self._place(name), severity=_severity(name))
-            return self.made
-        kinds = self._take_kind(work)
-        self._take("description", "title")
+            self._encode_map(name, work)
+        if "$ref" in self.unread:
+            self.encoded["$ref"] = self.unread.pop("$ref")
+            for name in self.unread:
+                self.losses.dropped(self.node, self._path_of(name), severity=_severity(name))
+            return self.encoded
+        kinds = self._encode_type(work)
+        self._copy("description", "title")
         if "object" in kinds:
-            self._take_object(work)
-        if "string" in kinds and isinstance(self.left.get("format"), str) and self.left["format"] in _FORMATS:
-            self._take("format")
+            self._encode_object(work)
+        if "string" in kinds and isinstance(self.unread.get("format"), str) and self.unread["format"] in _FORMATS:
+            self._copy("format")
         if "array" in kinds:
-            self._take_array(work)
-        self._describe_rest()
-        return self.made
+            self._encode_array(work)
+        self._describe_unread()
+        return self.encoded
 
-    def _take(self, *names: str) -> None:
+    def _copy(self, *names: str) -> None:
         for name in names:
-            if name in self.left:
-                self.made[name] = self.left.pop(name)
+            if name in self.unread:
+                self.encoded[name] = self.unread.pop(name)
 
-    def _take_map(self, name: str, work: _Work) -> None:
-        if isinstance(self.left.get(name), dict):
-            made = self.made[name] = dict.fromkeys(self.left[name])
-            items = self.left.pop(name).items()
+    def _encode_map(self, name: str, work: _Work) -> None:
+        if isinstance(self.unread.get(name), dict):
+            container = self.encoded[name] = dict.fromkeys(self.unread[name])
+            items = self.unread.pop(name).items()
             work += [
-                (item, f"{self._place(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", made, key, False)
+                (item, f"{self._path_of(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", container, key, False)
                 for key, item in items
             ]
 
-    def _take_kind(self, work: _Work) -> list[Any]:
-        """Take over what says which values there are: literals, a union, or types. Return the types whose keywords may follow.
+    def _encode_type(self, work: _Work) -> list[Any]:
+        """Encode the keywords that define the allowed values: literals, a union, or types. Return the types whose keywords are encoded.
 
-        Beside literals or a union the server takes no type: what that says and they do not goes into the description.
+        The server accepts no type together with literals or a union. If they do not imply the type, it goes into the description.
         """
-        kind = self.left.pop("type", None)
+        kind = self.unread.pop("type", None)
         if kind is None:
-            kind = self._guess_type()
+            kind = self._implied_type()
         kinds = kind if isinstance(kind, list) else [kind]
-        literals = self._take_literals()
-        union = next((name for name in _UNIONS if isinstance(self.left.get(name), list)), None)
+        literals = self._encode_literals()
+        union = next((name for name in _UNIONS if isinstance(self.unread.get(name), list)), None)
         if union is None and not literals:
             if kind is not None:
-                self.made["type"] = kind
+                self.encoded["type"] = kind
             return kinds
-        variants = self.left.pop(union) if union else []
-        is_whole = "properties" not in self.left  # what such an object may hold, its variants say
+        variants = self.unread.pop(union) if union else []
+        lacks_properties = "properties" not in self.unread  # then only the variants define an object
         if kind is not None:
             if literals:
-                is_said = all(_is_of(value, kinds) for value in literals)
+                is_implied = all(_has_type(value, kinds) for value in literals)
             else:
-                variants, is_said = _with_type(variants, kind) if is_whole else (variants, False)
-            if not is_said:
-                self.left["type"] = kind
+                variants, is_implied = _with_type(variants, kind) if lacks_properties else (variants, False)
+            if not is_implied:
+                self.unread["type"] = kind
         if union:
-            self._take_union(union, variants, is_whole, work)
-            if is_whole and self.left.get("additionalProperties") is False:
-                del self.left["additionalProperties"]  # they are closed as well
-        return [] if literals or is_whole else kinds
+            self._encode_union(union, variants, lacks_properties, work)
+            if lacks_properties and self.unread.get("additionalProperties") is False:
+                del self.unread["additionalProperties"]  # the encoded variants are closed too
+        return [] if literals or lacks_properties else kinds
 
-    def _guess_type(self) -> str | list[str] | None:
-        """Return the type that keywords give away, which the server wants to be named; None where something else says it, or nothing."""
-        if self.is_fragment or not _SAYING.isdisjoint(self.left):
+    def _implied_type(self) -> str | list[str] | None:
+        """Return the type that the keywords imply, because the server requires a type; None if another keyword defines the values."""
+        if self.is_fragment or not _VALUE_KEYWORDS.isdisjoint(self.unread):
             return None
-        kinds = [kind for kind, words in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if not words.isdisjoint(self.left)]
+        kinds = [
+            kind for kind, keywords in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if not keywords.isdisjoint(self.unread)
+        ]
         if not kinds:
             return None
-        guessed: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
-        self.losses.added(f"{self.at}/type", guessed)
-        return guessed
+        implied: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
+        self.losses.added(f"{self.at}/type", implied)
+        return implied
 
-    def _take_literals(self) -> list[Any]:
-        """Take over the values that are listed, and return them."""
-        found: list[Any] = []
-        choices = self.left.get("enum")
-        if isinstance(choices, list) and choices and all(map(_is_plain, choices)):
-            found += choices
-            self._take("enum")
-        if "const" in self.left and _is_plain(self.left["const"]):
-            found.append(self.left["const"])
-            self._take("const")
-        return found
+    def _encode_literals(self) -> list[Any]:
+        """Encode ``enum`` and ``const``, and return their values."""
+        literals: list[Any] = []
+        choices = self.unread.get("enum")
+        if isinstance(choices, list) and choices and all(map(_is_scalar, choices)):
+            literals += choices
+            self._copy("enum")
+        if "const" in self.unread and _is_scalar(self.unread["const"]):
+            literals.append(self.unread["const"])
+            self._copy("const")
+        return literals
 
-    def _take_union(self, name: str, variants: list[Any], is_whole: bool, work: _Work) -> None:
-        is_fragment = self.is_fragment or name == "allOf" or not is_whole
+    def _encode_union(self, name: str, variants: list[Any], lacks_properties: bool, work: _Work) -> None:
+        is_fragment = self.is_fragment or name == "allOf" or not lacks_properties
         wire = "anyOf" if name == "oneOf" else name
-        made = self.made[wire] = [None] * len(variants)
+        container = self.encoded[wire] = [None] * len(variants)
         if wire != name:
-            self.losses.changed(self.node, self._place(name), "anyOf")
+            self.losses.changed(self.node, self._path_of(name), "anyOf")
         work += [
-            (item, f"{self._place(name)}/{index}", f"{self.at}/{wire}/{index}", made, index, is_fragment)
+            (item, f"{self._path_of(name)}/{index}", f"{self.at}/{wire}/{index}", container, index, is_fragment)
             for index, item in enumerate(variants)
         ]
 
-    def _take_object(self, work: _Work) -> None:
-        """Take over an object, which is closed here: one that names no properties and was open can only be empty now."""
-        if "properties" not in self.left and self.left.get("additionalProperties") is None:
-            self.losses.changed(self.node, self.pointer, {"type": "object", "additionalProperties": False})
-        self.left.setdefault("properties", {})
-        self._take_map("properties", work)
-        others = self.left.pop("additionalProperties", None)
+    def _encode_object(self, work: _Work) -> None:
+        """Encode the keywords of an object. Objects are closed, so an open object without properties allows only ``{}`` in the target."""
+        if "properties" not in self.unread and self.unread.get("additionalProperties") is None:
+            self.losses.changed(self.node, self.path, {"type": "object", "additionalProperties": False})
+        self.unread.setdefault("properties", {})
+        self._encode_map("properties", work)
+        others = self.unread.pop("additionalProperties", None)
         if others is None:
             self.losses.added(f"{self.at}/additionalProperties", False)
         elif others is not False:
-            self.losses.changed(self.node, self._place("additionalProperties"), False)
-        self.made["additionalProperties"] = False
-        self._take("required")
+            self.losses.changed(self.node, self._path_of("additionalProperties"), False)
+        self.encoded["additionalProperties"] = False
+        self._copy("required")
 
-    def _take_array(self, work: _Work) -> None:
-        # Beside items that each have a schema of their own it is about those behind them.
-        if isinstance(self.left.get("items"), dict | bool) and "prefixItems" not in self.left:
-            work.append((self.left.pop("items"), self._place("items"), f"{self.at}/items", self.made, "items", False))
-        if self.left.get("minItems") in (0, 1):
-            self._take("minItems")
+    def _encode_array(self, work: _Work) -> None:
+        # With prefixItems, items is the schema of the remaining items only.
+        if isinstance(self.unread.get("items"), dict | bool) and "prefixItems" not in self.unread:
+            work.append((self.unread.pop("items"), self._path_of("items"), f"{self.at}/items", self.encoded, "items", False))
+        if self.unread.get("minItems") in (0, 1):
+            self._copy("minItems")
 
-    def _describe_rest(self) -> None:
-        """Put the keywords that are left into the description."""
-        told = []
-        for name, value in self.left.items():
+    def _describe_unread(self) -> None:
+        """Add the unread keywords to the description."""
+        lines = []
+        for name, value in self.unread.items():
             if name in _LABELS:
-                self.losses.dropped(self.node, self._place(name), severity="info")
+                self.losses.dropped(self.node, self._path_of(name), severity="info")
                 continue
-            told.append(f"{name}: {_words(value)}")
-            self.losses.changed(self.node, self._place(name), told[-1], "schema_keyword")
-        if told:
-            before = self.made.get("description")
-            joined = "{" + ", ".join(told) + "}"
-            self.made["description"] = f"{before}\n\n{joined}" if before else joined
+            lines.append(f"{name}: {_as_text(value)}")
+            self.losses.changed(self.node, self._path_of(name), lines[-1], "schema_keyword")
+        if lines:
+            description = self.encoded.get("description")
+            keywords = "{" + ", ".join(lines) + "}"
+            self.encoded["description"] = f"{description}\n\n{keywords}" if description else keywords
 
-    def _place(self, name: str) -> str:
-        return f"{self.pointer}/{escape(name)}"
+    def _path_of(self, name: str) -> str:
+        return f"{self.path}/{escape(name)}"
 
 
 def _severity(name: str) -> Any:
@@ -202,56 +207,56 @@ def _severity(name: str) -> Any:
 
 
 def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:
-    """Give the variants of a union the type that stood beside them, where they have none; say whether all of them have it now."""
+    """Add the type of a union to its variants without one. Returns the variants, and whether all of them imply the type."""
     kinds = kind if isinstance(kind, list) else [kind]
-    made = [item | {"type": kind} if isinstance(item, dict) and _SAYING.isdisjoint(item) else item for item in variants]
-    return made, all(isinstance(item, dict) and "type" in item and _within(item["type"], kinds) for item in made)
+    typed = [item | {"type": kind} if isinstance(item, dict) and _VALUE_KEYWORDS.isdisjoint(item) else item for item in variants]
+    return typed, all(isinstance(item, dict) and "type" in item and _is_within(item["type"], kinds) for item in typed)
 
 
-def _within(kind: Any, kinds: list[Any]) -> bool:
+def _is_within(kind: Any, kinds: list[Any]) -> bool:
     return all(each in kinds for each in kind) if isinstance(kind, list) else kind in kinds
 
 
-def _is_of(value: Any, kinds: list[Any]) -> bool:
-    """Say whether a literal is of one of some types."""
-    if type(value) is float and value.is_integer():  # 1.0 is an integer, too
+def _has_type(value: Any, kinds: list[Any]) -> bool:
+    """Return whether a literal has one of the types."""
+    if type(value) is float and value.is_integer():  # in JSON Schema 1.0 is an integer
         return "integer" in kinds or "number" in kinds
     return any(name in kinds for name in _TYPES[type(value)])
 
 
-def _is_plain(value: Any) -> bool:
+def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _words(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
-"""What the system prompt says in the place of a JSON mode."""
+"""The instruction in the system prompt that replaces a JSON mode."""
 
 _SCHEMA_AT = "/output_config/format/schema"
 
 
 def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject | None]:
-    """Read the shape of the answer from its place of today or from the older one."""
-    today, older = (body.get("output_config") or {}).get("format"), body.get("output_format")
-    raw, src = (today, "/output_config/format") if today else (older, "/output_format")
-    left = {"output_format": older} if today and older and older != today else None
+    """Decode ``output_config.format``, or the older field ``output_format``; return also the unread fields."""
+    current, older = (body.get("output_config") or {}).get("format"), body.get("output_format")
+    raw, src = (current, "/output_config/format") if current else (older, "/output_format")
+    unread = {"output_format": older} if current and older and older != current else None
     if not raw:
-        return None, left
+        return None, unread
     if raw.get("type") != "json_schema":
-        return None, joined(left, {src[1:]: raw})
+        return None, joined(unread, {src[1:]: raw})
     extra = rest(raw, frozenset({"type", "schema"}))
-    return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), left
+    return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), unread
 
 
 def encode_json_mode(
     format: ir.OutputFormat, system: str | list[JsonObject], losses: Ledger, options: Options
 ) -> str | list[JsonObject]:
-    """Return a system prompt that asks for JSON where the request has a JSON mode, which no server of this format has.
+    """Return the system prompt. If the request has a JSON mode, which this format lacks, an instruction to write JSON is added.
 
-    Without the instruction the model answers in prose, which the caller then fails to parse.
+    Without the instruction the model writes prose, which the caller cannot parse.
     """
     if not is_json_mode(format):
         return system
@@ -269,13 +274,13 @@ def encode_json_mode(
 
 
 def is_json_mode(format: ir.OutputFormat | None) -> bool:
-    """Return whether the answer must be JSON of no schema."""
+    """Return whether the output format is JSON without a schema."""
     return format is not None and format.type != "text" and format.schema is None
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    """Write the shape of the answer; a schema here is always kept to. For JSON without one there is ``encode_json_mode``."""
-    if format.type == "text" or format.schema is None:  # an instruction stands for the rest
+    """Encode an output format with a schema, which the server always enforces. ``encode_json_mode`` encodes the others."""
+    if format.type == "text" or format.schema is None:  # no field, or an instruction
         if format.extra:
             losses.extras(format)
         return {}

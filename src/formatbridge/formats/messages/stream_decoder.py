@@ -1,6 +1,6 @@
-"""Decoder for Messages streams: ``message_start``, content blocks, ``message_delta`` with the usage, ``message_stop``.
+"""Decoder for streams of Anthropic Messages: ``message_start``, content blocks, ``message_delta`` with the usage, ``message_stop``.
 
-Servers omit any of these; ``stream_state`` lists what they do to blocks.
+Some servers omit any of these events. ``stream_state`` handles deviations in content blocks.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _EVENT = frozenset({"type", "delta", "usage", "index", "content_block", "message
 EVENTS = frozenset({
     "content_block_start", "content_block_delta", "content_block_stop", "message_start", "message_delta", "message_stop", "ping",
 })  # fmt: skip
-"""The types of events. One of another type becomes an unmodelled field of the answer."""
+"""The types of events. An event of another type becomes an unmodelled field of the response."""
 
 
 def is_failure(raw: JsonObject) -> bool:
-    """Return whether an event of no other type is an error, of whatever shape; one without a type may also be padding."""
+    """Return whether an event of an unknown type is an error, in any format. An event without a type may also be padding."""
     kind = raw.get("type")
     return kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw))
 
 
 class StreamDecoder:
-    """Decodes the events of one stream. ``is_complete``: the stream brought its end, or an error."""
+    """Decodes the events of one stream. ``is_complete``: the stream has its terminal event or an error."""
 
-    END = "message_stop, behind a stop reason or whole blocks"
+    END = "message_stop, after a stop reason or complete blocks"
 
     NEVER_REPEATED: frozenset[str] = frozenset()
 
@@ -46,16 +46,16 @@ class StreamDecoder:
         self._start = events.Start(None, None)  # as emitted
         self._has_begun = False
         self._has_stopped = False
-        self._is_cut = False
-        self._named: str | None = None
+        self._is_truncated = False
+        self._first_model: str | None = None
         self._blocks = Blocks()
         self._usage: JsonObject | None = None
         self._stop: JsonObject = {}
         self._extra = Pieces()
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
-        """Take one event, or ``count`` of them joined, and return what it adds."""
-        if self.is_complete or self._is_cut:
+        """Take one event, or ``count`` joined events, and return the canonical events."""
+        if self.is_complete or self._is_truncated:
             return []
         out: list[events.Event] = []
         kind = raw.get("type")
@@ -65,14 +65,14 @@ class StreamDecoder:
         self.has_unknown_fields = bool(fields)
         if kind == "content_block_delta":
             if self._pending_start is not None:
-                self._flush_start(out)
+                self._emit_start(out)
             self.has_unknown_fields = self._blocks.take_delta(raw, out, count) or self.has_unknown_fields
         else:
             self._take(kind, raw, out)
         return out
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return the pending events. A stop reason completes the answer, even without ``message_stop``; ``[DONE]`` has no meaning."""
+        """Return the pending events. A stop reason completes the response even without ``message_stop``. ``[DONE]`` has no meaning."""
         out: list[events.Event] = []
         if reason == "truncated":
             return [*([] if self._pending_start is None else [self._pending_start]), *self._metadata(), *self._blocks.pending()]
@@ -80,71 +80,73 @@ class StreamDecoder:
             if not self.is_complete and self._has_stopped:
                 self._end(out)
             elif self._pending_start is not None:
-                self._flush_start(out)
+                self._emit_start(out)
         return out
 
-    # The answer as a whole.
+    # The response.
 
     def _take(self, kind: object, raw: JsonObject, out: list[events.Event]) -> None:
         match kind:
             case "content_block_start":
-                self._begin_block(raw, out)
+                self._take_block_start(raw, out)
             case "content_block_stop":
                 self._blocks.end(raw.get("index"), out)
             case "message_start":
-                self._begin(raw.get("message") or {}, out)
+                self._take_message_start(raw.get("message") or {}, out)
             case "message_delta":
-                self._note(raw)
+                self._take_message_delta(raw)
             case "message_stop" if self._stop.get("stop_reason") or self._blocks.are_complete:
                 self._end(out)
-            case "message_stop":  # some relays send it after a truncated answer
-                self._is_cut = True
+            case "message_stop":  # some relays send it after a truncated response
+                self._is_truncated = True
             case "ping":
                 pass
             case _ if is_failure(raw):
                 self._fail(raw, out)
-            case _:  # an unmodelled field of the answer
+            case _:  # an unmodelled field of the response
                 self._extra.take(unknown_event(raw))
 
-    def _begin(self, message: JsonObject, out: list[events.Event]) -> None:
-        """Take the start. It is emitted with the first block, which may show that another model took over."""
+    def _take_message_start(self, message: JsonObject, out: list[events.Event]) -> None:
+        """Take the start. It stays pending until the first block, which may be a ``fallback`` block with another model."""
         if message.get("usage") is not None:
             self._usage = (self._usage or {}) | without_nulls(message["usage"])
         if self._has_begun:
-            self._start_again(message.get("id"), message.get("model"), out)
+            self._take_repeated_start(message.get("id"), message.get("model"), out)
             self._extra.take(rest(message, RESPONSE_FIELDS))
             return
         self._has_begun = True
         usage = decode_usage(self._usage, "/usage") if self._usage is not None else None
-        self._named = message.get("model")
-        self._pending_start = events.Start(message.get("id") or None, self._named, None, usage, rest(message, RESPONSE_FIELDS))
+        self._first_model = message.get("model")
+        self._pending_start = events.Start(
+            message.get("id") or None, self._first_model, None, usage, rest(message, RESPONSE_FIELDS)
+        )
         self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
         for block in message.get("content") or ():
-            self._begin_block({"content_block": block}, out)
+            self._take_block_start({"content_block": block}, out)
             self._blocks.end(None, out)
 
-    def _start_again(self, id: str | None, model: str | None, out: list[events.Event]) -> None:
-        """Take another start. It adds what the first one lacks; what differs becomes an unmodelled field."""
+    def _take_repeated_start(self, id: str | None, model: str | None, out: list[events.Event]) -> None:
+        """Take a second start. It adds missing fields to the first one. Different values become an unmodelled field."""
         if self._pending_start is None:
             self._start = fill_missing_head(self._start, id, model, None, out)
         else:
-            self._named = self._named or model
+            self._first_model = self._first_model or model
             start = self._pending_start
             self._pending_start = replace(start, id=start.id or id or None, model=start.model or model)
         known = self._pending_start or self._start
-        named = {"id": (id, known.id), "model": (model, known.model if model != self._named else model)}
-        if other := {name: new for name, (new, old) in named.items() if new and new != old}:
-            self._extra.take({"message_start": other})
+        pairs = {"id": (id, known.id), "model": (model, known.model if model != self._first_model else model)}
+        if different := {name: new for name, (new, old) in pairs.items() if new and new != old}:
+            self._extra.take({"message_start": different})
 
-    def _flush_start(self, out: list[events.Event]) -> None:
+    def _emit_start(self, out: list[events.Event]) -> None:
         if not self._has_begun:
-            self._begin({}, out)
+            self._take_message_start({}, out)
         if self._pending_start is not None:
             out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
 
-    def _note(self, raw: JsonObject) -> None:
-        """Take the stop reason and the usage; each count replaces the one before."""
+    def _take_message_delta(self, raw: JsonObject) -> None:
+        """Take the stop reason and the usage. Each count replaces the previous one."""
         stop = without_nulls(raw.get("delta") or {})
         self._has_stopped = self._has_stopped or bool(stop.get("stop_reason"))
         self._stop |= stop
@@ -154,13 +156,13 @@ class StreamDecoder:
 
     def _end(self, out: list[events.Event]) -> None:
         self.is_complete = True
-        self._flush_start(out)
+        self._emit_start(out)
         self._blocks.end_all(out)
         out.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
-        """Return the usage and the fields of the answer that are known."""
+        """Return the current usage and unmodelled fields."""
         out: list[events.Event] = []
         if self._usage is not None:
             out.append(events.UsageUpdate(decode_usage(self._usage, "/usage")))
@@ -169,26 +171,26 @@ class StreamDecoder:
 
     def _fail(self, raw: JsonObject, out: list[events.Event]) -> None:
         self.is_complete = True
-        self._flush_start(out)
+        self._emit_start(out)
         out += [*self._metadata(), events.Failed(decode_error(raw, status=None))]
 
-    def _begin_block(self, raw: JsonObject, out: list[events.Event]) -> None:
+    def _take_block_start(self, raw: JsonObject, out: list[events.Event]) -> None:
         content = raw["content_block"]
         if not self._has_begun:
-            self._begin({}, out)
+            self._take_message_start({}, out)
         if content.get("type") == "fallback":
-            self._hand_over(self._blocks.skip(raw.get("index"), out), content, out)
+            self._take_fallback(self._blocks.skip(raw.get("index"), out), content, out)
         else:
-            self._flush_start(out)
+            self._emit_start(out)
             self._blocks.begin(raw.get("index"), content, out)
 
-    def _hand_over(self, place: str, content: JsonObject, out: list[events.Event]) -> None:
-        """Note that another model took over. The start gets its name, if it is still pending."""
-        self._extra.take({place[1:]: content})
+    def _take_fallback(self, src: str, content: JsonObject, out: list[events.Event]) -> None:
+        """Take a ``fallback`` block, which names the model that continues the response. A pending start gets this model."""
+        self._extra.take({src[1:]: content})
         model = (content.get("to") or {}).get("model")
         if model is None:
             return
-        self._extra.take({"model": self._named} if self._named not in (None, model) else None)
+        self._extra.take({"model": self._first_model} if self._first_model not in (None, model) else None)
         if self._pending_start is not None:
             self._pending_start = replace(self._pending_start, model=model)
         else:

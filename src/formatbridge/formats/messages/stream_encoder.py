@@ -1,7 +1,7 @@
-"""Encoder for Messages streams: one block open at a time, numbered without gaps, and one end with the usage.
+"""Encoder for streams of Anthropic Messages.
 
-Text, reasoning and arguments of the open block are sent as they come. Events of other parts wait: a closed block never opens again.
-Citations follow their text without spans.
+One block is open at a time, and the indexes of the blocks have no gaps. Text, reasoning and arguments of the open block are sent at once.
+Events of other parts stay pending, because a block that is closed cannot open again. Citations follow their text, without spans.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.messages.citations import can_cite, encode_citation
 from formatbridge.formats.messages.errors import encode_error
-from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carrier
-from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_beginning, encode_finish
-from formatbridge.formats.messages.tool_calls import encode_opening
+from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carried_token
+from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_finish, encode_head
+from formatbridge.formats.messages.tool_calls import encode_call_start
 from formatbridge.formats.messages.usage import encode_usage
 from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
 from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carried
@@ -28,46 +28,48 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import null_ledger
 from formatbridge.streaming.replay import altered
 
-_DELTA = (
+_TEXT_DELTA = (
     b"event: content_block_delta\n"
     b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"%b_delta","%b":'
 )  # fmt: skip
-_START = b'event: content_block_start\ndata: {"type":"content_block_start","index":%d,"content_block":%b}\n\n'
-_MORE = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":%b}\n\n'
-_STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n'
+_BLOCK_START = b'event: content_block_start\ndata: {"type":"content_block_start","index":%d,"content_block":%b}\n\n'
+_BLOCK_DELTA = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":%b}\n\n'
+_BLOCK_STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n'
 EMPTY: dict[str, JsonObject] = {
     "text": {"type": "text", "text": ""},
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
 }
-_STREAMED = {"text": ("text", "text"), "thinking": ("thinking", "thinking"), "input": ("input_json", "partial_json")}
+"""Kinds of blocks to the block in their start."""
+_DELTA_FIELDS = {"text": ("text", "text"), "thinking": ("thinking", "thinking"), "input": ("input_json", "partial_json")}
+"""Kinds of blocks to the prefix of the type of their deltas and to the field with the text."""
 
 
-class BlockWriter:
-    """Encodes content blocks, one after the other."""
+class BlockEncoder:
+    """Encodes content blocks one after the other, with their indexes."""
 
     def __init__(self) -> None:
         self._index = 0
 
     def head(self, kind: str) -> bytes:
-        """Return the bytes before the text in each delta of the open block."""
-        name, member = _STREAMED[kind]
-        return _DELTA % (self._index, name.encode(), member.encode())
+        """Return the bytes before the text in each delta of the open block. ``kind``: ``text``, ``thinking`` or ``input``."""
+        name, member = _DELTA_FIELDS[kind]
+        return _TEXT_DELTA % (self._index, name.encode(), member.encode())
 
     def start(self, block: JsonObject) -> bytes:
-        """Open a block."""
-        return _START % (self._index, dumps(block))
+        """Encode the start of a block, which is open then."""
+        return _BLOCK_START % (self._index, dumps(block))
 
     def delta(self, delta: JsonObject) -> bytes:
-        """Add to the open block."""
-        return _MORE % (self._index, dumps(delta))
+        """Encode a delta of the open block."""
+        return _BLOCK_DELTA % (self._index, dumps(delta))
 
     def stop(self) -> bytes:
-        """Close the open block."""
+        """Encode the stop of the open block."""
         self._index += 1
-        return _STOP % (self._index - 1)
+        return _BLOCK_STOP % (self._index - 1)
 
     def whole(self, block: JsonObject) -> bytes:
-        """Encode a block that is complete."""
+        """Encode the events of a complete block."""
         match block["type"]:
             case "text":
                 out = self.start(EMPTY["text"]) + self.delta({"type": "text_delta", "text": block["text"]})
@@ -85,24 +87,24 @@ class BlockWriter:
         return out + self.stop()
 
 
-def write_event(name: str, body: JsonObject) -> bytes:
-    """Encode one event, with its type in the name and in the data."""
+def _encode_event(name: str, body: JsonObject) -> bytes:
+    """Encode an event. Its type is both the name of the SSE event and a field of the data."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(body))
 
 
 _PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
 
-_TAIL = b"}}\n\n"
+_AFTER_TEXT = b"}}\n\n"
 _BEFORE_FREE_TEXT = dumps(wrap_text(""))[:-2].decode()
 _AFTER_FREE_TEXT = '"}'
 
 
 @dataclass(slots=True)
-class _Open:
-    """The part whose block is open.
+class _OpenBlock:
+    """The open block and its part.
 
-    ``kind``: ``text``, ``thinking`` or ``input``, which stream; any other part is encoded when it closes. ``head``: the bytes before the
-    text of a delta, empty until the block has opened. ``has_deltas``: a delta was sent.
+    ``kind``: ``text``, ``thinking`` or ``input``, whose deltas are sent at once. Empty for other parts, which are encoded when they end.
+    ``head``: the bytes before the text of a delta, empty before the block starts. ``has_deltas``: a delta was sent.
     """
 
     part: ir.Part
@@ -116,60 +118,60 @@ class _Open:
 
 
 class StreamEncoder:
-    """Encodes one stream. The report is built from the accumulated answer, not here."""
+    """Encodes one stream. The report is not built here but from the accumulated response."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
-        del context  # nothing in an answer of this format repeats the request
+        del context  # a response of this format does not repeat fields of the request
         self._options = options
         self._has_started = False
         self._is_over = False
         self._first = FirstChoice()
-        self._blocks = BlockWriter()
-        self._open: _Open | None = None
-        self._held: dict[int, list[_PartEvent]] = {}
+        self._blocks = BlockEncoder()
+        self._open: _OpenBlock | None = None
+        self._pending_parts: dict[int, list[_PartEvent]] = {}
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
-        self._counts_reasoning = False  # in the usage of the start
+        self._counts_reasoning = False  # whether the usage in message_start counts it
         self._unsigned: list[ir.Signature] = []  # tokens that arrived after their reasoning had been sent
         self._has_calls = False
         self._has_refusal = False
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the bytes for it; of several choices only the first is encoded."""
+        """Take one event and return its bytes. Only the first choice is encoded."""
         if self._is_over:
             return b""
-        held = self._open
-        if type(event) is events.Delta and held is not None and event.index == held.index and event.choice == self._first.number:
-            return self._add_text(held, event.text)  # nearly always
+        block = self._open
+        if type(event) is events.Delta and block is not None and event.index == block.index and event.choice == self._first.number:
+            return self._add_text(block, event.text)  # most events
         if is_of_a_choice(event) and event.choice == self._first.number:
             return self._feed(event)
         return b"".join([self._feed(each) for each in self._first.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
-        """Encode an event. A citation of a closed block is not encoded."""
+        """Encode an event. A citation that follows the end of its text is not encoded."""
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Encode an error, after which nothing follows; the open block stays open."""
-        del behind  # events have no numbers here
+        """Encode an error, which ends the stream. The open block stays open."""
+        del behind  # the events of this format have no sequence numbers
         if self._is_over:
             return b""
         self._is_over = True
-        return write_event("error", encode_error(error, null_ledger())[1])
+        return _encode_event("error", encode_error(error, null_ledger())[1])
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of reasoning that had been sent without them; the format has none for texts."""
+        """Return the tokens that arrived after their reasoning was sent. This format has no logprobs."""
         return [*self._unsigned]
 
-    # The answer as a whole.
+    # The response.
 
     def _begin(self, event: events.Start) -> bytes:
         self._has_started = True
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
-        answer = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        return write_event("message_start", {"type": "message_start", "message": encode_beginning(answer, null_ledger())})
+        response = ir.Response("messages", event.id, event.model, [], usage=event.usage)
+        return _encode_event("message_start", {"type": "message_start", "message": encode_head(response, null_ledger())})
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -186,62 +188,62 @@ class StreamEncoder:
         del event  # it has no fields
         self._is_over = True
         out = b"" if self._has_started else self._begin(events.Start(None, None))
-        while self._open is not None:  # a source that closes no parts
+        while self._open is not None:  # parts that the source did not end
             out += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
         usage: ir.JsonObject = encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)
-        if self._counts_reasoning:  # otherwise the client would keep the first count
+        if self._counts_reasoning:  # otherwise clients keep the count of message_start
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())
-        out += write_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
-        return out + write_event("message_stop", {"type": "message_stop"})
+        out += _encode_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
+        return out + _encode_event("message_stop", {"type": "message_stop"})
 
-    # Which part is encoded, and which wait.
+    # The open block and the pending parts.
 
     def _take(self, event: _PartEvent) -> bytes:
-        held = self._open
-        if held is not None and event.index == held.index:
-            out = self._write(event)
-            return out + self._release() if self._held and self._open is None else out
+        block = self._open
+        if block is not None and event.index == block.index:
+            out = self._encode(event)
+            return out + self._release() if self._pending_parts and self._open is None else out
         if isinstance(event, events.PartStart):
-            if held is None and not isinstance(event.part, ir.Media):
-                return self._write(event)
-            self._held[event.index] = [event]
-        elif event.index in self._held:
-            self._held[event.index].append(event)
-            return self._release() if held is None else b""
+            if block is None and not isinstance(event.part, ir.Media):
+                return self._encode(event)
+            self._pending_parts[event.index] = [event]
+        elif event.index in self._pending_parts:
+            self._pending_parts[event.index].append(event)
+            return self._release() if block is None else b""
         return b""
 
     def _sign(self, event: events.Signed) -> bytes:
-        """Give a token to its reasoning, if that still waits."""
-        waiting = self._held.get(event.index)
-        if waiting is not None:
-            waiting.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
+        """Add a token to its reasoning, if that is pending."""
+        pending = self._pending_parts.get(event.index)
+        if pending is not None:
+            pending.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
         elif is_carried(event.signature, "messages", self._options):
             self._unsigned.append(event.signature)
         return b""
 
     def _release(self) -> bytes:
-        """Encode the parts that waited, up to the first one that is still open."""
+        """Encode the pending parts, up to the first one that has not ended."""
         out: list[bytes] = []
         while self._open is None:
-            index = next((index for index, waiting in self._held.items() if _may_begin(waiting)), None)
+            index = next((index for index, pending in self._pending_parts.items() if _may_begin(pending)), None)
             if index is None:
                 break
-            out += map(self._write, self._held.pop(index))
+            out += map(self._encode, self._pending_parts.pop(index))
         return b"".join(out)
 
-    def _write(self, event: _PartEvent) -> bytes:
+    def _encode(self, event: _PartEvent) -> bytes:
         if isinstance(event, events.PartStart):
             return self._start(event)
-        held = self._open
-        assert held is not None
+        block = self._open
+        assert block is not None
         if isinstance(event, events.Delta):
-            return self._add_text(held, event.text)
+            return self._add_text(block, event.text)
         if isinstance(event, events.PartEnd):
             return self._close(event)
-        held.token = event.signature or held.token
+        block.token = event.signature or block.token
         if event.citation:
-            held.citations.append(event.citation)
+            block.citations.append(event.citation)
         return b""
 
     # Parts.
@@ -249,122 +251,122 @@ class StreamEncoder:
     def _start(self, event: events.PartStart) -> bytes:
         out = b"" if self._has_started else self._begin(events.Start(None, None))
         part = event.part
-        held = self._open = _Open(part, event.index)
+        block = self._open = _OpenBlock(part, event.index)
         match part:
             case ir.ToolCall():
-                held.kind, self._has_calls = "input", True
-                return out + (self._carry(part.signature) if part.signature else b"") + self._start_call(held, part)
+                block.kind, self._has_calls = "input", True
+                return out + (self._encode_carried(part.signature) if part.signature else b"") + self._start_call(block, part)
             case ir.Text():
-                held.kind = "text"
-                held.citations = list(part.citations or ())
-                out += self._carry(part.signature)
-                return out + self._add_text(held, part.text)
+                block.kind = "text"
+                block.citations = list(part.citations or ())
+                out += self._encode_carried(part.signature)
+                return out + self._add_text(block, part.text)
             case ir.Refusal():
-                held.kind, self._has_refusal = "text", True
-                return out + self._add_text(held, part.text)
+                block.kind, self._has_refusal = "text", True
+                return out + self._add_text(block, part.text)
             case ir.Reasoning():
-                held.kind, held.token = "thinking", part.signature
-                return out + self._add_text(held, part.text)
+                block.kind, block.token = "thinking", part.signature
+                return out + self._add_text(block, part.text)
             case _:
                 return out
 
-    def _start_call(self, held: _Open, call: ir.ToolCall) -> bytes:
-        out = self._blocks.start(encode_opening(call))
-        held.head = self._blocks.head("input")
-        return out + self._add_text(held, encode_arguments_text(call))
+    def _start_call(self, block: _OpenBlock, call: ir.ToolCall) -> bytes:
+        out = self._blocks.start(encode_call_start(call, null_ledger()))
+        block.head = self._blocks.head("input")
+        return out + self._add_text(block, encode_arguments_text(call))
 
-    def _carry(self, token: ir.Signature | None) -> bytes:
-        """Encode the token of a part that has no field for it as a block before that part."""
-        block = encode_carrier(token, null_ledger(), self._options)
+    def _encode_carried(self, token: ir.Signature | None) -> bytes:
+        """Encode the token of a part as a block before the block of the part."""
+        block = encode_carried_token(token, null_ledger(), self._options)
         return self._blocks.whole(block) if block else b""
 
-    def _add_text(self, held: _Open, text: str) -> bytes:
+    def _add_text(self, block: _OpenBlock, text: str) -> bytes:
         if not text:
             return b""
-        if held.kind == "input":
-            return self._add_input(held, text)
-        if not held.kind:
-            if isinstance(held.part, ir.Hosted):
-                held.pieces.append(text)
+        if block.kind == "input":
+            return self._add_input(block, text)
+        if not block.kind:
+            if isinstance(block.part, ir.Hosted):
+                block.pieces.append(text)
             return b""
-        if held.head:
-            return held.head + dumps(text) + _TAIL
-        out = self._blocks.start(EMPTY[held.kind])
-        held.head = self._blocks.head(held.kind)
-        return b"%b%b%b%b" % (out, held.head, dumps(text), _TAIL)
+        if block.head:
+            return block.head + dumps(text) + _AFTER_TEXT
+        out = self._blocks.start(EMPTY[block.kind])
+        block.head = self._blocks.head(block.kind)
+        return b"%b%b%b%b" % (out, block.head, dumps(text), _AFTER_TEXT)
 
-    def _add_input(self, held: _Open, text: str) -> bytes:
-        """Add to arguments, which are JSON text; free text becomes the one string in them."""
-        if isinstance(held.part, ir.ToolCall) and held.part.kind == "custom":
+    def _add_input(self, block: _OpenBlock, text: str) -> bytes:
+        """Encode a delta of arguments, which are JSON text. Free text becomes a string in an object."""
+        if isinstance(block.part, ir.ToolCall) and block.part.kind == "custom":
             text = dumps(text)[1:-1].decode()
-            text = text if held.has_deltas else _BEFORE_FREE_TEXT + text
-        elif not held.has_deltas and text.isspace():
+            text = text if block.has_deltas else _BEFORE_FREE_TEXT + text
+        elif not block.has_deltas and text.isspace():
             return b""
-        held.has_deltas = True
-        return b"%b%b%b" % (held.head, dumps(text), _TAIL)
+        block.has_deltas = True
+        return b"%b%b%b" % (block.head, dumps(text), _AFTER_TEXT)
 
     def _close(self, event: events.PartEnd) -> bytes:
-        held, self._open = self._open, None
-        assert held is not None
-        part = event.part or held.part
-        match held.kind:
+        block, self._open = self._open, None
+        assert block is not None
+        part = event.part or block.part
+        match block.kind:
             case "text":
-                out = self._close_text(held, event.part)
+                out = self._close_text(block, event.part)
             case "thinking":
-                out = self._close_reasoning(held, event.part)
+                out = self._close_reasoning(block, event.part)
             case "input":
-                out = self._close_call(held, event.part)
+                out = self._close_call(block, event.part)
             case _:
-                if held.pieces and event.part is None and isinstance(part, ir.Hosted):
-                    part = altered(part, arguments="".join(held.pieces))
-                if held.token and not isinstance(part, ir.Refusal):
-                    part = replace(part, signature=held.token)
+                if block.pieces and event.part is None and isinstance(part, ir.Hosted):
+                    part = altered(part, arguments="".join(block.pieces))
+                if block.token and not isinstance(part, ir.Refusal):
+                    part = replace(part, signature=block.token)
                 return b"".join(map(self._blocks.whole, encode_answer([part], null_ledger(), self._options)))
-        if held.token and held.kind != "thinking" and self._options.carry_reasoning:  # it came after the start of its block
-            data = encode_token(held.token, "messages", kind="thought")
+        if block.token and block.kind != "thinking" and self._options.carry_reasoning:  # it arrived after the start of its block
+            data = encode_token(block.token, "messages", kind="thought")
             out += self._blocks.whole({"type": "redacted_thinking", "data": data})
         return out
 
-    def _close_text(self, held: _Open, final: ir.Part | None) -> bytes:
+    def _close_text(self, block: _OpenBlock, final: ir.Part | None) -> bytes:
         out = b""
-        if not held.head:
-            if held.token:  # nothing of the text has been sent
-                out, held.token = self._carry(held.token), None
+        if not block.head:
+            if block.token:  # nothing of the text has been sent
+                out, block.token = self._encode_carried(block.token), None
             if isinstance(final, ir.Text | ir.Refusal):
-                out += self._add_text(held, final.text)
-            if not held.head:
+                out += self._add_text(block, final.text)
+            if not block.head:
                 return out
-        citations = held.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
+        citations = block.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
         cited = [encode_citation(citation, "", "", null_ledger()) for citation in citations if can_cite(citation, null_ledger())]
         deltas = [self._blocks.delta({"type": "citations_delta", "citation": citation}) for citation in cited]
         return b"".join([out, *deltas, self._blocks.stop()])
 
-    def _close_reasoning(self, held: _Open, final: ir.Part | None) -> bytes:
-        part = final if isinstance(final, ir.Reasoning) else held.part
+    def _close_reasoning(self, block: _OpenBlock, final: ir.Part | None) -> bytes:
+        part = final if isinstance(final, ir.Reasoning) else block.part
         assert isinstance(part, ir.Reasoning)
-        token = held.token or part.signature
-        if not held.head:
+        token = block.token or part.signature
+        if not block.head:
             whole = replace(part, signature=token)
-            block = encode_answer_reasoning(whole, null_ledger(), self._options)
-            return self._blocks.whole(block) if block else b""
-        block = encode_answer_reasoning(ir.Reasoning("x", signature=token), null_ledger(), self._options) or {}
-        return self._blocks.delta({"type": "signature_delta", "signature": block["signature"]}) + self._blocks.stop()
+            encoded = encode_answer_reasoning(whole, null_ledger(), self._options)
+            return self._blocks.whole(encoded) if encoded else b""
+        encoded = encode_answer_reasoning(ir.Reasoning("x", signature=token), null_ledger(), self._options) or {}
+        return self._blocks.delta({"type": "signature_delta", "signature": encoded["signature"]}) + self._blocks.stop()
 
-    def _close_call(self, held: _Open, final: ir.Part | None) -> bytes:
+    def _close_call(self, block: _OpenBlock, final: ir.Part | None) -> bytes:
         out = b""
-        if not held.has_deltas and isinstance(final, ir.ToolCall):
-            out = self._add_text(held, encode_arguments_text(final))
-        is_free = isinstance(held.part, ir.ToolCall) and held.part.kind == "custom"
-        rest = "" if held.has_deltas else _BEFORE_FREE_TEXT if is_free else "{}"
-        rest += _AFTER_FREE_TEXT if is_free else ""
-        return out + (held.head + dumps(rest) + _TAIL if rest else b"") + self._blocks.stop()
+        if not block.has_deltas and isinstance(final, ir.ToolCall):
+            out = self._add_text(block, encode_arguments_text(final))
+        is_free_text = isinstance(block.part, ir.ToolCall) and block.part.kind == "custom"
+        text = "" if block.has_deltas else _BEFORE_FREE_TEXT if is_free_text else "{}"
+        text += _AFTER_FREE_TEXT if is_free_text else ""
+        return out + (block.head + dumps(text) + _AFTER_TEXT if text else b"") + self._blocks.stop()
 
 
-def _may_begin(waiting: list[_PartEvent]) -> bool:
-    """Return whether a part may be encoded now. Audio has no block that streams, so it waits for its end."""
-    begins = waiting[0]
-    is_media = isinstance(begins, events.PartStart) and isinstance(begins.part, ir.Media)
-    return not is_media or isinstance(waiting[-1], events.PartEnd)
+def _may_begin(pending: list[_PartEvent]) -> bool:
+    """Return whether the encoding of a pending part may begin. Media must have ended, because their block has no deltas."""
+    start = pending[0]
+    is_media = isinstance(start, events.PartStart) and isinstance(start.part, ir.Media)
+    return not is_media or isinstance(pending[-1], events.PartEnd)
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

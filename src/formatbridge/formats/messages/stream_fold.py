@@ -1,4 +1,4 @@
-"""Streams of messages, folded: events to the ``Message`` that they add up to, and back."""
+"""Fold of streams of Anthropic Messages: the events to the response that they add up to, and back."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _DELTAS = {
     "signature_delta": "signature",
     "citations_delta": "citation",
 }
-"""Type of delta to its field."""
+"""Types of deltas to their field."""
 _MEMBERS = frozenset({"type", "index", "content_block", "delta", "message"})
-"""Fields of the events of a start and of a block; any other is a field of the answer."""
+"""Known fields of ``message_start`` and of block events. Any other field is a field of the response."""
 _STOP = ("stop_reason", "stop_sequence", "stop_details")
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold events as the vendor's client does; None where they break its rules, so that the whole answer is unknown.
+    """Fold the events of a stream as Anthropic's SDK does; None if they violate its rules, because the response is unknown then.
 
-    An event of an unknown type is a field of the answer.
+    An event of an unknown type becomes a field of the response.
     """
     body: Fold | None = None
     blocks: list[Fold] = []
@@ -64,7 +64,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
 
 
 def _add_delta(block: Fold, delta: JsonObject) -> None:
-    """Add a delta. Its unknown fields are fields of the block, and so is a delta of an unknown type."""
+    """Add a delta to its block. Unknown fields, and deltas of an unknown type, become fields of the block."""
     kind = delta.get("type")
     field = _DELTAS.get(kind or "", "")
     if kind == "compaction_delta":
@@ -77,7 +77,7 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
 
 
 def _whole_block(block: Fold) -> JsonObject:
-    """Return a block; raise ``ConflictError`` where its input is no JSON object."""
+    """Return a complete block. Raises ``ConflictError`` if its input is not a JSON object."""
     text = "".join(block.texts.pop("partial_json", ()))
     whole = block.whole()
     if text.strip():
@@ -93,28 +93,28 @@ _BLOCK = Table({"text": "text", "thinking": "text", "partial_json": "text", "cit
 
 
 def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the place in the whole answer of a path in an event; ``lengths``: of the lists that earlier events began."""
+    """Return the path in the response for a path in an event. ``lengths``: the lengths of the lists that earlier events began."""
     block: Path = ("content", index_in(event, "index"))
     match event.get("type"), path:
-        case "content_block_delta", ("delta", "citation", *below):
+        case "content_block_delta", ("delta", "citation", *subpath):
             citations = (*block, "citations")
-            return (*citations, lengths.get(citations, 0), *below)
-        case ("content_block_start", ("content_block", *below)) | ("content_block_delta", ("delta", *below)):
-            return (*block, *below)
+            return (*citations, lengths.get(citations, 0), *subpath)
+        case ("content_block_start", ("content_block", *subpath)) | ("content_block_delta", ("delta", *subpath)):
+            return (*block, *subpath)
         case (("content_block_start" | "content_block_delta"), ()):
             return block
-        case ("message_start", ("message", *below)) | ("message_delta", ("delta", *below)):
-            return tuple(below)
+        case ("message_start", ("message", *subpath)) | ("message_delta", ("delta", *subpath)):
+            return tuple(subpath)
     return path
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each block in one piece, then the stop reason and usage."""
+    """Return events that fold to a body: each block with one delta of each type, then the stop reason and the usage."""
     start = body | {"content": []} | {key: None for key in _STOP if key in body}
     events: list[JsonObject] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(body.get("content") or ()):
-        bare, deltas = _unfold_block(block)
-        events.append({"type": "content_block_start", "index": index, "content_block": bare})
+        start_block, deltas = _unfold_block(block)
+        events.append({"type": "content_block_start", "index": index, "content_block": start_block})
         events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
         events.append({"type": "content_block_stop", "index": index})
     stop = {key: body[key] for key in _STOP if key in body}
@@ -123,12 +123,12 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 
 
 def _unfold_block(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """Return the start of a block and its deltas, as the vendor streams it. A block without deltas is whole in its start."""
+    """Return the start of a block and its deltas, as Anthropic streams it. A block of another type has no deltas."""
     kind = block.get("type")
     if kind == "text" and block.get("text"):
         citations = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
-        bare = block | {"text": ""} | ({"citations": []} if citations else {})
-        return bare, [*citations, {"type": "text_delta", "text": block["text"]}]
+        start = block | {"text": ""} | ({"citations": []} if citations else {})
+        return start, [*citations, {"type": "text_delta", "text": block["text"]}]
     if kind == "thinking":
         thinking = [{"type": "thinking_delta", "thinking": block["thinking"]}] if block.get("thinking") else []
         signature = [{"type": "signature_delta", "signature": block["signature"]}] if block.get("signature") else []

@@ -1,7 +1,6 @@
-"""Decoder state for Messages streams: the content blocks, from their start to their stop, as parts.
+"""State of the decoder for streams of Anthropic Messages: the content blocks and their parts.
 
-Servers leave out starts and stops, reuse an index, and interleave blocks. A thinking block that only holds the token of the part
-after it becomes no part.
+Some servers omit starts and stops, reuse an index, or interleave blocks. A block with the carried token of the next part becomes no part.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ _TEXT_DELTAS: dict[object, tuple[str, str]] = {
     "thinking_delta": ("thinking", "thinking"),
     "input_json_delta": ("tool_use", "partial_json"),
 }
-"""Kind of delta to the kind of block that it continues, and the member with the text."""
+"""Types of deltas to the type of their block and the field with the text."""
 _DELTA_OF = {"signature": "signature_delta", **{member: kind for kind, (_, member) in _TEXT_DELTAS.items()}}
-"""Member of a delta to the kind of delta that has it."""
+"""Fields of deltas to the type of the delta."""
 _REQUIRED: dict[str, JsonObject] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
@@ -42,9 +41,11 @@ _REQUIRED: dict[str, JsonObject] = {
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """The state of a block. ``number``: that of its part, None while that has not opened; ``size``: characters of its deltas.
+    """The state of a block.
 
-    ``text``: its number among the texts.
+    ``kind``: ``text``, ``thinking`` or ``tool_use``; ``input`` for other blocks with an input; ``whole`` for blocks without deltas.
+    ``number``: the index of its part, None before the part starts. ``length``: the number of characters in its deltas. ``text_number``: its
+    index among the texts. ``pieces``: the pieces of its input. ``unknown``: the unknown fields of its deltas.
     """
 
     kind: str
@@ -52,8 +53,8 @@ class Block:
     raw: JsonObject
     part: ir.Part | None = None
     number: int | None = None
-    size: int = 0
-    text: int = -1
+    length: int = 0
+    text_number: int = -1
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] = field(default_factory=list)
     token: ir.Signature | None = None
@@ -61,24 +62,24 @@ class Block:
 
 
 class Blocks:
-    """The blocks of one stream: which are open, how many there were, and the length of the visible text."""
+    """The blocks of one stream, and the length of the visible text."""
 
     def __init__(self) -> None:
         self._open: dict[Any, Block] = {}
         self._calls: dict[str, list[Any]] = {}  # the indexes of blocks, by their id
-        self._latest: Block | None = None  # the block that got text last
+        self._latest: Block | None = None  # the block with the last text delta
         self._count = 0
         self._part_count = 0
-        self._lengths = Lengths()  # of the texts, without the latest text of the latest block
-        self._next_token: ir.Reasoning | None = None  # whose token belongs to the part after it
+        self._lengths = Lengths()  # of the texts; that of the latest block is not up to date
+        self._next_token: ir.Reasoning | None = None  # holds the token of the next part
 
     @property
     def are_complete(self) -> bool:
-        """Whether there were any, and none is open."""
+        """Whether the stream has blocks and none is open."""
         return self._count > 0 and not self._open
 
     def begin(self, index: object, content: JsonObject, out: list[events.Event]) -> None:
-        """Open a block."""
+        """Take the start of a block."""
         content = without_nulls(content)
         self._end_call(content.get("tool_use_id"), out)
         kind = content.get("type")
@@ -87,40 +88,43 @@ class Blocks:
         block = self._add(index, content, out)
         block.kind = kind if kind in ("text", "thinking", "tool_use") else "input" if "input" in content else "whole"
         if kind == "text":
-            block.text = self._lengths.add()
+            block.text_number = self._lengths.add()
         self._open_part(block, out)
 
     def _end_call(self, call_id: object, out: list[events.Event]) -> None:
-        """Close the call whose result begins, if it is still open: a result must follow its call."""
+        """Close the call of a result that starts, if the call is still open. A result must follow its call."""
         for index in self._calls.pop(call_id, ()) if isinstance(call_id, str) else ():
             if index in self._open and self._open[index].raw.get("id") == call_id:
                 self.end(index, out)
 
     def skip(self, index: object, out: list[events.Event]) -> str:
-        """Open a block that becomes no part, and return its pointer."""
+        """Take the start of a block that becomes no part. Returns its pointer."""
         self._flush_token(out)
         return self._add(index, {}, out).src
 
     def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
-        """Number a block in the order of the blocks; an index that is used again closes the block before."""
+        """Add an open block. If its index is in use, the block with that index is closed first."""
         if index in self._open:
             self.end(index, out)
         block = Block("", f"/content/{self._count}", content)
-        place = f"block/{self._count}" if index is None else index
-        self._open[place] = block
+        key = f"block/{self._count}" if index is None else index
+        self._open[key] = block
         if isinstance(call_id := content.get("id"), str):
-            self._calls.setdefault(call_id, []).append(place)
+            self._calls.setdefault(call_id, []).append(key)
         self._count += 1
         return block
 
     def end_all(self, out: list[events.Event]) -> None:
-        """Close what is open."""
+        """Close all open blocks."""
         for index in list(self._open):
             self.end(index, out)
         self._flush_token(out)
 
     def _open_part(self, block: Block, out: list[events.Event]) -> None:
-        """Open the part of a block, without what its deltas bring. Reasoning opens with its text: it may be the token of another part."""
+        """Start the part of a block, without its text.
+
+        Reasoning starts with its first text, because a block without text may be a carried token.
+        """
         part = block.part = decode_block(block.raw, block.src)
         match part:
             case ir.Reasoning() if block.kind == "thinking":
@@ -157,7 +161,7 @@ class Blocks:
             out.append(events.PartMeta(0, block.number, signature=block.token))
 
     def _flush_token(self, out: list[events.Event]) -> None:
-        """Emit a token as a separate part, because the part that it belongs to never came."""
+        """Emit a kept token as a reasoning part, because the part that it belongs to does not exist."""
         if self._next_token is not None:
             reasoning, self._next_token = self._next_token, None
             self._start_part(block := Block("whole", reasoning.src, {}, reasoning), out)
@@ -166,7 +170,7 @@ class Blocks:
     # Deltas.
 
     def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
-        """Take the delta of a block, or ``count`` of them joined; return whether it has unknown fields."""
+        """Take a delta, or ``count`` joined deltas. Returns whether it has unknown fields."""
         delta = raw.get("delta") or {}
         block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, out)
         return self._take_delta(block, delta, out, count)
@@ -192,16 +196,16 @@ class Blocks:
         if block is not self._latest:
             self._count_latest()
             self._latest = block
-        block.size += len(text)
+        block.length += len(text)
         out.append(events.Delta(0, block.number or 0, text))
 
     def _count_latest(self) -> None:
         block = self._latest
-        if block is not None and block.text >= 0:
-            self._lengths.set_length(block.text, block.size)
+        if block is not None and block.text_number >= 0:
+            self._lengths.set_length(block.text_number, block.length)
 
     def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> Block:
-        """Return the block of a delta whose index is not open: the latest, or for text a new one."""
+        """Return the block of a delta without an open block: without an index the last one, for text and thinking a new one."""
         index = raw.get("index")
         if index is None and self._open:
             return next(reversed(self._open.values()))
@@ -212,15 +216,15 @@ class Blocks:
         return next(reversed(self._open.values()))
 
     def _take_other(self, block: Block, delta: JsonObject, out: list[events.Event]) -> JsonObject | None:
-        """Take a delta that does not continue the text of its block; return its unknown fields."""
+        """Take a delta without text for its block. Returns its unknown fields."""
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
                 if token := delta.get("signature"):
                     self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), out)
                 return rest(delta, {"type", "signature"})
             case "citations_delta" if block.kind == "text":
-                place = f"{block.src}/citations/{len(block.citations)}"
-                block.citations.append(decode_citation(delta["citation"], place))
+                src = f"{block.src}/citations/{len(block.citations)}"
+                block.citations.append(decode_citation(delta["citation"], src))
                 return rest(delta, {"type", "citation"})
             case "input_json_delta" if block.kind == "input":
                 block.pieces.append(delta.get("partial_json") or "")
@@ -243,7 +247,7 @@ class Blocks:
     # Ends of blocks.
 
     def end(self, index: object, out: list[events.Event]) -> None:
-        """Close a block; without an index, the latest."""
+        """Take the stop of a block; without an index, of the last one."""
         if index is None and self._open:
             index = next(reversed(self._open))
         block = self._open.pop(index, None)
@@ -256,8 +260,8 @@ class Blocks:
                     return
                 self._start_part(block, out)
             case "text" if block.citations:
-                out += self._placed_citations(block)
-            case "tool_use" if not block.size:
+                out += self._citations_with_spans(block)
+            case "tool_use" if not block.length:
                 self._add_text(block, dumps(block.raw["input"]).decode(), out)
             case "input":
                 final = with_input(block)
@@ -266,7 +270,7 @@ class Blocks:
         out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
 
     def _keep_token(self, block: Block, out: list[events.Event]) -> bool:
-        """Keep reasoning that is only the token of another part for that part."""
+        """Keep reasoning that is only the carried token of the next part. Returns whether it is."""
         reasoning = block.part
         assert isinstance(reasoning, ir.Reasoning)
         reasoning.signature = block.token
@@ -277,26 +281,26 @@ class Blocks:
         self._next_token = reasoning
         return True
 
-    def _placed_citations(self, block: Block) -> list[events.Event]:
-        """Return the citations of a text with their span, which depends on the texts before it; these may still be open."""
+    def _citations_with_spans(self, block: Block) -> list[events.Event]:
+        """Return the citations of a text with their span. It follows from the lengths of the texts before, which may still be open."""
         self._count_latest()
-        start = self._lengths.before(block.text)
-        placed = [replace(citation, start=start, end=start + block.size) for citation in block.citations]
-        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in placed]
+        start = self._lengths.before(block.text_number)
+        citations = [replace(citation, start=start, end=start + block.length) for citation in block.citations]
+        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in citations]
 
-    # What is pending.
+    # Pending events.
 
     def pending(self) -> list[events.Event]:
-        """Return what the end would emit of open blocks, and of reasoning that may be the token of another part. Nothing changes."""
+        """Return the pending events of open blocks, and of reasoning that may be a carried token. The state does not change."""
         out: list[events.Event] = []
-        waiting = [self._next_token] if self._next_token is not None else []
+        pending = [self._next_token] if self._next_token is not None else []
         for block in self._open.values():
             if block.number is not None:
                 out += self._pending_of(block)
             elif isinstance(block.part, ir.Reasoning):
                 extra = joined(block.part.extra, block.unknown.whole())
-                waiting.append(replace(block.part, signature=block.token, extra=extra))
-        parts = [part for part in waiting if part.signature or part.extra]
+                pending.append(replace(block.part, signature=block.token, extra=extra))
+        parts = [part for part in pending if part.signature or part.extra]
         for number, part in enumerate(parts, self._part_count):
             out += unfold(0, number, part)[:-1]
         return out
@@ -306,8 +310,8 @@ class Blocks:
         out: list[events.Event] = []
         match block.kind:
             case "text" if block.citations:
-                out = self._placed_citations(block)
-            case "tool_use" if not block.size and block.raw["input"]:
+                out = self._citations_with_spans(block)
+            case "tool_use" if not block.length and block.raw["input"]:
                 out = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
             case "input" if block.pieces or block.raw["input"]:
                 return [events.PartEnd(0, number, with_input(block), extra)]
@@ -317,7 +321,7 @@ class Blocks:
 
 
 def with_input(block: Block) -> ir.Part:
-    """Return the part of a server tool call with its whole input, on which its kind depends."""
+    """Return the part of a server tool call with its complete input, on which the type of the part depends."""
     text = "".join(block.pieces)
     raw = block.raw
     if text.strip():
@@ -330,7 +334,7 @@ def with_input(block: Block) -> ir.Part:
 
 
 def with_kind(delta: JsonObject) -> JsonObject:
-    """Return a delta with its type, where that is missing and its members show it."""
+    """Return a delta with its type. If the type is missing, a field implies it."""
     if delta.get("type") is not None:
         return delta
     kind = next((kind for member, kind in _DELTA_OF.items() if isinstance(delta.get(member), str)), None)
@@ -338,5 +342,5 @@ def with_kind(delta: JsonObject) -> JsonObject:
 
 
 def without_nulls(raw: JsonObject) -> JsonObject:
-    """Return an object without the members that are null."""
+    """Return an object without its null fields."""
     return {key: value for key, value in raw.items() if value is not None}

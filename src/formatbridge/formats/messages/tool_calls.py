@@ -1,4 +1,4 @@
-"""Tool calls of messages: an id, a name and an object of arguments."""
+"""Tool calls and results of Anthropic Messages."""
 
 from __future__ import annotations
 
@@ -9,83 +9,76 @@ from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import rest
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, null_ledger
+from formatbridge.report.ledger import Ledger
 
 _CALL = frozenset({"type", "id", "name", "input", "cache_control"})
+_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
 
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Read one call of a tool of the caller's."""
+    """Decode a ``tool_use`` block."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
-    if len(raw) > 4:  # more than its type and these three, which are required
+    if len(raw) > 4:  # four fields are required
         call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
     return call
 
 
 def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
-    """Write one tool call of a request's history; it has no slot for a token."""
+    """Encode a tool call of a request as a ``tool_use`` block, which has no field for a signature."""
     drop_unheld(call, losses)
-    given = call.arguments
-    made = {
-        "type": "tool_use",
-        "id": call.id,
-        "name": call.name,
-        "input": encode_arguments_object(call, losses, objects) if isinstance(given, str) else given,
-    }
-    return made | encode_cache(call.cache, losses) if call.cache else made
+    block = _encode_tool_use(call, losses, objects)
+    return block | encode_cache(call.cache, losses) if call.cache else block
 
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
-    """Write a tool call of an answer without its token."""
+    """Encode a tool call of a response as a ``tool_use`` block. A separate block carries its signature."""
     drop_unheld_in_answer(call, losses)
-    name = _encode_name(call, losses)
+    return _encode_tool_use(call, losses, objects)
+
+
+def encode_call_start(call: ir.ToolCall, losses: Ledger) -> JsonObject:
+    """Encode a ``tool_use`` block without arguments, as a stream starts it."""
+    name = call.name
+    if call.namespace is not None:
+        name = f"{call.namespace}__{name}"
+        losses.changed(call, "namespace", name, "renamed")
+    return {"type": "tool_use", "id": call.id, "name": name, "input": {}}
+
+
+def _encode_tool_use(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
+    """Encode a ``tool_use`` block. Free text of a custom tool becomes an object with one field."""
+    block = encode_call_start(call, losses)
     if call.kind == "custom":
-        given: JsonObject = dict(wrap_text(str(call.arguments)))
-        losses.changed(call, "", {"type": "tool_use", "name": name}, "wrapped")
+        block["input"] = wrap_text(str(call.arguments))
+        losses.changed(call, "", {"type": "tool_use", "name": block["name"]}, "wrapped")
     else:
-        given = encode_arguments_object(call, losses, objects)
-    return {"type": "tool_use", "id": call.id, "name": name, "input": given}
-
-
-def encode_opening(call: ir.ToolCall) -> JsonObject:
-    """Write what a stream tells of a call first: all but its arguments."""
-    return {"type": "tool_use", "id": call.id, "name": _encode_name(call, null_ledger()), "input": {}}
-
-
-def _encode_name(call: ir.ToolCall, losses: Ledger) -> str:
-    if call.namespace is None:
-        return call.name
-    name = f"{call.namespace}__{call.name}"
-    losses.changed(call, "namespace", name, "renamed")
-    return name
-
-
-_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"})
+        block["input"] = encode_arguments_object(call, losses, objects)
+    return block
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
-    """Read what a tool answered."""
-    content, place = raw.get("content"), f"{src}/content"
+    """Decode a ``tool_result`` block."""
+    content, content_src = raw.get("content"), f"{src}/content"
     parts: list[ir.Part] = (
-        [ir.Text(content, place)] if isinstance(content, str) else set_unknown_severity(decode_content(content, place))
+        [ir.Text(content, content_src)] if isinstance(content, str) else set_unknown_severity(decode_content(content, content_src))
     )
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
-    if len(raw) > 3 or content is None:  # of three members with a content, the others are its type and its call
+    if len(raw) > 3 or content is None:  # two fields besides the content are required
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
     return result
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Write what a tool answered: text, images and documents."""
+    """Encode a tool result as a ``tool_result`` block with text, images and documents."""
     drop_unheld(result, losses)
-    made: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
+    block: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
     parts = result.content
-    if len(parts) == 1 and type(parts[0]) is ir.Text:  # the usual case, without a list to collapse
-        block = encode_text(parts[0], losses)
-        if block:
-            made["content"] = block["text"] if len(block) == 2 else [block]
+    if len(parts) == 1 and type(parts[0]) is ir.Text:  # most results
+        text = encode_text(parts[0], losses)
+        if text:
+            block["content"] = text["text"] if len(text) == 2 else [text]
     elif content := encode_content(parts, losses):
-        made["content"] = collapse(content)
+        block["content"] = collapse(content)
     if result.is_error:
-        made["is_error"] = True
-    return made | encode_cache(result.cache, losses) if result.cache else made
+        block["is_error"] = True
+    return block | encode_cache(result.cache, losses) if result.cache else block

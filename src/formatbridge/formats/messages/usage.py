@@ -1,4 +1,7 @@
-"""Usage in messages: input leaves out tokens read from and written to the cache; the canonical model counts them in."""
+"""Usage of Anthropic Messages.
+
+``input_tokens`` excludes the tokens that are read from or written to the cache. The canonical ``input`` includes them.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ _USAGE = frozenset({
     "server_tool_use",
 })  # fmt: skip
 _COUNTS = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"})
-_MADE = frozenset({"thinking_tokens"})
+_OUTPUT_DETAILS = frozenset({"thinking_tokens"})
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
-    """Read usage and count the cache in."""
+    """Decode ``usage``."""
     read, written = raw.get("cache_read_input_tokens"), raw.get("cache_creation_input_tokens")
     usage = ir.Usage(0, raw.get("output_tokens") or 0, None, read, None, None, src)
     if not _COUNTS.issuperset(raw):
@@ -34,29 +37,29 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 
 def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
-    """Read what was cached for how long, what was thought, and how often the server's tools ran."""
-    split, made, tools = raw.get("cache_creation"), raw.get("output_tokens_details"), raw.get("server_tool_use")
-    if split:
-        usage.cache_write_ttl = {ttl: split[name] for ttl, name in _TTLS.items() if split.get(name) is not None} or None
-        usage.extra = joined(usage.extra, rest(split, frozenset(_TTLS.values()), "cache_creation/"))
-    if made:
-        usage.reasoning = made.get("thinking_tokens")
-        usage.extra = joined(usage.extra, rest(made, _MADE, "output_tokens_details/"))
+    """Decode the cached tokens by duration, the tokens of thinking and the number of server tool calls."""
+    by_ttl, output, tools = raw.get("cache_creation"), raw.get("output_tokens_details"), raw.get("server_tool_use")
+    if by_ttl:
+        usage.cache_write_ttl = {ttl: by_ttl[name] for ttl, name in _TTLS.items() if by_ttl.get(name) is not None} or None
+        usage.extra = joined(usage.extra, rest(by_ttl, frozenset(_TTLS.values()), "cache_creation/"))
+    if output:
+        usage.reasoning = output.get("thinking_tokens")
+        usage.extra = joined(usage.extra, rest(output, _OUTPUT_DETAILS, "output_tokens_details/"))
     if tools:
-        counts = {word: tools[name] for word, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
+        counts = {family: tools[name] for family, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
         usage.server_tools = counts or None
         usage.extra = joined(usage.extra, rest(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"))
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Write usage; counts of the cache are always there, other details where the source gave them."""
+    """Encode ``usage``. The counts of the cache are always present, other details only if the source has them."""
     drop_unheld_in_answer(usage, losses)
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0
-    fresh = usage.input - read - written
+    uncached = usage.input - read - written
     body: JsonObject = {
-        "input_tokens": fresh if fresh >= 0 else losses.changed(usage, "input", 0, "accounting", severity="info"),
+        "input_tokens": uncached if uncached >= 0 else losses.changed(usage, "input", 0, "accounting", severity="info"),
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": usage.output,
@@ -69,7 +72,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
 
 
 def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Write what was cached for how long, and how often the server's tools ran."""
+    """Encode the cached tokens by duration and the number of server tool calls."""
     body: JsonObject = {}
     by_ttl, counts = usage.cache_write_ttl or {}, usage.server_tools or {}
     if by_ttl and by_ttl.keys() <= _TTLS.keys():
@@ -77,7 +80,7 @@ def _encode_counts(usage: ir.Usage, losses: Ledger) -> JsonObject:
     else:
         join_ttls(usage, usage.cache_write, losses)
     if counts and counts.keys() <= _SERVER_TOOLS.keys():
-        body["server_tool_use"] = {name: counts.get(word, 0) for word, name in _SERVER_TOOLS.items()}
+        body["server_tool_use"] = {name: counts.get(family, 0) for family, name in _SERVER_TOOLS.items()}
     elif any(counts.values()):
         losses.dropped(usage, "server_tools", "accounting", severity="info")
     return body

@@ -17,10 +17,8 @@ from formatbridge.report.ledger import Ledger
 _HIDDEN = ("redacted", "encrypted")
 
 
-def check_request_tokens(request: ir.Request, key: bytes | None, losses: Ledger) -> ir.Request:
-    """Return a request without the tokens that are not sealed with the key; None: seals are not checked."""
-    if key is None:
-        return request
+def check_request_tokens(request: ir.Request, key: bytes, losses: Ledger) -> ir.Request:
+    """Return a request without the tokens that are not sealed with the key."""
     messages = [replace(message, parts=_checked_parts(message.parts, key, losses)) for message in request.messages]
     return replace(request, messages=messages)
 

@@ -1,0 +1,38 @@
+"""The hosted tool of Chat Completions, which is web search; ``web_search_options`` of a request enables it."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+_OPTIONS = frozenset({"search_context_size", "user_location"})
+_LOCATION = frozenset({"type", "approximate"})
+
+
+def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
+    """Decode ``web_search_options`` as a hosted tool."""
+    location = raw.get("user_location") or {}
+    approximate = location.get("approximate") or {}
+    return ir.HostedTool(
+        family="web_search",
+        kind="web_search",
+        user_location=dict(approximate) if approximate else None,
+        context_size=raw.get("search_context_size"),
+        src=src,
+        extra=joined(rest(raw, _OPTIONS), rest(location, _LOCATION, "user_location/")),
+    )
+
+
+def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
+    """Encode a web search tool as ``web_search_options``."""
+    drop_unheld(tool, losses)
+    options: JsonObject = {}
+    if tool.context_size is not None:
+        options["search_context_size"] = tool.context_size
+    if tool.user_location:
+        approximate = {key: value for key, value in tool.user_location.items() if key != "type"}
+        options["user_location"] = {"type": "approximate", "approximate": approximate}
+    return options
