@@ -10,6 +10,7 @@ from formatbridge import formats, ir
 from formatbridge.convert.matrix import matrix_rows
 from formatbridge.convert.wire_models import models_of
 from formatbridge.report.reasons import REASONS
+from tests.pair_documents import pages
 from tests.stream_grammar import GRAMMARS, Grammar, Moves
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -228,12 +229,14 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "losses.md": losses,
     "models.md": models,
     "streaming.md": streaming,
+    **dict(pages()),
 }
 
 
 def main() -> None:
     """Write every document."""
     for name, make in DOCUMENTS.items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
         (DOCS / name).write_text(make(), encoding="utf-8")
 
 

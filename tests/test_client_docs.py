@@ -1,4 +1,4 @@
-"""The examples of docs/client.md run as they stand, against a relay on a socket."""
+"""The examples of docs/client.md and docs/gateway.md run as they stand, against a relay on a socket."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import pytest
 import formatbridge as fb
 from tests.servers import KEY, Answer, Framing, Peer, Received, Server, framed, relay, stream_of, whole
 
-PAGE = Path(__file__).parents[1] / "docs" / "client.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+DOCS = Path(__file__).parents[1] / "docs"
+EXAMPLES = [
+    example
+    for page in ("client.md", "gateway.md")
+    for example in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+]
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
@@ -22,7 +26,7 @@ def test_an_example_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: p
     with Server(relay) as server:
         monkeypatch.setenv("FORMATBRIDGE_BASE_URL", server.url)
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY)
-        exec(compile(EXAMPLES[number], f"client.md, example {number}", "exec"), {"__name__": "example"})
+        exec(compile(EXAMPLES[number], f"example {number}", "exec"), {"__name__": "example"})
 
     told = capsys.readouterr().out
     assert told
@@ -39,7 +43,7 @@ def _through_the_gateway(
     with Server(relay) as server:
         monkeypatch.setenv("FORMATBRIDGE_BASE_URL", server.url)
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY)
-        exec(compile(gateway, "client.md, gateway", "exec"), names)
+        exec(compile(gateway, "gateway.md", "exec"), names)
         server.answer = answer
         return list(names["answer"](json.dumps(request).encode()))
 

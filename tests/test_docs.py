@@ -115,8 +115,34 @@ def test_the_example_of_the_canonical_model_runs() -> None:
     assert (names["result"].kind, names["result"].body["error"]["message"]) == ("error", "boom")
 
 
+@pytest.mark.parametrize("name", ["start.md", "convert-a-log.md"])
+def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """People follow these pages step by step."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```(python)?\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    printed = ""
+    for language, block in blocks:
+        if language:
+            exec(compile(block, name, "exec"), names)
+            printed = capsys.readouterr().out
+        elif printed:
+            assert printed.rstrip("\n") == block.rstrip("\n")
+            printed = ""
+    assert not printed
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """A name is added or removed."""
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+
+    assert sorted(re.findall(r"^::: formatbridge\.(\w+)$", text, re.MULTILINE)) == sorted([*fb.__all__, "ir", "testing"])
+
+
 def test_every_link_between_documents_leads_somewhere() -> None:
     """Somebody moves a file."""
-    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
+    for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
