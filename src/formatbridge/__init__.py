@@ -136,7 +136,7 @@ __all__ = [
     "transport",
 ]
 
-_HOMES = {
+_MODULES = {
     "FORMATS": "formats",
     "PROFILES": "client.profile",
     "APIConnectionError": "errors",
@@ -208,9 +208,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it (PEP 562)."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
-    value = getattr(import_module(f"formatbridge.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"formatbridge.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -91,8 +91,8 @@ class Ledger:
     __slots__ = ("_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "body", "is_list", "text", "unplaced")
 
     def __init__(self, body: JsonValue, paths: FieldPaths, text: Text | None = None) -> None:
-        #: The source's body, into which the report points.
         self.body = body
+        """The source's body, into which the report points."""
         self._paths = paths
         self._notes: list[Note] = []
         self._resolved: _Resolved | None = None  # until the losses are read
@@ -100,12 +100,12 @@ class Ledger:
         # Where malformed values were removed: the body as it was decoded, and what translates its pointers to those of the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        #: Additions to objects of the target's body, until ``place`` finds their pointers.
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
-        #: The JSON text of the body, which may hold equal keys; None where there is none.
+        """Additions to objects of the target's body, until ``place`` finds their pointers."""
         self.text = text
-        #: The body lists models, and a loss that several of them share is reported for the first one only.
+        """The JSON text of the body, which may hold equal keys; None where there is none."""
         self.is_list = False
+        """The body lists models, and a loss that several of them share is reported for the first one only."""
 
     @property
     def losses(self) -> tuple[Loss, ...]:

@@ -183,7 +183,7 @@ class Collector:
         first = min(self._choices, default=0) if is_over else 0
         return self._choices[first].parts if first in self._choices else {}
 
-    def so_far(self) -> list[events.Event]:
+    def partial_events(self) -> list[events.Event]:
         """Return events that accumulate to the answer so far, with one delta per part; open parts stay open."""
         self._fold()
         result: list[events.Event] = [self._start]

@@ -153,16 +153,16 @@ class DeltaTemplate:
         self._excluded = excluded
         self._candidate: EventPattern | None = None
         self._delta = _NO_DELTA
-        #: The pattern that a second event has confirmed.
         self.pattern: EventPattern | None = None
-        #: The same pattern with its frame, where that is known.
+        """The pattern that a second event has confirmed."""
         self.framed: EventPattern | None = None
+        """The same pattern with its frame, where that is known."""
         self._before = self._after = b""
         self._attempts = 0
         self._raw: JsonObject = {}
         self._path: Path = ()
-        #: The texts of the part that the matched events continue.
         self.pieces: list[str] = []
+        """The texts of the part that the matched events continue."""
         self._taken = 0
         self._last: ServerSentEvent | None = None
 

@@ -18,8 +18,8 @@ class SurrogateJoiner:
     """Joins the high surrogate at the end of a text with the low surrogate at the start of the next event for this text."""
 
     def __init__(self) -> None:
-        #: The high surrogates whose low surrogates have not come, by the places of their texts.
         self.pending: dict[_Place, str] = {}
+        """The high surrogates whose low surrogates have not come, by the places of their texts."""
 
     def join(self, event: JsonValue) -> None:
         """Join the texts of a parsed event, in place. Raise ``NotJsonError`` where a text does not continue with a low surrogate."""

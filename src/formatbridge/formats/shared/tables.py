@@ -11,10 +11,10 @@ class FieldTable:
     __slots__ = ("canonical", "wire")
 
     def __init__(self, rows: Mapping[str, str]) -> None:
-        #: Canonical name to the name in the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: Name in the format to the canonical name.
+        """Canonical name to the name in the format."""
         self.canonical: Mapping[str, str] = {wire: name for name, wire in rows.items()}
+        """Name in the format to the canonical name."""
 
 
 class ValueTable:
@@ -23,7 +23,7 @@ class ValueTable:
     __slots__ = ("canonical", "wire")
 
     def __init__(self, *rows: tuple[str, str]) -> None:
-        #: Canonical word to the word of the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: Word of the format to the canonical word.
+        """Canonical word to the word of the format."""
         self.canonical: Mapping[str, str] = {wire: word for word, wire in reversed(rows)}
+        """Word of the format to the canonical word."""

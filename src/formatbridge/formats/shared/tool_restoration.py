@@ -49,8 +49,8 @@ class ToolNameRestorer:
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_moved(context) else None
-        #: Whether any tool must be restored.
         self.is_needed = self._context is not None
+        """Whether any tool must be restored."""
         self._held: dict[tuple[int, int], list[str]] = {}
 
     def feed(self, happened: list[events.Event]) -> list[events.Event]:
