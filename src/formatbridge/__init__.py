@@ -1,6 +1,7 @@
-"""One conversation, four wire formats: typed models and exact conversion, with a report of whatever the target cannot hold.
+"""Convert LLM requests, responses, streams and errors between four wire formats, with a report of all losses.
 
-Everything public is here and loads on first use; ``import formatbridge`` alone loads neither an HTTP library nor the wire models.
+This module has all public names and loads each at its first use. ``import formatbridge`` alone loads neither an HTTP library nor the wire
+models.
 """
 
 from __future__ import annotations

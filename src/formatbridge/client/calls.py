@@ -206,11 +206,11 @@ def _secret_headers(
 
 def _key_header(profile: RelayProfile, endpoint: FormatOrName) -> str:
     """Return the header that takes the key: as the profile says, else as a format from outside says."""
-    name, usual = endpoint, "authorization"
+    name, default = endpoint, "authorization"
     if isinstance(endpoint, FormatSpec):
         name = endpoint.name
-        usual = usual if name in formats.FORMATS else endpoint.endpoint.key_header
-    return profile.auth.get(str(name), usual).lower()
+        default = default if name in formats.FORMATS else endpoint.endpoint.key_header
+    return profile.auth.get(str(name), default).lower()
 
 
 def _key_headers(profile: RelayProfile, endpoint: FormatOrName) -> Set[str]:

@@ -68,7 +68,7 @@ class Client(BaseClient):
 
     def close(self) -> None:
         """Close the connections. An injected client stays open. Further calls of ``close`` have no effect."""
-        if self._owns_pool:
+        if self._closes_pool:
             self._pool.close()
 
     def __enter__(self) -> Self:
@@ -173,7 +173,7 @@ class AsyncClient(BaseClient):
 
     async def close(self) -> None:
         """Close the connections of this event loop. An injected client stays open. Further calls have no effect."""
-        if self._owns_pool:
+        if self._closes_pool:
             await self._pool.close_async()
 
     async def __aenter__(self) -> Self:

@@ -159,7 +159,7 @@ class ConnectionPool:
         self._injected = (
             None if injected is None else ClientPool(lambda: injected, library_and_kind(injected)[0], capacity=math.inf)
         )
-        self._own_clients: PerLoop[ClientPool] = PerLoop(is_async=is_async)
+        self._clients: PerLoop[ClientPool] = PerLoop(is_async=is_async)
         self._ssl_context: Any = None
 
     def clients(self) -> ClientPool:
@@ -168,7 +168,7 @@ class ConnectionPool:
             raise ConfigurationError("the client is closed, expected an open one")
         if self._injected is not None:
             return self._injected
-        return self._own_clients.get(self._create_clients)
+        return self._clients.get(self._create_clients)
 
     def _create_clients(self) -> ClientPool:
         import httpx
@@ -190,7 +190,7 @@ class ConnectionPool:
 
     def _close_pool(self) -> list[PooledClient]:
         self._is_closed = True
-        clients = self._own_clients.pop()
+        clients = self._clients.pop()
         for each in (clients, self._injected):
             if each is not None:
                 each.close_pending()

@@ -25,7 +25,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
-    BY_WORD,
+    BY_TYPE,
     FORBIDDEN,
     QUOTA_CODES,
     WORDINGS,
@@ -223,7 +223,7 @@ def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, m
 
 def is_transient(error: UnexpectedResponseError) -> bool:
     """Return whether an error in a success may be gone at the next attempt, by its kind and type."""
-    return error.kind in _TRANSIENT or BY_WORD.get(error.type or "") == "server"
+    return error.kind in _TRANSIENT or BY_TYPE.get(error.type or "") == "server"
 
 
 def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:

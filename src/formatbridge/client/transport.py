@@ -102,14 +102,12 @@ def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
 class RelayTransport:
     """A transport for httpx and httpx2, sync and async; see ``formatbridge.transport``."""
 
-    __slots__ = ("_handler", "_inner_transport", "_lock", "_own_transports")
+    __slots__ = ("_handler", "_inner_transport", "_lock", "_transports")
 
     def __init__(self, handler: SDKRequestHandler, inner: Any) -> None:
         self._handler = handler
         self._inner_transport = inner
-        self._own_transports: dict[bool, PerLoop[dict[str, Any]]] = {
-            is_async: PerLoop(is_async=is_async) for is_async in (False, True)
-        }
+        self._transports: dict[bool, PerLoop[dict[str, Any]]] = {is_async: PerLoop(is_async=is_async) for is_async in (False, True)}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -230,7 +228,7 @@ class RelayTransport:
         if self._inner_transport is not None:
             return _checked_kind(self._inner_transport, library, is_async=is_async)
         with self._lock:
-            transports = self._own_transports[is_async].get(dict)
+            transports = self._transports[is_async].get(dict)
             name = library.__name__
             if name not in transports:
                 transports[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
@@ -241,7 +239,7 @@ class RelayTransport:
         if self._inner_transport is not None:
             return [self._inner_transport] if hasattr(self._inner_transport, "aclose" if is_async else "close") else []
         with self._lock:
-            return list((self._own_transports[is_async].pop() or {}).values())
+            return list((self._transports[is_async].pop() or {}).values())
 
 
 def _headers_of_body(answer: SDKResponse) -> dict[str, str]:

@@ -21,7 +21,7 @@ from formatbridge.convert.input import (
     wire_model,
 )
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats.format import Context, FormatOrName, FormatSpec, Kind, OwnTool
+from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
@@ -120,7 +120,7 @@ class ConvertedRequest(Converted):
         formats: tuple[FormatSpec, FormatSpec],
         model: str,
         stream: bool,
-        tools: dict[str, OwnTool],
+        tools: dict[str, CallerTool],
     ) -> None:
         # Set the attributes of the base class here: a call of its ``__init__`` costs 2 % of the conversion of a small request.
         self.body = body
@@ -229,7 +229,7 @@ def convert_request(
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     if source_format is target_format:
-        tools: dict[str, OwnTool] = {}
+        tools: dict[str, CallerTool] = {}
         kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
         result = _same_request(kept, source_format, model, stream)
     else:
@@ -247,7 +247,7 @@ def convert_request(
 
 def encode_request_for(
     request: ir.Request, target_format: FormatSpec, losses: Ledger, options: Options
-) -> tuple[JsonObject, dict[str, OwnTool]]:
+) -> tuple[JsonObject, dict[str, CallerTool]]:
     """Encode a canonical request with its tools adapted to the target; also return the original tools, to restore their names later."""
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     return target_format.encode_request(request, losses, options), tools

@@ -52,11 +52,11 @@ def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> De
                 matched.setdefault((spec.name, rule.kind), []).append(rule)
     if not matched:
         return Detection(None, None, 0.0, ())
-    scores = {key: sum(rule.weight for rule in rules) for key, rules in matched.items()}
+    scores = {key: sum(rule.score for rule in rules) for key, rules in matched.items()}
     best, *others = sorted(scores, key=lambda key: (-scores[key], _KINDS.index(key[1])))
     rival = max((scores[key] for key in others), default=0)
     confidence = round((scores[best] - rival) / scores[best] * min(1.0, scores[best] / 10), 3)
-    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.weight))))
+    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.score))))
 
 
 def _matches(item: Any, rule: DetectionRule) -> bool:

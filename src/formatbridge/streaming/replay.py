@@ -78,7 +78,7 @@ def unfold(
     """
     kind = type(part)
     if kind is ir.ToolCall:
-        return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # the test says so
+        return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # a ToolCall
     delta_field, names_after_text = DELTA_FIELDS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
     text = getattr(part, delta_field) if delta_field else None
     values = {name: value for name in names_after_text if (value := getattr(part, name))} if names_after_text else {}

@@ -1,4 +1,4 @@
-"""Convert a typed model to plain JSON values."""
+"""Convert a typed model to JSON values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _is_derived(value: Any) -> bool:
 
 
 def _dump_again(value: Any, dumped: Any) -> Any:
-    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's own serializer stays unchanged."""
+    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's serializer stays unchanged."""
     if _is_derived(value) and isinstance(dumped, dict):
         redumped = dump_model(value)
         return redumped if dumped.keys() <= redumped.keys() else dumped

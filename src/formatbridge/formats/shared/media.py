@@ -1,6 +1,6 @@
-"""Data URLs, media types, and the vendors whose storage an address is in.
+"""Data URLs, media types, and files in the storage of a vendor.
 
-Nothing is fetched. Only three things are decoded: the first bytes of media without a type, audio samples, and texts.
+No URL is fetched. Media is decoded in three cases only: the first bytes of media without a type, audio samples, and texts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SNIFFED = 16  # characters of base64: twelve bytes
 
 
 class AudioJoiner:
-    """Joins the pieces of an audio. Samples without a container can be joined; other audio consists of one piece."""
+    """Joins the pieces of an audio clip. Samples without a container can be joined; other audio consists of one piece."""
 
     __slots__ = ("_left", "_mime", "has_begun")
 
@@ -49,7 +49,7 @@ class AudioJoiner:
         self._left = b""
 
     def take(self, mime: str | None, data: str) -> str | None:
-        """Return what a piece adds to the base64 data; None where it belongs to another audio. Bytes of an incomplete group wait."""
+        """Return the base64 data to append for a piece; None if it belongs to another clip. Bytes of an incomplete group are kept."""
         if self.has_begun and mime != self._mime:
             return None
         is_raw = mime is not None and is_samples(mime)
@@ -66,7 +66,7 @@ class AudioJoiner:
         return base64.b64encode(decoded[:whole]).decode()
 
     def rest(self) -> str:
-        """Return the waiting bytes."""
+        """Return the kept bytes as base64."""
         return base64.b64encode(self._left).decode()
 
 
@@ -82,7 +82,7 @@ def sniff_mime(data: str) -> str | None:
 
 
 def read_bare_data(text: str) -> tuple[str, str] | None:
-    """Return type and data of base64 in the place of an address; None where it is an address."""
+    """Return the media type and the data of base64 in place of a URL; None if the text is a URL."""
     mime = sniff_mime(text)
     return None if mime is None else (mime, text)
 
@@ -123,7 +123,7 @@ def write_data_url(mime: str, data: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text in the place of data is an address: of the web, or of an object in Google Cloud Storage."""
+    """Return whether a text in place of data is a URL: of the web, or of an object in Google Cloud Storage."""
     return text[:8].lower().startswith(("https://", "http://", "gs://"))
 
 
@@ -168,7 +168,7 @@ def media_kind(mime: str) -> ir.MediaKind:
 
 
 def as_stored_file(part: ir.Media) -> ir.Media:
-    """Return media at an address in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
+    """Return media with a URL in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
         part.file_id, part.url, part.issuer = part.url, None, "generate_content"
     return part

@@ -1,4 +1,4 @@
-"""Which call each result answers, and the order that some servers require: results directly after their calls.
+"""Assign each tool result to its call, and move results directly after their calls, as some servers require.
 
 Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn with a call of
 its id without a result, and there to the first such call (``Unanswered``). For the order of results only the turn matters. A result
@@ -53,7 +53,7 @@ class Unanswered(Generic[_Call]):
 
 
 def pair_loose(messages: list[ir.Message]) -> None:
-    """Find the calls of results that have no call id, or only the name of a function.
+    """Set the call ids of results that have none, or only the name of a function.
 
     A result without an id belongs to the first call without a result that no other result names, of its name and its namespace, where it
     has them. Fields that differ from those of the call become unmodelled fields.
@@ -110,7 +110,7 @@ class _Waiting:
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
-    """Return a conversation with results directly after the turns of their calls; the same list where that is so already.
+    """Return a conversation with results directly after the turns of their calls; the same list if they are there already.
 
     ``joins``: consecutive turns of the model become one turn in the target.
     """

@@ -23,8 +23,8 @@ def shortened(text: str, longest: int, whole: str) -> str:
     return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 
 
-class Numbers:
-    """Appends numbers to names that are taken."""
+class UniqueNames:
+    """Makes names unique: appends a number to a name that is taken."""
 
     __slots__ = ("_last",)
 
