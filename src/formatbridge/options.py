@@ -23,14 +23,14 @@ class Options:
     ``created``: the creation time of an answer whose source has none, in seconds since the epoch; None: 0.
     ``mid_system``: instructions in the middle of a conversation stay there if the target allows it (``native``), or become part of the
     system prompt (``hoist``).
-    ``unsigned_reasoning``: for requests to responses, with reasoning that has no token of that format: drop it (``drop``), write it as
-    text of the assistant (``text``), or write it as a reasoning item without an id, which open servers accept (``item``).
+    ``unsigned_reasoning``: for requests to responses, with reasoning that has no token of that format: drop it (``drop``), or write it as
+    text of the assistant (``text``). ``item`` writes it as a reasoning item without an id, which open servers accept.
     ``unsigned_calls``: for requests to generate_content, with a call that has no signature: add the placeholder that Google documents
     (``placeholder``), or leave it without one (``leave``).
     ``json_mode``: for requests to messages, which has no JSON mode: add an instruction (``instruct``), or drop the mode (``drop``).
     ``strip_billing_header``: remove the text ``x-anthropic-billing-header: ...``, which Claude Code puts first in the system prompt of
     messages. It changes often, and then a server that caches prompts by their beginning has no hit.
-    ``token_key``: a key of at least 16 bytes that seals reasoning tokens of other formats in answers; tokens of a request without a valid
+    ``token_key``: a key of at least 16 bytes that seals reasoning tokens of other formats in answers. Tokens of a request without a valid
     seal are dropped. None: tokens are neither sealed nor checked.
     ``messages_version``: the API version of messages; from ``2026-10-21`` on it has no sampling parameters.
     """

@@ -348,18 +348,18 @@ class BaseStream:
 
     @property
     def answer(self) -> Converted:
-        """The answer so far in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
+        """The partial answer in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
         return self._incoming.response()
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """Losses of the request and of the answer so far: ``request.losses``, then ``answer.losses``."""
+        """Losses of the request and of the partial answer: ``request.losses``, then ``answer.losses``."""
         losses = self.request.losses
         return losses + self.answer.losses if self._opened_stream else losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Additions to the request and to the answer so far: ``request.additions``, then ``answer.additions``."""
+        """Additions to the request and to the partial answer: ``request.additions``, then ``answer.additions``."""
         additions = self.request.additions
         return additions + self.answer.additions if self._opened_stream else additions
 

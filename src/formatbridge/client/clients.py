@@ -90,7 +90,7 @@ class Stream(BaseStream):
 
     ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
     raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event ``StreamFailedError``. They are raised after the last
-    valid event and have the answer so far in ``partial``.
+    valid event and have the partial answer in ``partial``.
     """
 
     _http: HTTPExchange | None = None

@@ -1,4 +1,4 @@
-"""The connections of a client: those of an injected HTTP client, or its own. Only its own need httpx, which is then loaded."""
+"""The connections of a client: those of an injected HTTP client, or of httpx clients that the pool creates."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class PerLoop(Generic[T]):
 
 
 class ConnectionPool:
-    """The connections of a client: those of an injected HTTP client, or its own."""
+    """The connections of a client: those of an injected HTTP client, or of httpx clients that the pool creates."""
 
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
@@ -179,12 +179,12 @@ class ConnectionPool:
         return ClientPool(lambda: kind(verify=self._ssl_context, timeout=None, limits=limits), httpx)
 
     def close(self) -> None:
-        """Close the own connections. An injected client stays open."""
+        """Close the connections that the pool has created. An injected client stays open."""
         for pooled in self._close_pool():
             pooled.client.close()
 
     async def close_async(self) -> None:
-        """Close the own connections of this event loop. Those of other loops are closed with their loops."""
+        """Close the created connections of this event loop. Those of other loops are closed with their loops."""
         for pooled in self._close_pool():
             await pooled.client.aclose()
 

@@ -249,7 +249,7 @@ def convert_status_error(
 ) -> ConvertedError:
     """Convert a client's error to a format. A request id in the message becomes a field of the body.
 
-    ``default_message``: the message for a success without an answer; the error's own message is for the operator of the gateway.
+    ``default_message``: the message for a success without an answer; the message of the error is for the operator of the gateway.
     """
     status = http_status_of(error.status, error.kind)
     value = _parsed(error.body)

@@ -86,7 +86,7 @@ class IncomingStream:
         return self._pop(self._text)
 
     def response(self) -> Converted:
-        """Return the answer so far, in the caller's format."""
+        """Return the partial answer, in the caller's format."""
         return self._converter.response()
 
     def open(self, head: Head, call: Call) -> Flow[IncomingStream]:
@@ -254,7 +254,7 @@ class IncomingStream:
         self._fail(None if self._converter.is_over else truncated)
 
     def _fail(self, failure: Failure | None) -> None:
-        """Set the error that ended the stream, with the answer so far; None: no error for the caller."""
+        """Set the error that ended the stream, with the partial answer; None: no error for the caller."""
         self._is_over = True
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.event_count:
             failure.partial = self._converter.response()

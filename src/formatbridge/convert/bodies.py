@@ -42,8 +42,8 @@ from formatbridge.validation.error_messages import problems_of
 class Converted:
     """A body in the target format, with the report of its conversion.
 
-    ``body`` contains only JSON values. Nested values may be shared with other objects, so change a copy. The report is computed when it is
-    first read, or at once if ``Options(raise_on=...)`` is set; this includes the search for repeated keys in JSON text.
+    ``body`` contains only JSON values. Nested values may be shared with other objects, so change a copy. The report, with the search for
+    repeated keys in JSON text, is computed when it is first read. With ``Options(raise_on=...)`` it is computed at once.
     """
 
     __slots__ = ("_ledger", "_losses", "body", "kind", "source_format", "target_format")

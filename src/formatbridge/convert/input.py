@@ -289,8 +289,8 @@ def is_error_response(body: Any, source: ir.FormatName) -> bool:
 def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:
     """Validate an error body; the second value is false if it fits no known shape.
 
-    In that case malformed members become JSON text: only ``message`` of ``error`` if that is enough, or the known members, or else the
-    whole body becomes the message.
+    In that case malformed members become JSON text: ``error.message``, or else the known members. If that is not enough, the whole body
+    becomes the message.
     """
     flattened = _with_json_text(raw, "error", "message", "detail")
     error = raw.get("error")

@@ -264,8 +264,8 @@ def whole_of(
 ) -> Converted:
     """Convert an accumulated answer as ``convert_response`` does. The pointers of the report refer to the body of the whole answer.
 
-    An answer without an end is marked as unfinished. ``is_sent``: its stream was sent to the target. Then the report has the fields of the
-    head that arrived after it was sent, and ``tokens``, which arrived after their texts and reasoning were sent.
+    An answer without an end is marked as unfinished. ``is_sent``: its stream was sent in the target format. Then the report has the fields
+    that arrived after the start was sent, and ``tokens``, which arrived after their texts and reasoning were sent.
     """
     source_format, answer = source.source_format, source.answer()
     is_unchanged = source_format is target and not source.is_closed  # no event contains the end of a closed answer

@@ -20,8 +20,11 @@ class Loss:
     """One value that the target cannot represent, or only with changes.
 
     ``path``: a JSON pointer (RFC 6901) into the source body, to the most specific value that is lost. ``kind``: ``changed`` if the target
-    has the nearest value or a form with less meaning, ``dropped`` if it has none. ``severity``: ``info`` if the model does not read the
-    value, or only cost and labels change; ``lossy`` if the output may differ; ``impossible`` if the meaning of the payload changes.
+    has the nearest value or a form with less meaning, ``dropped`` if it has none.
+
+    - ``info``: the model does not read the value, or only cost and labels change.
+    - ``lossy``: the output may differ.
+    - ``impossible``: the meaning of the payload changes.
     """
 
     path: str

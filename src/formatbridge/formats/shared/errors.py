@@ -234,7 +234,7 @@ _TYPED_FIELDS = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _LESS_SPECIFIC = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
-"""Kinds without a status name of their own to the nearest status name."""
+"""Kinds that have no separate status name, to the nearest status name."""
 
 
 def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:

@@ -214,7 +214,7 @@ def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -
 
 
 def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note that the target rejects reasoning without its own token: the text, the token and the id are dropped."""
+    """Note that the target rejects reasoning without a token of its format: the text, the token and the id are dropped."""
     if part.extra:
         losses.extras(part)
     if part.text:

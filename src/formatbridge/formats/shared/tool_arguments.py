@@ -160,8 +160,8 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 def read_lossless_object(text: str) -> JsonObject | None:
     """Parse text as a JSON object; None where it is none, or where the object would not have all of the text.
 
-    That is the case if a key is repeated, or if the value or the notation of a number changes as a double: a large integer, ``1.0``,
-    ``1e3``. White space and escapes do not count.
+    The object would lose a repeated key. As a double, a number may change its value or its notation: a large integer, ``1.0``, ``1e3``.
+    White space and escapes do not count.
     """
     if not text.lstrip(_SPACES).startswith("{") or _object_in(text) is None:
         return None

@@ -55,8 +55,8 @@ class Unanswered(Generic[_Call]):
 def pair_loose(messages: list[ir.Message]) -> None:
     """Set the call ids of results that have none, or only the name of a function.
 
-    A result without an id belongs to the first call without a result that no other result names, of its name and its namespace, where it
-    has them. Fields that differ from those of the call become unmodelled fields.
+    A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
+    namespace, the call must have the same. Fields that differ from those of the call become unmodelled fields.
     """
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
