@@ -154,8 +154,7 @@ class StreamError(FormatBridgeError):
     def __init__(self, text: str, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
         self.tail = tail
-        """An error event in the target format for the reader of the stream; empty if no stream is written, or it has such an event already.
-        """
+        """An error event in the target format for the reader of the stream. Empty if no stream is written, or it has an error already."""
         self.partial = partial
         """The partial answer, in the target format; None if it was not accumulated, as in a reader of bytes."""
 

@@ -23,10 +23,10 @@ class Options:
     ``created``: the creation time of an answer whose source has none, in seconds since the epoch; None: 0.
     ``mid_system``: instructions in the middle of a conversation stay there if the target allows it (``native``), or become part of the
     system prompt (``hoist``).
-    ``unsigned_reasoning``: for requests to responses, with reasoning that has no token of that format: drop it (``drop``), or write it as
-    text of the assistant (``text``). ``item`` writes it as a reasoning item without an id, which open servers accept.
-    ``unsigned_calls``: for requests to generate_content, with a call that has no signature: add the placeholder that Google documents
-    (``placeholder``), or leave it without one (``leave``).
+    ``unsigned_reasoning``: reasoning without a token of responses, in a request to responses. ``drop`` drops it, ``text`` writes it as text
+    of the assistant, ``item`` writes it as a reasoning item without an id, which open servers accept.
+    ``unsigned_calls``: a call without a signature, in a request to generate_content. ``placeholder`` adds the placeholder that Google
+    documents, ``leave`` adds none.
     ``json_mode``: for requests to messages, which has no JSON mode: add an instruction (``instruct``), or drop the mode (``drop``).
     ``strip_billing_header``: remove the text ``x-anthropic-billing-header: ...``, which Claude Code puts first in the system prompt of
     messages. It changes often, and then a server that caches prompts by their beginning has no hit.

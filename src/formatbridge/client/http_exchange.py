@@ -111,7 +111,7 @@ class _BaseHTTPExchange:
         return pooled
 
     def _release(self) -> list[Any]:
-        """Release the client and return what is to be closed: a response that was not read to its end, and a client without calls."""
+        """Release the client. Return the objects to close: a response that was not read to its end, and a client without calls."""
         response, self._response = self._response, None
         clients, self._clients = self._clients, None
         closables = [] if response is None or response.is_closed else [response]

@@ -89,7 +89,7 @@ class Converted:
         return codec.dumps(self.body, self._ledger.text)
 
     def parse(self) -> BaseModel:
-        """Return the body as the target's typed model; raise ``InvalidPayloadError`` where it is not valid."""
+        """Return the body as the target's typed model; raise ``InvalidPayloadError`` if it is not valid."""
         model = wire_model(self.target_format, self.kind)
         try:
             return model.model_validate(self.body)

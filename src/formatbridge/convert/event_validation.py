@@ -43,7 +43,7 @@ def event_reader(format: FormatSpec) -> Callable[[Any], Any]:
 
 
 def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
-    """Return the JSON object of an event; raise ``StreamDecodeError`` where its data is none."""
+    """Return the JSON object of an event; raise ``StreamDecodeError`` if its data is none."""
     try:
         value = codec.loads(event.data)
     except codec.NotJsonError as error:

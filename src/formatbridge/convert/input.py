@@ -44,7 +44,7 @@ def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document."""
     wire = import_module(formats.load(format).wire_module)
     module, model = _MODELS[kind]
-    if hasattr(wire, "__path__"):  # a package, of which only one module is needed
+    if hasattr(wire, "__path__"):  # a package: import only the module of this kind
         wire = import_module(f"{wire.__name__}.{module}")
     return cast("type[BaseModel]", getattr(wire, model))
 
@@ -71,7 +71,7 @@ def _object_of(body: Any, source: str, kind: Kind, replaced: list[codec.Replacem
 
 
 def _reread(text: bytes | bytearray | str, source: str, kind: Kind, replaced: list[codec.Replacement]) -> JsonObject:
-    """Parse text that pydantic-core's parser rejected; raise ``InvalidPayloadError`` where it is no JSON object."""
+    """Parse text that pydantic-core's parser rejected; raise ``InvalidPayloadError`` if it is no JSON object."""
     try:
         value = codec.reread(text, replaced)
     except codec.NotJsonError as error:
@@ -131,7 +131,7 @@ def _checked(losses: Ledger, format: FormatSpec, kind: Kind) -> JsonObject:
 def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
     """Read the body of a server as ``read_checked`` does, without its malformed fields; the third value holds these.
 
-    Raises ``InvalidPayloadError`` where the body lacks essential fields, and for an error body in place of an answer.
+    Raises ``InvalidPayloadError`` if the body lacks essential fields, and for an error body in place of an answer.
     """
     losses = _read_object(body, format, kind)
     raw: JsonObject = losses.body
@@ -148,7 +148,7 @@ def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Json
 
 
 def repair_answer(raw: JsonObject, format: FormatSpec, kind: Kind) -> Repair | None:
-    """Return an answer without its malformed fields; None where it lacks essential fields, and for an error body in its place."""
+    """Return an answer without its malformed fields; None if it lacks essential fields, and for an error body in its place."""
     if kind == "response" and is_error_body(raw):
         return None
     model = cast("type[Wire]", wire_model(format, kind))
@@ -198,7 +198,7 @@ def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
 
 
 def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
-    """Raise ``InvalidPayloadError`` where a number in the text of a body is infinite, which JSON cannot represent."""
+    """Raise ``InvalidPayloadError`` if a number in the text of a body is infinite, which JSON cannot represent."""
     text = losses.text
     assert text is not None
     if codec.has_no_exponent(text) or codec.is_finite(losses.body, len(text)):
@@ -254,7 +254,7 @@ def read_error_body(
 ) -> tuple[JsonObject, str | None, str | None]:
     """Read an error body of any shape: an object, a list of one object, or any other value, which becomes the message.
 
-    The second value is the pointer of the object; None where there is none. The third is the JSON text of the body, if it was text that
+    The second value is the pointer of the object; None if there is none. The third is the JSON text of the body, if it was text that
     contains an object. ``replaced`` receives the replacements of invalid Unicode.
     """
     body = _decode_error_text(body, replaced)

@@ -41,7 +41,7 @@ def replay_response(
     """Turn a whole answer into a stream of the target format, one event per part of it.
 
     ``request`` is the converted request that it answers: tool names are restored as in ``convert_response``.
-    The report equals that of ``convert_response`` for the same body, except for a failed answer: its stream has the content before the
+    The report equals that of ``convert_response`` for the same body, except for a failed answer. Its stream has the content before the
     error, and then the error. No event has malformed fields of the answer, not even in the source format.
     ``Options(raise_on=...)`` raises here.
     """

@@ -153,9 +153,9 @@ class StreamSource:
         self._feed_repeated()
         if data == DONE:
             self._template.forget()
-            happened = self._decoder.finish("done")
+            new_events = self._decoder.finish("done")
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.source_format.end_of_stream)
-            return self.collect(happened)
+            return self.collect(new_events)
         return self._decode(event)
 
     def end(self, *, closes: bool = False, is_break: bool = False) -> list[events.Event]:
@@ -167,19 +167,19 @@ class StreamSource:
         closes = closes and self._has_begun and not self._surrogates.pending
         # A stream that has its end or an error is complete, even if the connection breaks after it.
         self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
-        happened: list[events.Event] = []
+        new_events: list[events.Event] = []
         if self._is_torn and not closes:
-            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
+            new_events += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
         elif self._has_begun:
             self._feed_repeated()
-            happened += self._decoder.finish("end_of_bytes")
-        happened = self.collect(happened)
+            new_events += self._decoder.finish("end_of_bytes")
+        new_events = self.collect(new_events)
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect(self._pending())
-            happened += self.collect([*self._collector.unfinished(), events.End()])
+            new_events += self.collect(self._pending())
+            new_events += self.collect([*self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
-        return happened
+        return new_events
 
     @property
     def is_complete(self) -> bool:
@@ -196,7 +196,7 @@ class StreamSource:
         return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageUpdate)]
 
     def _pending(self) -> list[events.Event]:
-        """Return what the decoder would emit if the stream was truncated here."""
+        """Return the events that the decoder would emit if the stream was truncated here."""
         if not self._has_begun:
             return []
         self._feed_repeated()
@@ -266,14 +266,14 @@ class StreamSource:
             raw = self._check(object_of(repeated.last, self.source_format.name), repeated.last)
         self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
-    def collect(self, happened: list[events.Event]) -> list[events.Event]:
+    def collect(self, new_events: list[events.Event]) -> list[events.Event]:
         """Accumulate events and return them."""
-        self._collector.take(happened)
-        for at, event in enumerate(happened):
+        self._collector.take(new_events)
+        for at, event in enumerate(new_events):
             note = _HANDLERS.get(type(event))
             if note is not None:
-                happened[at] = note(self, event)
-        return happened
+                new_events[at] = note(self, event)
+        return new_events
 
     def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
         """Return the event of a call with a unique id; the accumulated calls keep their ids, for the report."""
@@ -302,15 +302,15 @@ class StreamSource:
         if raw is None:
             return []
         try:
-            happened = self._decoder.feed(raw)
+            new_events = self._decoder.feed(raw)
         except StreamDecodeError as error:
             raise with_offset(error, event.offset) from None
-        self.collect(happened)
+        self.collect(new_events)
         if self._surrogates.pending:
             self._template.forget()
-        elif self._template.learn(event.data, raw, happened):
+        elif self._template.learn(event.data, raw, new_events):
             self._continue_part(event)
-        return happened
+        return new_events
 
     def _continue_part(self, event: ServerSentEvent) -> None:
         """Start a run of events that match the delta template, after the event that confirmed it."""

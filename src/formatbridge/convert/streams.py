@@ -193,10 +193,10 @@ class StreamConverter:
         if self._fault:
             raise self._fault
         self._may_match = False
-        happened = self._source.end(closes=self._closes, is_break=is_break)
+        new_events = self._source.end(closes=self._closes, is_break=is_break)
         if self._passthrough is None:
             try:
-                out += self._encode(happened)
+                out += self._encode(new_events)
             except LossyConversionError as fault:
                 self._note(fault, out)
                 self._has_raised = True
@@ -224,8 +224,8 @@ class StreamConverter:
         """Keep the fault that ends the stream, with the partial answer and an error event of the target after ``out``."""
         self._fault, self._may_match = fault, False
         if isinstance(fault, StreamError | LossyConversionError):
-            alarm = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
-            fault.partial, fault.tail = self.response(), out + self._error_event(alarm)
+            event_error = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
+            fault.partial, fault.tail = self.response(), out + self._error_event(event_error)
 
     def _error_event(self, error: ir.Error) -> bytes:
         """Return an error event of the target."""
@@ -234,19 +234,19 @@ class StreamConverter:
         return self._encode(self._source.usage()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
-        happened = self._source.decode(event)
+        new_events = self._source.decode(event)
         if not self._is_unchanged:
-            return self._encode(happened)
-        if len(happened) == 1:  # nearly always
-            return escape_separators(self._encoder.feed(happened[0]))
-        return escape_separators(b"".join(map(self._encoder.feed, happened)))
+            return self._encode(new_events)
+        if len(new_events) == 1:  # nearly always
+            return escape_separators(self._encoder.feed(new_events[0]))
+        return escape_separators(b"".join(map(self._encoder.feed, new_events)))
 
-    def _encode(self, happened: list[events.Event]) -> bytes:
-        if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
+    def _encode(self, new_events: list[events.Event]) -> bytes:
+        if self._options.raise_on and any(isinstance(event, events.End) for event in new_events):
             self._whole(self._options)
         if self._options.token_key is not None:
-            happened = check_event_tokens(happened, self._options.token_key)
-        return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(happened)]))
+            new_events = check_event_tokens(new_events, self._options.token_key)
+        return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(new_events)]))
 
 
 def _finished() -> ConfigurationError:

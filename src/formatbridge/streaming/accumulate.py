@@ -111,14 +111,14 @@ class Collector:
         self._latest: list[str] = []
         self._queued: list[events.Event] = []
 
-    def and_then(self, happened: Iterable[events.Event]) -> Collector:
+    def and_then(self, new_events: Iterable[events.Event]) -> Collector:
         """Return a copy of the collector with more events; this one does not get them."""
         self._fold()
         result = copy(self)
         result._queued = []
         result._choices = {index: choice.copy() for index, choice in self._choices.items()}
         result._extra = {**self._extra}
-        for event in happened:
+        for event in new_events:
             if result._has_place(event):
                 _HANDLERS[type(event)](result, event)
         return result
@@ -137,9 +137,9 @@ class Collector:
         """Accumulate one event."""
         self.take((event,))
 
-    def take(self, happened: Iterable[events.Event]) -> None:
+    def take(self, new_events: Iterable[events.Event]) -> None:
         """Accumulate some events."""
-        self._queued += happened
+        self._queued += new_events
         if len(self._queued) > _MAX_QUEUED:
             self._fold()
 
@@ -324,7 +324,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
 
 
 def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
-    """Add each citation to the text in which its span begins, or to the last text if it has no span or begins after all texts."""
+    """Add each citation to the text in which its span begins. Without a span, or after all texts, it belongs to the last text."""
     texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
     ends = list(accumulate(len(text.text) for _, text in texts))
     cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}

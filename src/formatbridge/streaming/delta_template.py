@@ -102,7 +102,7 @@ class EventPattern:
 
 
 def _read(literal: bytes) -> str | None:
-    """Parse a JSON string; None if it is none, or has white space around it: a line break would end the line of the event."""
+    """Parse a JSON string. None if it is none, or has white space around it, because a line break would end the line of the event."""
     if literal[:1] != b'"' or literal[-1:] != b'"':
         return None
     try:
@@ -117,7 +117,7 @@ def _without_padding(data: bytes, end: bytes) -> bytes:
 
 
 def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
-    """Split text at the members that vary: return the pattern of each and the text after it; the pattern of the first piece is unused."""
+    """Split text at the members that vary. Return the pattern of each and the text after it; the first pattern is unused."""
     out, at, pattern = [], 0, _NUMBER
     for match in _COUNTED.finditer(text):
         start, end = match.span(match.lastindex or 0)
@@ -219,11 +219,11 @@ class DeltaTemplate:
         self._candidate = self.pattern = self.framed = None
         self.pieces, self._taken = [], 0
 
-    def learn(self, data: bytes, raw: JsonObject, happened: list[events.Event]) -> bool:
+    def learn(self, data: bytes, raw: JsonObject, new_events: list[events.Event]) -> bool:
         """Learn from an event that did not match, and from the canonical events of it. Return whether similar events match now."""
         self.framed = None
         self.pieces, self._taken = [], 0  # later deltas of the part are not matched events
-        delta = happened[0] if len(happened) == 1 else None
+        delta = new_events[0] if len(new_events) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
             return False

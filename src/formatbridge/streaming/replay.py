@@ -57,7 +57,7 @@ def replay(response: ir.Response) -> list[events.Event]:
 
 
 def _add_logprobs(choice: ir.Choice, tokens: list[ir.TokenLogprob], result: list[events.Event]) -> None:
-    """Put the log probabilities of a choice without text on the last delta of reasoning or a tool call, or else on an empty text."""
+    """Add the log probabilities of a choice without text to the last delta of reasoning or a tool call, or else to an empty text."""
     kinds = (ir.Reasoning, ir.ToolCall)
     deltas = [event for event in result if isinstance(event, events.Delta) and event.choice == choice.index]
     candidates = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]

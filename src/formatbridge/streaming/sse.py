@@ -1,6 +1,6 @@
 """Parse and write server-sent events, from chunks of any size, without I/O.
 
-The parser follows WHATWG HTML, section 9.2, on bytes, with one exception: it also returns a last event that lacks only its blank line.
+The parser follows WHATWG HTML, section 9.2, on bytes, with one exception. It also returns a last event that lacks only its blank line.
 Use ``StreamReader``: it also reads JSON in place of a stream.
 """
 

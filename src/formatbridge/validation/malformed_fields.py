@@ -56,7 +56,7 @@ class Repair:
 
 
 def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[Path] = frozenset()) -> Repair | None:
-    """Return a body that is invalid for ``shape`` without its malformed values; None where no removal makes it valid.
+    """Return a body that is invalid for ``shape`` without its malformed values; None if no removal makes it valid.
 
     ``essential``: paths of values that the body must have, with a star for any index; a body without one of them is not repaired.
     ``parts``: paths of objects that contain a part of an answer; a malformed part loses its ``type``, so that it becomes an unknown one.

@@ -20,7 +20,7 @@ def dump_model(model: BaseModel) -> JsonObject:
     """Return the fields that were set in a model and in the models that it contains, under their documented keys.
 
     pydantic serializes a nested model by the declared type of its field, without the fields of a caller's subclass. Its option
-    ``serialize_as_any`` includes them, but before 2.14 it fails for recursive models and for models that were only read as a part of
+    ``serialize_as_any`` includes them. Before pydantic 2.14 it fails for recursive models, and for models that were only read as a part of
     others. So each instance of a subclass is dumped separately.
     """
     dumped = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)

@@ -79,7 +79,7 @@ def _signatures(request: ir.Request) -> Iterator[ir.Signature]:
 
 
 def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
-    """Return the objects and lists on the path to a value, from the body on, each with the key or index of the next step."""
+    """Return the objects and lists on the path to a value, each with the key or index of the next step."""
     steps: list[tuple[Any, Any]] = []
     node: Any = body
     for step in pointer.split("/")[1:]:

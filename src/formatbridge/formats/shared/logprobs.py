@@ -111,7 +111,7 @@ class PendingTokens:
         return at
 
     def _find(self, text: str) -> tuple[int, int] | None:
-        """Return the start and end of the tokens whose text is this one, after any number of others; None where there are none.
+        """Return the start and end of the tokens whose text is this one, after any number of others; None if there are none.
 
         The searched window doubles until the text is in it, so that the cost is that of the tokens before the text. A search without a
         result costs as much as is pending. When the budget for such searches is used up, only the first window is searched.

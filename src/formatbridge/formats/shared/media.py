@@ -33,7 +33,7 @@ _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 """Media types of audio without a container."""
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
 _ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
-"""Charsets of texts to Python encodings. Without a charset a text is UTF-8, of which us-ascii is a part."""
+"""Charset of a text to Python encoding. Without a charset a text is UTF-8, which includes us-ascii."""
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
@@ -71,7 +71,7 @@ class AudioJoiner:
 
 
 def sniff_mime(data: str) -> str | None:
-    """Return the media type of base64 data by their first bytes; None where it is unknown."""
+    """Return the media type of base64 data by their first bytes; None if it is unknown."""
     try:
         first = base64.b64decode(data[:_SNIFFED], validate=True)
     except ValueError:  # no base64
@@ -93,7 +93,7 @@ def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:
-    """Split a data URL into media type, with its parameters, and base64 data; None where it is no data URL.
+    """Split a data URL into media type, with its parameters, and base64 data; None if it is no data URL.
 
     Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, other data percent-decoded. Without a type
     the first bytes decide, and then it is a text.
@@ -148,7 +148,7 @@ def bare_mime(mime: str) -> str:
 
 
 def read_text(data: str, mime: str) -> str | None:
-    """Decode base64 data to text by the charset of its media type; None where it is no text, or the charset is unknown."""
+    """Decode base64 data to text by the charset of its media type; None if it is no text, or the charset is unknown."""
     declared = _CHARSET.search(mime)
     encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
     try:

@@ -51,7 +51,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 
 def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
-    """Remove a limit from the unmodelled fields, with all that repeat it, and return it; None where no field has a count."""
+    """Remove a limit from the unmodelled fields, with all that repeat it, and return it; None if no field has a count."""
     if extra is None:
         return None
     counts = {name: extra[name] for name in names if type(extra.get(name)) is int and extra[name] >= 0}

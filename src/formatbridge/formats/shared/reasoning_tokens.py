@@ -27,7 +27,7 @@ _SEALING = frozenset({"responses", "generate_content"})  # their tokens are seal
 _BUILT_IN = frozenset(get_args(ir.Format))
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _FROM_OUTSIDE = ":"
-"""Precedes the last piece of a tag that names a format from outside: a piece without it is a built-in format or part of the token."""
+"""The prefix of a format from outside as the last piece of a tag. A piece without it is a built-in format or part of the token."""
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call of another model: its server then checks no signature. Source: "Thought Signatures", FAQ."""
@@ -76,7 +76,7 @@ def decode_token(
 
 
 def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None]:
-    """Split a token from the format of the body in which it came, if that is not its issuer."""
+    """Split a token from the format of the body in which it was received, if that is not its issuer."""
     inner, _, last = text.rpartition("|")
     if not _names_format(last):
         return text, None
@@ -85,7 +85,7 @@ def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.Format
 
 
 def _with_received_in(text: str, signature: ir.Signature) -> str:
-    """Append the format of the body in which a token came, if that is not its issuer, or if the token ends like such a format."""
+    """Append the format of the body in which a token was received, if it is not the issuer or the token ends with such a name."""
     if signature.received_in is None and not _names_format(text.rpartition("|")[2]):
         return text
     received_in = signature.received_in or signature.issuer
@@ -98,7 +98,7 @@ def _names_format(piece: str) -> bool:
 
 
 def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:
-    """Return whether a token may go into a request of a format: the format is its issuer, or the token came in a body of it."""
+    """Return whether a request of a format may contain a token: the format is its issuer, or the token was received in it."""
     return slot in (signature.issuer, signature.received_in)
 
 
@@ -157,7 +157,7 @@ def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.Signa
 
 
 def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
-    """Return a token with its tag: sealed where it has a seal key, else with the seal of its source."""
+    """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
     if signature.seal_key is not None:
         return f"{_TAG}{signature.issuer}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
     if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
@@ -178,7 +178,7 @@ def seal_key(signature: ir.Signature, key: bytes) -> bytes:
 
 
 def is_verified(signature: ir.Signature, key: bytes) -> bool:
-    """Return whether a token came without a tag, or with a tag that is sealed with the key."""
+    """Return whether a token had no tag, or a tag that is sealed with the key."""
     if signature.tagged_text is None:
         return True
     _, issuer, kind, body = signature.tagged_text.split("|", 3)

@@ -31,9 +31,9 @@ def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> 
     return replace(response, choices=choices)
 
 
-def check_event_tokens(happened: list[events.Event], key: bytes) -> list[events.Event]:
+def check_event_tokens(new_events: list[events.Event], key: bytes) -> list[events.Event]:
     """Return events without the tokens that are not sealed with the key. ``check_response_tokens`` reports these in the whole answer."""
-    return [result for event in happened if (result := _checked_event(event, key)) is not None]
+    return [result for event in new_events if (result := _checked_event(event, key)) is not None]
 
 
 def _checked_event(event: events.Event, key: bytes) -> events.Event | None:

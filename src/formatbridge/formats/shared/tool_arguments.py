@@ -108,7 +108,7 @@ def wrap_text(text: str) -> dict[str, str]:
 
 
 def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
-    """Return the free text from arguments of ``wrap_text``; None where they are something else."""
+    """Return the free text from arguments of ``wrap_text``; None if they are something else."""
     value = read_object(arguments) if isinstance(arguments, str) else arguments
     if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
         return value["input"]
@@ -116,7 +116,7 @@ def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
 
 
 def read_object(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None where it is no object."""
+    """Parse text as a JSON object; None if it is no object."""
     try:
         value = loads(text)
     except NotJsonError:
@@ -125,7 +125,7 @@ def read_object(text: str) -> JsonObject | None:
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:
-    """Parse text as a JSON object; None where it is no object. The flag is true if a key is repeated."""
+    """Parse text as a JSON object; None if it is no object. The flag is true if a key is repeated."""
     try:
         value = from_json(text)
         if not isinstance(value, dict):
@@ -158,7 +158,7 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
 
 def read_lossless_object(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None where it is none, or where the object would not have all of the text.
+    """Parse text as a JSON object; None if it is none, or where the object would not have all of the text.
 
     The object would lose a repeated key. As a double, a number may change its value or its notation: a large integer, ``1.0``, ``1e3``.
     White space and escapes do not count.

@@ -53,11 +53,11 @@ class ToolNameRestorer:
         """Whether any tool must be restored."""
         self._held: dict[tuple[int, int], list[str]] = {}
 
-    def feed(self, happened: list[events.Event]) -> list[events.Event]:
+    def feed(self, new_events: list[events.Event]) -> list[events.Event]:
         """Return events with the names and kinds of the caller's request."""
         if self._context is None:
-            return happened
-        return [restored for event in happened for restored in self._restored(event, self._context)]
+            return new_events
+        return [restored for event in new_events for restored in self._restored(event, self._context)]
 
     def _restored(self, event: events.Event, context: Context) -> list[events.Event]:
         match event:

@@ -1,9 +1,9 @@
 """Assign each tool result to its call, and move results directly after their calls, as some servers require.
 
-Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn with a call of
-its id without a result, and there to the first such call (``Unanswered``). For the order of results only the turn matters. A result
-without such a call is an orphan, and so is a call without a result. Every server refuses both, so they stay where they are, and the
-report has them.
+Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn that has an
+unanswered call with its id, and in that turn to the first such call (``Unanswered``). For the order of results only the turn matters. A
+result without such a call is an orphan, and so is a call without a result. Every server rejects both, so they keep their places and are
+reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Unanswered(Generic[_Call]):
         self._turns[-1][1].append(call)
 
     def take(self) -> _Call | None:
-        """Remove and return the call of the next result; None where none waits."""
+        """Remove and return the call of the next result; None if none waits."""
         if not self._turns:
             return None
         waiting = self._turns[-1][1]
@@ -48,7 +48,7 @@ class Unanswered(Generic[_Call]):
         return call
 
     def first(self) -> _Call | None:
-        """Return the call that has waited longest; None where none waits."""
+        """Return the call that has waited longest; None if none waits."""
         return self._turns[0][1][0] if self._turns else None
 
 

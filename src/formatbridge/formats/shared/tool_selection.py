@@ -168,7 +168,7 @@ def _has(rules: ToolRules, tool: ir.Tool) -> bool:
 
 
 def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
-    """Leave out tools of the request and of its messages; return the same object where there are none."""
+    """Leave out tools of the request and of its messages; return the same object if there are none."""
     if not any(map(is_out, _all_of(request))):
         return request
 

@@ -196,7 +196,7 @@ def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolR
 
 
 def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
-    """Return the names of the tools; None where the target does not allow one of them unchanged."""
+    """Return the names of the tools; None if the target does not allow one of them unchanged."""
     declared: set[str] = set()
     for tool in tools:
         kind = type(tool)
@@ -217,7 +217,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
-    """Return the name that a server tool has in the target; None where it has none."""
+    """Return the name that a server tool has in the target; None if it has none."""
     return rules.server_names.get(tool.family)
 
 

@@ -17,7 +17,7 @@ def leading_instructions(messages: list[ir.Message]) -> int:
 
 
 def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) -> ir.Request:
-    """Return a request without the billing header of its client, which is no instruction; the same object where it has none.
+    """Return a request without the billing header of its client; the same object if it has none.
 
     The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """

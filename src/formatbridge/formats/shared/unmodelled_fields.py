@@ -9,7 +9,7 @@ from formatbridge.jsontext.types import JsonObject
 
 
 def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
-    """Return the unknown members of an object, by pointer relative to the node; None where there are none.
+    """Return the unknown members of an object, by pointer relative to the node; None if there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
