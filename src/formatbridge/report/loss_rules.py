@@ -122,7 +122,7 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "verbosity": LossRule(neutral=("medium",)),
     "prompt_cache_key": _INFO,
     "prompt_cache_retention": _INFO,
-    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="the server's own caching"),
+    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="automatic caching of the server"),
     "stream_options": _INFO,
     "usage_in_stream": LossRule("info", neutral=(True,)),
 }
