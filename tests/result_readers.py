@@ -51,7 +51,7 @@ def read_converter(converter: fb.StreamConverter) -> None:
     """Call every reader of a converter, at any time of its stream."""
     repr(converter)
     assert f"{converter}".isascii()
-    assert len(converter.losses) + len(converter.additions) + len(converter.new_text()) + converter.heard >= 0
+    assert len(converter.losses) + len(converter.additions) + len(converter.new_text()) + converter.event_count >= 0
     assert converter.has_ended in (True, False)
     assert converter.is_over in (True, False)
     if converter.error is not None:

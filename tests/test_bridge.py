@@ -164,7 +164,7 @@ def test_a_request_of_another_exchange_is_refused(name: str, source: str, target
     """Tools and echoed fields of another exchange would come home with the answer, and nobody would be told."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
-    with pytest.raises(fb.ConfigurationError, match="request went from messages to chat_completions"):
+    with pytest.raises(fb.ConfigurationError, match="request was converted from messages to chat_completions"):
         _HOME[name](source=source, target=target, request=request)
 
 

@@ -165,7 +165,7 @@ def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) ->
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
             for addition in each.convert(target).additions}  # fmt: skip
 
-    assert {why for why in whys if why.startswith("required, ")} <= {"required, and the source names none"}
+    assert {why for why in whys if why.startswith("required by")} <= {"required by the target, missing in the source"}
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])

@@ -222,7 +222,7 @@ def test_the_reader_is_told_of_nonsense_as_such(format: str, target: str) -> Non
     with pytest.raises(fb.StreamDecodeError) as raised:
         converter.feed(b"data: {bad\n\n")
 
-    assert b"the stream brought an event that cannot be read" in raised.value.tail
+    assert b"the stream has an event that cannot be read" in raised.value.tail
 
 
 def _losses_of(stream: bytes, format: str) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import Context, DetectionRule, Endpoint, EndReason, FormatSpec, ModelListing, ToolRules
-from formatbridge.formats.shared.errors import WORDINGS, classify, kept_status
+from formatbridge.formats.shared.errors import KIND_FIELDS, classify, kept_status
 from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_carried, native_token
 from formatbridge.formats.shared.settings import encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
@@ -378,7 +378,7 @@ def mark_unfinished(body: JsonObject) -> JsonObject:
 # Errors and models.
 
 
-_KINDS: Mapping[str, ir.ErrorKind] = {kind: kind for kind in WORDINGS}
+_KINDS: Mapping[str, ir.ErrorKind] = {kind: kind for kind in KIND_FIELDS}
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
@@ -401,7 +401,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     _drop_rest(error, losses)
     if error.type not in (None, error.kind):
         losses.changed(error, "type", error.kind, "diagnostic", severity="info")
-    return kept_status(error, WORDINGS[error.kind].status), {"error": {"reason": error.kind, "message": error.message}}
+    return kept_status(error, KIND_FIELDS[error.kind].status), {"error": {"reason": error.kind, "message": error.message}}
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:

@@ -1,6 +1,7 @@
-"""One conversation, four wire formats: typed models and exact conversion, with a report of whatever the target cannot hold.
+"""Convert LLM requests, responses, streams and errors between four wire formats, with a report of all losses.
 
-Everything public is here and loads on first use; ``import formatbridge`` alone loads neither an HTTP library nor the wire models.
+This module has all public names and loads each at its first use. ``import formatbridge`` alone loads neither an HTTP library nor the wire
+models.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ __all__ = [
     "transport",
 ]
 
-_HOMES = {
+_MODULES = {
     "FORMATS": "formats",
     "PROFILES": "client.profile",
     "APIConnectionError": "errors",
@@ -208,9 +209,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it (PEP 562)."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
-    value = getattr(import_module(f"formatbridge.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"formatbridge.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

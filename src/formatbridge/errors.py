@@ -43,7 +43,7 @@ class PartialAnswer(Protocol):
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target cannot hold unchanged."""
+        """Values that the target format cannot represent, or only with changes."""
 
     @property
     def additions(self) -> tuple[Addition, ...]:
@@ -154,10 +154,9 @@ class StreamError(FormatBridgeError):
     def __init__(self, text: str, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
         self.tail = tail
-        """An error event in the target format for the reader of the stream; empty if no stream is written, or it has such an event already.
-        """
+        """An error event in the target format for the reader of the stream. Empty if no stream is written, or it has an error already."""
         self.partial = partial
-        """The answer so far, in the target format; None if it was not accumulated, as in a reader of bytes."""
+        """The partial answer, in the target format; None if it was not accumulated, as in a reader of bytes."""
 
 
 class TruncatedStreamError(StreamError):
@@ -205,7 +204,7 @@ class StreamFailedError(StreamError):
 
 
 Phase = Literal["pool", "connect", "tls", "write", "headers", "body", "redirect"]
-"""How far a call had got."""
+"""The phase of a call in which it failed."""
 TimeoutKind = Literal["connect", "write", "read", "idle", "total"]
 """The limit of ``Timeout`` that passed."""
 
@@ -220,11 +219,11 @@ class APIConnectionError(APIError):
     def __init__(self, text: str, *, phase: Phase, can_retry: bool = True, partial: PartialAnswer | None = None) -> None:
         super().__init__(text)
         self.phase: Phase = phase
-        """How far the call had got: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``."""
+        """The phase in which the call failed: ``pool``, ``connect``, ``tls``, ``write``, ``headers``, ``body`` or ``redirect``."""
         self.can_retry = can_retry
         """Whether the same call may succeed later."""
         self.partial = partial
-        """The answer so far, in the caller's format; None before the first event of a stream and for whole answers."""
+        """The partial answer, in the caller's format; None before the first event of a stream and for whole answers."""
 
 
 class APITimeoutError(APIConnectionError):

@@ -146,7 +146,7 @@ def _print_losses(losses: Sequence[fb.Loss], out: TextIO) -> None:
 
 
 def calls_in(answer: JsonObject, format: fb.Format) -> list[Call]:
-    """Return the tool calls of an answer in its own format."""
+    """Return the tool calls of an answer in any format."""
     match format:
         case "chat_completions":
             calls = answer["choices"][0]["message"].get("tool_calls") or ()

@@ -1,8 +1,15 @@
 """The command line: JSON in, JSON out, the report on standard error.
 
-Exit status: 0 success; 1 losses at or above ``--raise-on``, or ``detect`` found no format; 2 bad input or bad arguments; 3 an error
-from the relay or from the connection to it; 130 interrupted. The command ends without an error if the reader of its output closes it. A
-closed standard error drops the report. A closed standard output, or one on a full disk, is an error.
+The exit status is
+
+- 0 for success,
+- 1 for losses at or above ``--raise-on``, or if ``detect`` recognizes no format,
+- 2 for bad input or bad arguments,
+- 3 for an error from the relay or from the connection to it,
+- 130 if it was interrupted.
+
+The command ends without an error if the reader of its output closes it. A closed standard error drops the report. A closed standard
+output, or one on a full disk, is an error.
 """
 
 from __future__ import annotations

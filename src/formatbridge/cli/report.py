@@ -17,9 +17,9 @@ from formatbridge.report.losses import Addition, Loss
 
 
 class Part(NamedTuple):
-    """The losses and additions of one conversion. ``way``: ``request`` or ``answer`` where a command makes two, else empty."""
+    """The losses and additions of one conversion. ``direction``: ``request`` or ``answer`` where a command makes two, else empty."""
 
-    way: str
+    direction: str
     losses: Sequence[Loss]
     additions: Sequence[Addition]
 
@@ -36,9 +36,9 @@ class Report:
         self.facts: JsonObject = {}
         self.warnings: Sequence[warnings.WarningMessage] = ()
 
-    def add(self, conversion: Converted | fb.Prepared, way: str = "") -> None:
+    def add(self, conversion: Converted | fb.Prepared, direction: str = "") -> None:
         """Add the losses and additions of a conversion."""
-        self.parts.append(Part(way, conversion.losses, conversion.additions))
+        self.parts.append(Part(direction, conversion.losses, conversion.additions))
 
     def write(self, **more: Any) -> None:
         """Write the report. ``more``: further facts, such as ``error``."""
@@ -66,12 +66,12 @@ class Report:
         print_error(json.dumps({"losses": losses, "additions": additions, **facts}))
 
     def _write_table(self) -> None:
-        """Write a line for each loss and each addition, in columns; the first column is ``way``, where a command makes two conversions."""
+        """Write a line for each loss and each addition, in columns, with ``direction`` first if a command makes two conversions."""
         rows: list[list[str]] = []
         for part in self.parts:
-            way = [part.way] if part.way else []
-            rows += [[*way, loss.severity, loss.kind, loss.path or "(body)", loss.why] for loss in part.losses]
-            rows += [[*way, "", "added", item.path, f"{_shortened(item.value)}: {item.why}"] for item in part.additions]
+            direction = [part.direction] if part.direction else []
+            rows += [[*direction, loss.severity, loss.kind, loss.path or "(body)", loss.why] for loss in part.losses]
+            rows += [[*direction, "", "added", item.path, f"{_shortened(item.value)}: {item.why}"] for item in part.additions]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
         for row in rows:
             print_error("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
@@ -84,7 +84,7 @@ def print_error(text: str) -> None:
 
 
 def _row(part: Part, item: Loss | Addition) -> JsonObject:
-    return ({"way": part.way} if part.way else {}) | asdict(item)
+    return ({"way": part.direction} if part.direction else {}) | asdict(item)
 
 
 def _shortened(value: Any) -> str:

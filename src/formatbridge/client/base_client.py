@@ -120,7 +120,7 @@ class BaseClient:
         self._retry = retry_of(retry)
         checked_client(http_client, is_async=self._IS_ASYNC)
         self._pool = ConnectionPool(http_client, is_async=self._IS_ASYNC)
-        self._owns_pool = True
+        self._closes_pool = True
         self._headers = checked_headers(headers)
         self._options = options_for(options, self._profile)
         self._limits = checked("limits", limits, Limits) or Limits()
@@ -151,7 +151,7 @@ class BaseClient:
         """Return a client with other settings that shares the connections; closing it has no effect. ``headers`` are added."""
         client = type(self).__new__(type(self))
         client.__dict__.update(self.__dict__)
-        client._owns_pool, client._cached_settings = False, {}
+        client._closes_pool, client._cached_settings = False, {}
         if not isinstance(timeout, EllipsisType):
             client._timeout = timeout_of(timeout)
         if retry is not None:
@@ -182,11 +182,11 @@ class BaseClient:
         """Convert a request and build its HTTP call."""
         source_format = _format_of(request, format)
         bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
-        is_plain_only = bridge.via in self._profile.plain_only
-        streams = checked_stream(stream) and not is_plain_only
+        cannot_stream = bridge.via in self._profile.plain_only
+        streams = checked_stream(stream) and not cannot_stream
         answer_options = options_for_answer(self._options, self._clock.time())
         exchange = bridge.open(request, stream=streams, model=model, answer_options=answer_options)
-        if stream and is_plain_only:
+        if stream and cannot_stream:
             report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
@@ -348,18 +348,18 @@ class BaseStream:
 
     @property
     def answer(self) -> Converted:
-        """The answer so far in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
+        """The partial answer in the caller's format; this reads nothing. Its losses point into the accumulated answer of the endpoint."""
         return self._incoming.response()
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """Losses of the request and of the answer so far: ``request.losses``, then ``answer.losses``."""
+        """Losses of the request and of the partial answer: ``request.losses``, then ``answer.losses``."""
         losses = self.request.losses
         return losses + self.answer.losses if self._opened_stream else losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Additions to the request and to the answer so far: ``request.additions``, then ``answer.additions``."""
+        """Additions to the request and to the partial answer: ``request.additions``, then ``answer.additions``."""
         additions = self.request.additions
         return additions + self.answer.additions if self._opened_stream else additions
 

@@ -59,7 +59,7 @@ class Call:
 
     @property
     def other_key_headers(self) -> Set[str]:
-        """Headers to remove from the request, because this call has its own key."""
+        """Headers to remove from the request, because this call has another key."""
         return self.key_headers - self.secrets.keys() if self.secrets.keys() & self.key_headers else frozenset()
 
     @property
@@ -205,12 +205,12 @@ def _secret_headers(
 
 
 def _key_header(profile: RelayProfile, endpoint: FormatOrName) -> str:
-    """Return the header that takes the key: as the profile says, else as a format from outside says."""
-    name, usual = endpoint, "authorization"
+    """Return the header with the API key: that of the profile, else that of a format from outside, else ``authorization``."""
+    name, default = endpoint, "authorization"
     if isinstance(endpoint, FormatSpec):
         name = endpoint.name
-        usual = usual if name in formats.FORMATS else endpoint.endpoint.key_header
-    return profile.auth.get(str(name), usual).lower()
+        default = default if name in formats.FORMATS else endpoint.endpoint.key_header
+    return profile.auth.get(str(name), default).lower()
 
 
 def _key_headers(profile: RelayProfile, endpoint: FormatOrName) -> Set[str]:
@@ -301,7 +301,7 @@ class BodyStart:
 
     def __init__(self) -> None:
         self.read = b""
-        """All bytes so far."""
+        """All bytes that were read."""
         self.content = b""
         """The bytes after white space and comments."""
 

@@ -68,7 +68,7 @@ class Client(BaseClient):
 
     def close(self) -> None:
         """Close the connections. An injected client stays open. Further calls of ``close`` have no effect."""
-        if self._owns_pool:
+        if self._closes_pool:
             self._pool.close()
 
     def __enter__(self) -> Self:
@@ -90,7 +90,7 @@ class Stream(BaseStream):
 
     ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
     raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event ``StreamFailedError``. They are raised after the last
-    valid event and have the answer so far in ``partial``.
+    valid event and have the partial answer in ``partial``.
     """
 
     _http: HTTPExchange | None = None
@@ -173,7 +173,7 @@ class AsyncClient(BaseClient):
 
     async def close(self) -> None:
         """Close the connections of this event loop. An injected client stays open. Further calls have no effect."""
-        if self._owns_pool:
+        if self._closes_pool:
             await self._pool.close_async()
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The connections of a client: those of an injected HTTP client, or its own. Only its own need httpx, which is then loaded."""
+"""The connections of a client: those of an injected HTTP client, or of httpx clients that the pool creates."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class PerLoop(Generic[T]):
 
 
 class ConnectionPool:
-    """The connections of a client: those of an injected HTTP client, or its own."""
+    """The connections of a client: those of an injected HTTP client, or of httpx clients that the pool creates."""
 
     def __init__(self, injected: Any, *, is_async: bool) -> None:
         self._is_async = is_async
@@ -159,7 +159,7 @@ class ConnectionPool:
         self._injected = (
             None if injected is None else ClientPool(lambda: injected, library_and_kind(injected)[0], capacity=math.inf)
         )
-        self._own_clients: PerLoop[ClientPool] = PerLoop(is_async=is_async)
+        self._clients: PerLoop[ClientPool] = PerLoop(is_async=is_async)
         self._ssl_context: Any = None
 
     def clients(self) -> ClientPool:
@@ -168,7 +168,7 @@ class ConnectionPool:
             raise ConfigurationError("the client is closed, expected an open one")
         if self._injected is not None:
             return self._injected
-        return self._own_clients.get(self._create_clients)
+        return self._clients.get(self._create_clients)
 
     def _create_clients(self) -> ClientPool:
         import httpx
@@ -179,18 +179,18 @@ class ConnectionPool:
         return ClientPool(lambda: kind(verify=self._ssl_context, timeout=None, limits=limits), httpx)
 
     def close(self) -> None:
-        """Close the own connections. An injected client stays open."""
+        """Close the connections that the pool has created. An injected client stays open."""
         for pooled in self._close_pool():
             pooled.client.close()
 
     async def close_async(self) -> None:
-        """Close the own connections of this event loop. Those of other loops are closed with their loops."""
+        """Close the created connections of this event loop. Those of other loops are closed with their loops."""
         for pooled in self._close_pool():
             await pooled.client.aclose()
 
     def _close_pool(self) -> list[PooledClient]:
         self._is_closed = True
-        clients = self._own_clients.pop()
+        clients = self._clients.pop()
         for each in (clients, self._injected):
             if each is not None:
                 each.close_pending()

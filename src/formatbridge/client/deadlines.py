@@ -30,9 +30,9 @@ class ThreadDeadlines(threading.local):
     """The deadlines of this thread for reading from a socket and writing to it. A call stays in one thread."""
 
     exchange: float | None = None
-    """For the step of the HTTP exchange under way."""
+    """The deadline of the current step of the HTTP exchange."""
     handshake: float | None = None
-    """For the handshake with a SOCKS5 proxy under way."""
+    """The deadline of the current handshake with a SOCKS5 proxy."""
 
 
 DEADLINES = ThreadDeadlines()

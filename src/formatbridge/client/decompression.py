@@ -12,7 +12,7 @@ _WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class UnreadableBodyError(Exception):
-    """A body is too large or has an unexpected encoding. The client turns it into its own error. ``reason`` completes "the body ..."."""
+    """A body is too large or has an unexpected encoding. The client converts it to a public error. ``reason`` completes "the body ..."."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -57,7 +57,7 @@ class Decompressor:
 
     @property
     def is_truncated(self) -> bool:
-        """Whether a compressed body lacks its end so far; False for other bodies."""
+        """Whether the end of a compressed body was not read yet; False for other bodies."""
         return self._zlib is not None and self._compressed_size > 0 and not self._zlib.eof
 
     def _after_end(self, chunk: bytes) -> bytes:

@@ -25,10 +25,10 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
-    BY_WORD,
+    BY_TYPE,
     FORBIDDEN,
+    KIND_FIELDS,
     QUOTA_CODES,
-    WORDINGS,
     classify,
     has_error,
     is_error_body,
@@ -223,7 +223,7 @@ def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, m
 
 def is_transient(error: UnexpectedResponseError) -> bool:
     """Return whether an error in a success may be gone at the next attempt, by its kind and type."""
-    return error.kind in _TRANSIENT or BY_WORD.get(error.type or "") == "server"
+    return error.kind in _TRANSIENT or BY_TYPE.get(error.type or "") == "server"
 
 
 def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:
@@ -236,7 +236,7 @@ def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:
 
 def http_status_of(status: int, kind: ir.ErrorKind) -> int:
     """Return the status of an error. An error in a success, or with an invalid status, gets the status of its kind."""
-    return status if 400 <= status <= 599 else max(WORDINGS[kind].status, 400)
+    return status if 400 <= status <= 599 else max(KIND_FIELDS[kind].status, 400)
 
 
 def _as_format(error: APIStatusError, format: FormatOrName) -> tuple[int, JsonObject]:
@@ -249,7 +249,7 @@ def convert_status_error(
 ) -> ConvertedError:
     """Convert a client's error to a format. A request id in the message becomes a field of the body.
 
-    ``default_message``: the message for a success without an answer; the error's own message is for the operator of the gateway.
+    ``default_message``: the message for a success without an answer; the message of the error is for the operator of the gateway.
     """
     status = http_status_of(error.status, error.kind)
     value = _parsed(error.body)
@@ -271,7 +271,7 @@ def convert_status_error(
 
 
 def _from_message(error: APIStatusError, message: str, format: FormatOrName, status: int) -> ConvertedError:
-    word = error.type or WORDINGS[error.kind].type
+    word = error.type or KIND_FIELDS[error.kind].type
     body = {"error": {"message": message, "type": word, "code": error.code, "param": error.param}}
     return convert_error(body, source="chat_completions", target=format, status=status)
 

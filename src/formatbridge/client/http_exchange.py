@@ -34,7 +34,7 @@ def _build_request(client: Any, step: Send, extensions: dict[str, Any]) -> tuple
     """Build the library's request and the arguments for sending it.
 
     The secrets are set last, as the authentication, so that no frame holds them in plain text. This also replaces the authentication of an
-    injected client, whose own key is not sent.
+    injected client, whose key is not sent.
     """
     call = step.call
     request = client.build_request(
@@ -89,7 +89,7 @@ def _response_of_error(error: Any, request: Any) -> Any:
 
 
 class _BaseHTTPExchange:
-    """The connection that an exchange uses while a call is under way."""
+    """The connection of a call, with the parts that sync and async code share."""
 
     def __init__(self, pool: ConnectionPool, clock: Clock) -> None:
         self._pool = pool
@@ -111,7 +111,7 @@ class _BaseHTTPExchange:
         return pooled
 
     def _release(self) -> list[Any]:
-        """Release the client and return what is to be closed: a response that was not read to its end, and a client without calls."""
+        """Release the client. Return the objects to close: a response that was not read to its end, and a client without calls."""
         response, self._response = self._response, None
         clients, self._clients = self._clients, None
         closables = [] if response is None or response.is_closed else [response]
@@ -119,7 +119,7 @@ class _BaseHTTPExchange:
         return closables if unused is None else [*closables, unused.client]
 
     def _used_all_time(self, step: Send | Read, started: float) -> bool:
-        """Return whether a step used its whole time limit. The library's own timeout may end a moment earlier."""
+        """Return whether a step used its whole time limit. The timeout of the HTTP library may end a moment earlier."""
         return step.seconds is not None and self._clock.now() - started >= step.seconds - 0.01
 
     @contextmanager
@@ -249,7 +249,7 @@ async def _single_chunk(body: bytes) -> AsyncIterator[bytes]:
 
 
 async def _shielded(close: Callable[[], Any]) -> None:
-    """Run a coroutine function to its end. The scope shields it from cancel scopes, its own task from task cancellation."""
+    """Run a coroutine function to its end. The scope shields it from cancel scopes, a separate task from task cancellation."""
     import anyio
 
     with anyio.CancelScope(shield=True):

@@ -86,7 +86,7 @@ class IncomingStream:
         return self._pop(self._text)
 
     def response(self) -> Converted:
-        """Return the answer so far, in the caller's format."""
+        """Return the partial answer, in the caller's format."""
         return self._converter.response()
 
     def open(self, head: Head, call: Call) -> Flow[IncomingStream]:
@@ -149,7 +149,7 @@ class IncomingStream:
 
     def _raise_first_error(self, head: Head) -> None:
         """Raise an error event in the place of the first event."""
-        if self._converter.error is not None and self._converter.heard <= 1:
+        if self._converter.error is not None and self._converter.event_count <= 1:
             id = errors.request_id(head.headers, self._settings.request_id_headers)
             raise errors.error_in_answer(
                 self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.received_at
@@ -160,7 +160,7 @@ class IncomingStream:
 
         A stream with comments only is a truncated stream: its events were still to come.
         """
-        if not self._is_complete or self._converter.heard or _SSE_FIELD.search(self._before_first_event):
+        if not self._is_complete or self._converter.event_count or _SSE_FIELD.search(self._before_first_event):
             return
         if head.is_framed or _is_json(self._before_first_event):
             read_json(head, self._before_first_event, call, self._settings.request_id_headers, allows_lone_surrogates=False)
@@ -211,7 +211,7 @@ class IncomingStream:
     def _feed(self, chunk: bytes) -> None:
         if self._is_over:
             return
-        events_before = self._converter.heard
+        events_before = self._converter.event_count
         if not events_before and len(self._before_first_event) < errors.MAX_KEPT_BYTES:
             self._before_first_event += chunk
         try:
@@ -219,7 +219,7 @@ class IncomingStream:
         except StreamError as error:
             self._fail(error)
             return
-        if self._converter.heard > events_before:
+        if self._converter.event_count > events_before:
             self._deadline.restart_idle()
         if self._converter.error is not None:
             self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
@@ -254,9 +254,9 @@ class IncomingStream:
         self._fail(None if self._converter.is_over else truncated)
 
     def _fail(self, failure: Failure | None) -> None:
-        """Set the error that ended the stream, with the answer so far; None: no error for the caller."""
+        """Set the error that ended the stream, with the partial answer; None: no error for the caller."""
         self._is_over = True
-        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.heard:
+        if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.event_count:
             failure.partial = self._converter.response()
         self._failure = self._mask.error(failure) if failure is not None else None
 

@@ -146,7 +146,7 @@ class RelayProfile:
     def model_lists(self, via: FormatOrName = FORMATS[0]) -> list[tuple[str, FormatSpec]]:
         """Return paths and formats of the list of models, in order of preference; the next is used after a 404.
 
-        The profile's path comes first, then those that the built-in formats name. ``via``: the format to request where its path is one.
+        The profile's path comes first, then those of the built-in formats. ``via``: the preferred format, if its path is one of them.
         """
         path, wanted = self.path(_MODELS), load(via)
         others: dict[str, FormatSpec] = {}
@@ -158,7 +158,7 @@ class RelayProfile:
 
 
 def _check_endpoints(name: str, endpoints: Iterable[str], others: set[str]) -> None:
-    """Raise ``ConfigurationError`` where an endpoint is no format, built in or registered, and none of some others."""
+    """Raise ``ConfigurationError`` if an endpoint is no format, built in or registered, and none of some others."""
     for endpoint in sorted(set(checked_names(name, endpoints)).difference(FORMATS, others)):
         try:
             load(endpoint)

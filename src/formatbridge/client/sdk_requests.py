@@ -99,7 +99,7 @@ SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
 
 
 class RejectedRequestError(Exception):
-    """The transport has no answer for the request. The SDK gets an error answer in its own format; this exception stays in the package."""
+    """The transport has no answer for the request. The SDK gets an error answer in its format; this exception stays in the package."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -278,7 +278,7 @@ _HOP_HEADERS = frozenset(KEY_HEADERS) | {
 
 _SDK_PREFIX = "x-stainless-"
 _VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
-"""Prefixes of headers that only the servers of the SDK's own format can read."""
+"""Prefixes of headers that only the servers of the SDK's format can read."""
 
 
 def sdk_key(headers: Mapping[str, str]) -> Secret | None:
@@ -305,7 +305,7 @@ def _is_forwarded(name: str, *, is_same: bool) -> bool:
 
 
 def response_headers(headers: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
-    """Return the headers for the SDK, with the request id under the SDK's own name. ``kind``: the media type."""
+    """Return the headers for the SDK, with the request id in the header that it reads. ``kind``: the media type."""
     forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
     id = errors.request_id(headers, profile.request_id_headers)
     sdk = target.endpoint.sdk

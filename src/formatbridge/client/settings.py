@@ -97,7 +97,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum sizes of what the relay sends, in bytes, and the maximum number of redirects."""
+    """Maximum sizes of answers and events of the relay, in bytes, and the maximum number of redirects."""
 
     max_response_bytes: int = 256 * 1024 * 1024
     max_error_body: int = 64 * 1024

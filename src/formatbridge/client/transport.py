@@ -1,4 +1,4 @@
-"""An HTTP transport for official SDKs: each SDK uses its own format, the endpoint another one. For httpx and httpx2, sync and async."""
+"""An HTTP transport with which an official SDK uses an endpoint of another format. For httpx and httpx2, sync and async."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def transport(
 ) -> Any:
     """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
 
-    Pass it to the SDK's own HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url, via="responses")))``.
+    Pass it to the SDK's HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url, via="responses")))``.
     The path of each request determines the SDK's format, so one transport serves all SDKs. Every request of the SDK's HTTP client goes to
-    ``base_url``, whatever host the SDK is configured with. Websockets of an SDK are not such requests: they go to the SDK's own base URL
-    with the SDK's own key, so configure both for the relay.
+    ``base_url``, whatever host the SDK is configured with. Websockets of an SDK do not use the transport. They go to the base URL of the
+    SDK with its key, so configure both for the relay.
 
     ``base_url``: None: ``FORMATBRIDGE_BASE_URL``, else the profile's.
     ``api_key``: a string (empty: no key), or a callable that returns the key for each request; None: ``FORMATBRIDGE_API_KEY``, else the
@@ -102,14 +102,12 @@ def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
 class RelayTransport:
     """A transport for httpx and httpx2, sync and async; see ``formatbridge.transport``."""
 
-    __slots__ = ("_handler", "_inner_transport", "_lock", "_own_transports")
+    __slots__ = ("_handler", "_inner_transport", "_lock", "_transports")
 
     def __init__(self, handler: SDKRequestHandler, inner: Any) -> None:
         self._handler = handler
         self._inner_transport = inner
-        self._own_transports: dict[bool, PerLoop[dict[str, Any]]] = {
-            is_async: PerLoop(is_async=is_async) for is_async in (False, True)
-        }
+        self._transports: dict[bool, PerLoop[dict[str, Any]]] = {is_async: PerLoop(is_async=is_async) for is_async in (False, True)}
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -230,7 +228,7 @@ class RelayTransport:
         if self._inner_transport is not None:
             return _checked_kind(self._inner_transport, library, is_async=is_async)
         with self._lock:
-            transports = self._own_transports[is_async].get(dict)
+            transports = self._transports[is_async].get(dict)
             name = library.__name__
             if name not in transports:
                 transports[name] = create(library.AsyncHTTPTransport if is_async else library.HTTPTransport, library)
@@ -241,7 +239,7 @@ class RelayTransport:
         if self._inner_transport is not None:
             return [self._inner_transport] if hasattr(self._inner_transport, "aclose" if is_async else "close") else []
         with self._lock:
-            return list((self._own_transports[is_async].pop() or {}).values())
+            return list((self._transports[is_async].pop() or {}).values())
 
 
 def _headers_of_body(answer: SDKResponse) -> dict[str, str]:
@@ -392,7 +390,7 @@ class ResponseStream:
         return self._mask.body(converted)
 
     def report(self) -> None:
-        """Report the answer so far, once. Some SDKs stop reading before the last byte."""
+        """Report the partial answer, once. Some SDKs stop reading before the last byte."""
         report, self._report = self._report, None
         if report is not None:
             report(self._converter.response())

@@ -1,4 +1,4 @@
-"""A whole body from one format to another: parse, check, decode, encode, and the report."""
+"""Convert whole bodies between formats: parse, validate, decode, encode, and report losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from formatbridge.convert.input import (
     wire_model,
 )
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats.format import Context, FormatOrName, FormatSpec, Kind, OwnTool
+from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
@@ -40,23 +40,23 @@ from formatbridge.validation.error_messages import problems_of
 
 
 class Converted:
-    """A body in the target format, and what it cost to get it there.
+    """A body in the target format, with the report of its conversion.
 
-    ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text
-    are looked for, when it is first read (or at once where ``Options(raise_on=...)`` is set): whoever does not ask does not pay.
+    ``body`` contains only JSON values. Nested values may be shared with other objects, so change a copy. The report, with the search for
+    repeated keys in JSON text, is computed when it is first read. With ``Options(raise_on=...)`` it is computed at once.
     """
 
     __slots__ = ("_ledger", "_losses", "body", "kind", "source_format", "target_format")
 
     def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, kind: Kind) -> None:
-        #: The payload in the target format.
         self.body = body
-        #: The format that was converted.
+        """The payload in the target format."""
         self.source_format = source_format
-        #: The format of the body.
+        """The format that was converted."""
         self.target_format = target_format
-        #: ``request``, ``response``, ``error`` or ``models``.
+        """The format of the body."""
         self.kind: Kind = kind
+        """``request``, ``response``, ``error`` or ``models``."""
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
@@ -74,14 +74,14 @@ class Converted:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target could not hold as it was."""
+        """Values that the target format cannot represent, or only with changes."""
         if self._losses is None:
             self._losses = losses_of(self._ledger)
         return self._losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Values that the target demanded and the source lacked."""
+        """Values that the target requires and the source lacks."""
         return self._ledger.additions
 
     def json(self) -> bytes:
@@ -89,7 +89,7 @@ class Converted:
         return codec.dumps(self.body, self._ledger.text)
 
     def parse(self) -> BaseModel:
-        """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
+        """Return the body as the target's typed model; raise ``InvalidPayloadError`` if it is not valid."""
         model = wire_model(self.target_format, self.kind)
         try:
             return model.model_validate(self.body)
@@ -97,19 +97,19 @@ class Converted:
             raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
     def __repr__(self) -> str:
-        """Show the direction and the size of the report, not the payload. A debugger asks for this: it works out no report."""
+        """Show the direction and the size of the report, not the payload. Debuggers call this, so it does not compute the report."""
         report = "report unread"
         if self._losses is not None:
             report = f"{_counted(self._losses, 'loss', 'losses')}, {_counted(self.additions, 'addition', 'additions')}"
         return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
 
 
-def _counted(told: tuple[object, ...], one: str, several: str) -> str:
-    return f"{len(told)} {one if len(told) == 1 else several}"
+def _counted(entries: tuple[object, ...], singular: str, plural: str) -> str:
+    return f"{len(entries)} {singular if len(entries) == 1 else plural}"
 
 
 class ConvertedRequest(Converted):
-    """A request in the target format, and where on the relay it goes."""
+    """A request in the target format, with its URL path."""
 
     __slots__ = ("_tools", "model", "stream")
 
@@ -117,32 +117,32 @@ class ConvertedRequest(Converted):
         self,
         body: JsonObject,
         ledger: Ledger,
-        ends: tuple[FormatSpec, FormatSpec],
+        formats: tuple[FormatSpec, FormatSpec],
         model: str,
         stream: bool,
-        tools: dict[str, OwnTool],
+        tools: dict[str, CallerTool],
     ) -> None:
-        # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
+        # Set the attributes of the base class here: a call of its ``__init__`` costs 2 % of the conversion of a small request.
         self.body = body
-        self.source_format, self.target_format = ends
+        self.source_format, self.target_format = formats
         self.kind = "request"
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
         self._losses = None
-        #: The model as the body or the path names it; empty where nothing does.
         self.model = model
-        #: Whether the answer is to be a stream.
+        """The model as the body or the path names it; empty where nothing does."""
         self.stream = stream
+        """Whether the answer is to be a stream."""
         self._tools = tools
 
     @property
     def context(self) -> Context:
-        """What ``convert_response`` needs to bring the answer home."""
+        """The data of the request that ``convert_response`` needs to restore tool names and echoed fields."""
         return Context(self.source, self._ledger.body, self._tools)
 
     def note(self, loss: Loss) -> None:
-        """Add a loss to the report, of what happens to the request beside its conversion."""
+        """Add a loss to the report that did not occur in the conversion itself."""
         self._losses = (*self.losses, loss)
 
     @property
@@ -160,17 +160,17 @@ class ConvertedError(Converted):
 
     def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, status: int) -> None:
         super().__init__(body, ledger, source_format, target_format, "error")
-        #: The HTTP status.
         self.status = status
+        """The HTTP status."""
 
 
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
-    """Return what the encoders noted, and the equal keys of the source's text."""
+    """Return the losses that encoders noted, and those of repeated keys in the source text."""
     return ledger.losses if ledger.text is None else (*ledger.losses, *repeated_key_losses(ledger.text))
 
 
 def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
-    """Return a loss for each key that stands again in its object."""
+    """Return a loss for each value that a repeated key overrides."""
     code = "duplicate_keys"
     return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in codec.repeated_keys(text)]
 
@@ -178,27 +178,27 @@ def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
 def checked_request(
     request: ConvertedRequest | None, source_format: FormatSpec, target_format: FormatSpec
 ) -> ConvertedRequest | None:
-    """Return the request that an answer converted from ``source_format`` to ``target_format`` belongs to.
+    """Check the request that belongs to an answer from ``source_format`` to ``target_format``, and return it.
 
-    Raises ``ConfigurationError`` on anything that is none, and on one that went another way.
+    Raises ``ConfigurationError`` for another type, and for a request that was converted between other formats.
     """
     if request is None:
         return None
     if not isinstance(request, ConvertedRequest):
         raise ConfigurationError(f"request is {type_name(request)}, expected what convert_request returned")
     if request.target_format is not source_format or request.source_format is not target_format:
-        went, comes = f"{request.source} to {request.target}", f"{source_format.name} to {target_format.name}"
-        raise ConfigurationError(f"request went from {went}, expected the way back of an answer from {comes}")
+        expected = f"a request from {target_format.name} to {source_format.name}"
+        raise ConfigurationError(f"request was converted from {request.source} to {request.target}, expected {expected}")
     return request
 
 
 def refuse_losses(losses: Ledger, options: Options) -> None:
-    """Raise ``LossyConversionError`` where the options forbid what was lost."""
+    """Raise ``LossyConversionError`` if a loss has the severity of ``options.raise_on`` or a higher one."""
     if options.raise_on is not None:
         floor = SEVERITIES.index(options.raise_on)
-        grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
-        if grave:
-            raise LossyConversionError(grave)
+        severe = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
+        if severe:
+            raise LossyConversionError(severe)
 
 
 def convert_request(
@@ -212,9 +212,9 @@ def convert_request(
 ) -> ConvertedRequest:
     """Convert a request.
 
-    ``body``: a dict, JSON text or a typed model; never changed. ``model`` and ``stream`` say what generate_content keeps in its URL; for
-    other sources they override the body. Raises ``InvalidPayloadError`` for a body that is not of its format,
-    ``LossyConversionError`` as ``options.raise_on`` says.
+    ``body``: a dict, JSON text or a typed model; it is not modified. ``model`` and ``stream``: the values that generate_content has in its
+    URL; for other sources they override the body. Raises ``InvalidPayloadError`` for a body that is invalid in its format, and
+    ``LossyConversionError`` according to ``options.raise_on``.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     if model is not None:
@@ -229,45 +229,44 @@ def convert_request(
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     if source_format is target_format:
-        tools: dict[str, OwnTool] = {}
-        made = _same_request(
-            without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key), source_format, model, stream
-        )
+        tools: dict[str, CallerTool] = {}
+        kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
+        result = _same_request(kept, source_format, model, stream)
     else:
         request = source_format.decode_request(checked, model=model or None, stream=stream)
-        del checked  # as large as the body, and of no more use
+        del checked  # frees memory: it is as large as the body
         if options.token_key is not None:
             request = check_request_tokens(request, options.token_key, losses)
         if options.strip_billing_header and source_format.billing_header:
             request = without_billing_header(request, source_format.billing_header, losses)
         model = request.model or ""
-        made, tools = encode_request_for(request, target_format, losses, options)
+        result, tools = encode_request_for(request, target_format, losses, options)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return ConvertedRequest(made, losses, (source_format, target_format), model, stream, tools)
+    return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)
 
 
 def encode_request_for(
     request: ir.Request, target_format: FormatSpec, losses: Ledger, options: Options
-) -> tuple[JsonObject, dict[str, OwnTool]]:
-    """Write a canonical request in the target format, its tools fitted to it; also return what these were, for the way home."""
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Encode a canonical request with its tools adapted to the target; also return the original tools, to restore their names later."""
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     return target_format.encode_request(request, losses, options), tools
 
 
 def _same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) -> JsonObject:
-    """Hand a request back as it is; a model or stream flag that the caller overrides is the only change.
+    """Return a request unchanged, except for a model or stream flag that the caller overrides.
 
-    What the URL has is overridden in a body that has it, too, and added to none. Whoever turns a stream off takes its options with it: the
-    vendors refuse them beside ``stream: false``.
+    For a format with these values in the URL, keys are overridden only if the body has them. Turning the stream off also removes
+    ``stream_options``, because the vendors reject it together with ``stream: false``.
     """
     overrides = {"model": model, "stream": stream}
     if format.url_fields:
         overrides = {key: value for key, value in overrides.items() if key in raw}
-    made = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    body = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
     if raw.get("stream") and not stream:
-        made.pop("stream_options", None)
-    return made
+        body.pop("stream_options", None)
+    return body
 
 
 def convert_response(
@@ -280,10 +279,10 @@ def convert_response(
 ) -> Converted:
     """Convert a whole answer.
 
-    ``request`` is the converted request that this answers; with it custom and renamed tools, echoed fields and stop sequences come
-    home. An answer that failed, or an error in the place of one, becomes the target's error: a ``ConvertedError``. The losses of the
-    latter never raise, for the error matters more. A malformed detail is left out and reported; ``InvalidPayloadError`` is raised only
-    for what is no JSON object or lacks its content.
+    ``request``: the converted request that this is the answer to. It restores custom and renamed tools, echoed fields and stop sequences.
+    An answer that failed, or an error body in place of an answer, becomes the target's error: a ``ConvertedError``. For such an error
+    body losses never raise, because the error matters more. Malformed fields are left out and reported. ``InvalidPayloadError`` is raised
+    only for a body that is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
@@ -311,24 +310,24 @@ def encode_response_for(
     options: Options,
     context: Context | None,
 ) -> Converted:
-    """Write a canonical answer in the target format, as the caller's own request would have it; a failed one becomes an error."""
+    """Encode a canonical answer in the target format, with the tools of the caller's request; a failed answer becomes an error."""
     if options.token_key is not None and source_format is not target_format:
         response = check_response_tokens(response, options.token_key, losses)
     if context:
         response = restore_tool_names(response, context, losses)
     if response.error and not target_format.holds_failures:
-        status, made = _failed(response, target_format, losses)
+        status, error_body = _encode_failed(response, target_format, losses)
         refuse_losses(losses, options)
-        return ConvertedError(made, losses, source_format, target_format, status)
+        return ConvertedError(error_body, losses, source_format, target_format, status)
     response = with_unique_call_ids(response, target_format.name, losses)
-    made = target_format.encode_response(response, losses, options, context)
+    body = target_format.encode_response(response, losses, options, context)
     if options.raise_on is not None:
         refuse_losses(losses, options)
-    return Converted(made, losses, source_format, target_format, "response")
+    return Converted(body, losses, source_format, target_format, "response")
 
 
-def _failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) -> tuple[int, JsonObject]:
-    """Turn an answer that failed on the way into the target's error; what came before the failure is lost."""
+def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) -> tuple[int, JsonObject]:
+    """Convert a failed answer to the target's error; the content before the failure is lost."""
     assert response.error is not None
     for name in ("id", "model", "created"):
         if getattr(response, name) is not None:
@@ -350,30 +349,30 @@ def _failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) ->
 def convert_error(
     body: Any, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
 ) -> ConvertedError:
-    """Convert an error body and its HTTP status. A body that is no JSON object becomes the message, and none is refused.
+    """Convert an error body and its HTTP status. Every body is accepted; one that is no JSON object becomes the message.
 
-    ``status``: from 200 to 599. Below 400 the error came in the place of a success, and gets the status that belongs to it.
+    ``status``: from 200 to 599. Below 400 the server sent the error as a success, and the result has the status of the error's kind.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
     source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
-    mended: list[Replacement] = []
-    raw, at, text = read_error_body(body, source_format.name, mended)
+    replacements: list[Replacement] = []
+    raw, at, text = read_error_body(body, source_format.name, replacements)
     checked, is_known = check_error(raw, source_format)
     losses = Ledger([raw] if at else raw, source_format.field_paths, text)
-    losses.replaced(mended)
-    made_status, made = status, raw
-    is_crossing = source_format is not target_format or at is None or not is_known
-    if is_crossing or status < 400:
+    losses.replaced(replacements)
+    target_status, result = status, raw
+    is_converted = source_format is not target_format or at is None or not is_known
+    if is_converted or status < 400:
         error = source_format.decode_error(checked, status=status if status >= 400 else None)
         error.src = at or ""
-        told = losses if is_crossing else null_ledger()
-        if at is not None and not error.message:  # then the whole body is the message, in which nothing is lost
-            error.message, told = codec.dumps(raw).decode(), null_ledger()
-        made_status, written = target_format.encode_error(error, told)
-        made = written if is_crossing else raw
+        target_losses = losses if is_converted else null_ledger()
+        if at is not None and not error.message:  # the whole body becomes the message, so nothing is lost
+            error.message, target_losses = codec.dumps(raw).decode(), null_ledger()
+        target_status, encoded = target_format.encode_error(error, target_losses)
+        result = encoded if is_converted else raw
     refuse_losses(losses, options)
-    return ConvertedError(made, losses, source_format, target_format, made_status)
+    return ConvertedError(result, losses, source_format, target_format, target_status)
 
 
 def convert_models(
@@ -385,9 +384,9 @@ def convert_models(
     losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True
     if source_format is target_format:
-        made = losses.body
+        result = losses.body
     else:
         note_malformed(losses, repaired)
-        made = target_format.encode_models(source_format.decode_models(checked), losses)
+        result = target_format.encode_models(source_format.decode_models(checked), losses)
     refuse_losses(losses, options)
-    return Converted(made, losses, source_format, target_format, "models")
+    return Converted(result, losses, source_format, target_format, "models")

@@ -60,7 +60,7 @@ def collect_stream(
 
     ``request`` is the converted request that the stream answers: tool names are restored as in ``convert_response``.
     A truncated stream raises ``TruncatedStreamError``, or ends with finish reason ``length`` with ``on_truncated="close"``. An error in the
-    stream raises ``StreamFailedError``. Both have the answer so far in ``partial``. An exception of the iterable is the cause of a
+    stream raises ``StreamFailedError``. Both have the partial answer in ``partial``. An exception of the iterable is the cause of a
     ``TruncatedStreamError``; with ``on_truncated="close"`` its ``partial`` has an end.
     """
     source_format = formats.load(source)
@@ -88,47 +88,47 @@ async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Con
 class _Reading:
     """A stream that is read to its end and collected to one answer."""
 
-    held: StreamSource
+    source: StreamSource
     target_format: FormatSpec
     request: ConvertedRequest | None
     options: Options
 
     @contextmanager
     def setting_partial(self) -> Iterator[None]:
-        """Set ``partial`` of an error to the answer so far."""
+        """Set ``partial`` of an error to the partial answer."""
         try:
             yield
         except (StreamError, LossyConversionError) as error:
-            error.partial = self._so_far()
+            error.partial = self._partial()
             raise
 
     def broken(self, cause: Exception) -> TruncatedStreamError:
         """End the answer at a broken connection, and return the error for it."""
         self._end(is_break=True)
-        return self.held.truncated(self._so_far(), cause=cause)
+        return self.source.truncated(self._partial(), cause=cause)
 
     def take(self, chunk: bytes) -> None:
         """Read bytes."""
-        for event in self.held.read(bytes_of(chunk)):
-            self.held.decode(event)
+        for event in self.source.read(bytes_of(chunk)):
+            self.source.decode(event)
 
     def whole(self) -> Converted:
         """Read the end of the bytes and return the answer."""
         with self.setting_partial():
-            for event in self.held.read_rest():
-                self.held.decode(event)
+            for event in self.source.read_rest():
+                self.source.decode(event)
             self._end()
-            if self.held.is_complete and not self.held.error:
-                return whole_of(self.held, self.target_format, self.request, self.options)
-        partial = self._so_far()
-        raise StreamFailedError(self.held.error, partial=partial) if self.held.error else self.held.truncated(partial)
+            if self.source.is_complete and not self.source.error:
+                return whole_of(self.source, self.target_format, self.request, self.options)
+        partial = self._partial()
+        raise StreamFailedError(self.source.error, partial=partial) if self.source.error else self.source.truncated(partial)
 
     def _end(self, *, is_break: bool = False) -> None:
         closes = self.options.on_truncated == "close"
-        self.held.end(closes=closes, is_break=is_break and not closes)
+        self.source.end(closes=closes, is_break=is_break and not closes)
 
-    def _so_far(self) -> Converted:
-        return whole_of(self.held, self.target_format, self.request, replace(self.options, raise_on=None))
+    def _partial(self) -> Converted:
+        return whole_of(self.source, self.target_format, self.request, replace(self.options, raise_on=None))
 
 
 @overload
@@ -142,10 +142,10 @@ def iter_events(chunks: AsyncIterable[bytes], *, format: FormatOrName) -> AsyncI
 def iter_events(
     chunks: Iterable[bytes] | AsyncIterable[bytes], *, format: FormatOrName
 ) -> Iterator[BaseModel] | AsyncIterator[BaseModel]:
-    """Yield the typed events of a stream in its own format: an async iterator for an async iterable.
+    """Yield the typed events of a stream: an async iterator for an async iterable.
 
     ``[DONE]`` and empty events are left out. An error in the stream is its last event. A truncated stream raises ``TruncatedStreamError``
-    after its last whole event, with the answer so far in ``partial``. An exception of the iterable is its cause.
+    after its last whole event, with the partial answer in ``partial``. An exception of the iterable is its cause.
     """
     source_format = formats.load(format)
     reading = _Reading(StreamSource(source_format), source_format, None, Options())
@@ -158,40 +158,40 @@ def iter_events(
 def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
     with reading.setting_partial():
         for chunk in unbroken(chunks, reading.broken):
-            yield from _typed(reading.held.read(bytes_of(chunk)), reading.held)
-        yield from _typed(reading.held.read_rest(), reading.held)
+            yield from _typed(reading.source.read(bytes_of(chunk)), reading.source)
+        yield from _typed(reading.source.read_rest(), reading.source)
     _check_end(reading)
 
 
 async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
     with reading.setting_partial():
         async for chunk in unbroken_async(chunks, reading.broken):
-            for event in _typed(reading.held.read(bytes_of(chunk)), reading.held):
+            for event in _typed(reading.source.read(bytes_of(chunk)), reading.source):
                 yield event
-        for event in _typed(reading.held.read_rest(), reading.held):
+        for event in _typed(reading.source.read_rest(), reading.source):
             yield event
     _check_end(reading)
 
 
-def _typed(read: list[ServerSentEvent], held: StreamSource) -> Iterator[BaseModel]:
+def _typed(read: list[ServerSentEvent], source: StreamSource) -> Iterator[BaseModel]:
     """Read each event twice: as a conversion does, to detect the end of the stream, and as the model for the caller."""
     for event in read:
-        held.decode(event)
+        source.decode(event)
         if is_json_event(event):
-            yield typed_event(held.as_read(event), held.near)
+            yield typed_event(source.as_read(event), source.source_format)
 
 
 def _check_end(reading: _Reading) -> None:
-    """Raise ``TruncatedStreamError`` where the stream has no end."""
-    reading.held.end()
-    if not reading.held.is_complete:
-        raise reading.held.truncated(whole_of(reading.held, reading.target_format, None, reading.options))
+    """Raise ``TruncatedStreamError`` if the stream has no end."""
+    reading.source.end()
+    if not reading.source.is_complete:
+        raise reading.source.truncated(whole_of(reading.source, reading.target_format, None, reading.options))
 
 
 class EventReader:
-    """Reads the bytes of a stream in its own format, in any pieces, as typed events; ``[DONE]`` is left out.
+    """Reads the bytes of a stream, in any pieces, as typed events; ``[DONE]`` is left out.
 
-    It does not detect truncated streams: it is for streams that were checked before.
+    It does not detect truncated streams: use it for streams that were checked before.
     """
 
     def __init__(self, format: FormatOrName) -> None:
@@ -210,7 +210,7 @@ class EventReader:
 def typed_event(event: ServerSentEvent, format: FormatSpec) -> BaseModel:
     """Return an event as the model of its format, also for an error of another shape; raise ``StreamDecodeError`` for any other event.
 
-    The model has no malformed details. An event with nothing but malformed details is an ``Unknown`` with all its fields.
+    The model lacks malformed fields. An event with nothing but malformed fields is an ``Unknown`` with all its fields.
     """
     _, raw = read_event(event, format)
     validate = _events_of(format).validate_python

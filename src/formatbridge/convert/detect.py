@@ -1,6 +1,6 @@
-"""Which format a body is of, by the detection rules of each format, with the evidence.
+"""Detect the format and kind of a body from its keys and values, with reasons.
 
-Nothing is validated here: a detected body may still be refused by its format.
+Detection does not validate: a detected body may still be invalid in its format.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from formatbridge.formats.registry import FORMATS, load
 from formatbridge.jsontext import codec
 
 _KINDS: tuple[Kind, ...] = ("request", "response", "error", "models")
-"""The kinds of documents; the first wins where the evidence is equal."""
+"""The kinds of documents; the first one wins if the scores are equal."""
 _MEMBERS = {"*": 50, "0": 1}
-"""Steps into an array, and how many members each looks at."""
+"""Path steps into an array, and how many members each examines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The likeliest format and kind of a body; both None where there is no evidence.
+    """The most likely format and kind of a body; both None if no clue matches.
 
-    ``confidence``: from 0 (no evidence) to 1 (all evidence agrees). ``reasons``: the evidence, strongest first.
+    ``confidence``: from 0 (no clue) to 1 (all matching clues agree). ``reasons``: the matching clues, strongest first.
     """
 
     format: ir.FormatName | None
@@ -37,10 +37,10 @@ class Detection:
 
 
 def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> Detection:
-    """Detect a body's format and kind.
+    """Detect the format and kind of a body.
 
     ``body``: a dict, JSON text, or a typed model, whose format is certain. ``formats``: the formats to consider. Raises
-    ``InvalidPayloadError`` for what is no JSON object.
+    ``InvalidPayloadError`` if the body is no JSON object.
     """
     if isinstance(body, BaseModel):
         return _detect_model(body)
@@ -52,11 +52,11 @@ def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> De
                 matched.setdefault((spec.name, rule.kind), []).append(rule)
     if not matched:
         return Detection(None, None, 0.0, ())
-    scores = {key: sum(rule.weight for rule in rules) for key, rules in matched.items()}
+    scores = {key: sum(rule.score for rule in rules) for key, rules in matched.items()}
     best, *others = sorted(scores, key=lambda key: (-scores[key], _KINDS.index(key[1])))
     rival = max((scores[key] for key in others), default=0)
     confidence = round((scores[best] - rival) / scores[best] * min(1.0, scores[best] / 10), 3)
-    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.weight))))
+    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.score))))
 
 
 def _matches(item: Any, rule: DetectionRule) -> bool:
@@ -70,12 +70,12 @@ def _reason(rule: DetectionRule) -> str:
 def _detect_model(body: BaseModel) -> Detection:
     from formatbridge.convert.input import model_of
 
-    found = model_of(body)
-    if found is None:
+    model = model_of(body)
+    if model is None:
         raise InvalidPayloadError(
             "unknown", "payload", [("", f"is a {type(body).__name__}, expected a model of one of the formats")]
         )
-    return Detection(*found, 1.0, (f"is a {type(body).__name__} model",))
+    return Detection(*model, 1.0, (f"is a {type(body).__name__} model",))
 
 
 def _read(body: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _read(body: Any) -> dict[str, Any]:
 
 
 def _values(value: Any, steps: list[str]) -> Iterator[Any]:
-    """Yield what stands at a path, nulls left out; of a wide array only the first members."""
+    """Yield the values at a path, except null; of a long array only those of the first members."""
     if not steps:
         if value is not None:
             yield value

@@ -1,4 +1,4 @@
-"""One event of a stream: its bytes to a dict that the wire model of its format has accepted."""
+"""Parse and validate one event of a stream, and collect its malformed fields."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from formatbridge.validation.validators import dict_validator
 _SHOWN = 3
 _NOTHING: Mapping[Path, JsonValue] = {}
 PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
-"""Members of events that hold a part of the answer, of which later events tell more."""
+"""Members of events that contain a part of the answer, which later events extend."""
 _ANYWHERE = PINGS | {"error"}
 """Types of events that more than one format has."""
 
 
 def event_type(format: FormatSpec) -> Any:
-    """Return the type of a format's events."""
+    """Return the union of wire models of a format's stream events."""
     return import_module(format.wire_module).StreamEvent
 
 
 @cache
 def event_reader(format: FormatSpec) -> Callable[[Any], Any]:
-    """Return what validates a format's events by their wire model."""
+    """Return the function that validates a format's events by their wire models; it is compiled at first use."""
     return dict_validator(event_type(format))
 
 
 def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
-    """Return the JSON of an event; raise ``StreamDecodeError`` where that is no object."""
+    """Return the JSON object of an event; raise ``StreamDecodeError`` if its data is none."""
     try:
         value = codec.loads(event.data)
     except codec.NotJsonError as error:
@@ -54,7 +54,7 @@ def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
 
 
 def read_event(event: ServerSentEvent, format: FormatSpec) -> tuple[ServerSentEvent, JsonObject]:
-    """Return an event and its JSON. Where that has no ``type``, the name of the event stands for it, if the format has such a type."""
+    """Return an event and its JSON object. If the object has no ``type``, it is the event's name, if the format has such a type."""
     raw, name = object_of(event, format.name), event.event
     if name and format.names_events and raw.get("type") is None and (name in _ANYWHERE or format.recognizes_event({"type": name})):
         raw = {**raw, "type": name}
@@ -63,10 +63,10 @@ def read_event(event: ServerSentEvent, format: FormatSpec) -> tuple[ServerSentEv
 
 
 def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> tuple[JsonObject | None, Mapping[Path, JsonValue]]:
-    """Validate an event by its wire model; an error is understood whatever its shape.
+    """Validate an event by its wire model; an error is accepted in any shape.
 
-    Malformed details are left out of the event; the second value has them by their paths. None instead of the event: it cannot be read
-    without them, although it is of its format. Raises ``StreamDecodeError`` where it is not.
+    Malformed fields are left out of the event; the second value has them by path. The first value is None for an event of the format that
+    cannot be read without them. Raises ``StreamDecodeError`` for an event that is not of the format.
     """
     try:
         return event_reader(format)(raw), _NOTHING
@@ -81,8 +81,8 @@ def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> 
     return None, {**faults(event_type(format), raw), (): raw}
 
 
-class MalformedDetails:
-    """The malformed details of a stream, by their places in the whole answer."""
+class MalformedFields:
+    """The malformed fields of a stream, by their places in the whole answer."""
 
     def __init__(self) -> None:
         self._values: dict[Path, JsonValue] = {}
@@ -91,7 +91,7 @@ class MalformedDetails:
         self._lengths: dict[Path, int] = {}
 
     def take(self, raw: JsonObject, removed: Mapping[Path, JsonValue], format: FormatSpec) -> None:
-        """Take what was left out of an event, by its paths in it; nothing but the event itself adds nothing to the answer."""
+        """Add the values that were left out of an event, by their paths in it; the empty path means the whole event."""
         places = {format.response_path(raw, path, self._lengths): value for path, value in removed.items() if path}
         for path in removed:
             if not path:
@@ -100,14 +100,14 @@ class MalformedDetails:
                 self._parts[format.response_path(raw, path[:-1], self._lengths)] = value_at(raw, path[:-1])
         self.put(places)
 
-    def copy(self) -> MalformedDetails:
-        """Return what has come until now."""
-        made = MalformedDetails()
-        made._values, made._parts, made._lost = dict(self._values), dict(self._parts), dict(self._lost)
-        return made
+    def copy(self) -> MalformedFields:
+        """Return a copy that later events do not change."""
+        copied = MalformedFields()
+        copied._values, copied._parts, copied._lost = dict(self._values), dict(self._parts), dict(self._lost)
+        return copied
 
     def put(self, places: Mapping[Path, JsonValue]) -> None:
-        """Take details by their places in the whole answer."""
+        """Add malformed fields by their places in the whole answer."""
         self._values.update(places)
         for place in places:
             for depth, step in enumerate(place):
@@ -116,56 +116,57 @@ class MalformedDetails:
 
     @property
     def pointers(self) -> dict[str, JsonValue]:
-        """The details by their pointers into the whole answer; of a malformed part the part."""
-        details = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
-        return {pointer_of(place): value for place, value in (details | self._parts | self._lost).items()}
+        """The malformed values by their pointers into the whole answer; for a malformed part, the whole part."""
+        values = {place: value for place, value in self._values.items() if place[:-1] not in self._parts}
+        return {pointer_of(place): value for place, value in (values | self._parts | self._lost).items()}
 
     def report(self, losses: Ledger, body: JsonObject | None, format: FormatSpec) -> None:
-        """Report the details by their places in a whole answer, into which they are put; None: nobody knows the whole.
+        """Insert the malformed fields into the whole answer, and report them by their places there.
 
-        What adds nothing there, because something else has its place, has changed that.
+        ``body``: the accumulated answer; None if it could not be accumulated. If its place has another value, a field is reported as
+        changed.
         """
-        left = {} if body is None else self.put_into(body)
+        not_inserted = {} if body is None else self.put_into(body)
         repaired = None if body is None else repair_answer(body, format, "response")
-        if repaired is not None and not format.names_events:  # elsewhere events name the places of what they bring
+        if repaired is not None and not format.names_events:  # in other formats an event contains the place of its content
             losses.repaired(repaired.body, repaired.original)
         losses.malformed(self.pointers if repaired is None else repaired.pointers)
-        losses.malformed(left, "changed")
+        losses.malformed(not_inserted, "changed")
 
     def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
-        """Put the details into a whole answer that has none of them; return those for which it has no place."""
-        left: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
+        """Insert the malformed fields into a whole answer without them; return those that cannot be inserted, by pointer."""
+        not_inserted: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
         for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
-            details = list(group)
+            values = list(group)
             holder = value_at(body, above)
-            if isinstance(holder, list) and isinstance(details[0][0][-1], int):
-                _insert(holder, details)
+            if isinstance(holder, list) and isinstance(values[0][0][-1], int):
+                _insert(holder, values)
                 continue
-            for place, value in details:
+            for place, value in values:
                 if place and isinstance(holder, dict) and isinstance(place[-1], str) and holder.get(place[-1]) is None:
                     holder[place[-1]] = value
                 else:
-                    left[pointer_of(place)] = value
-        return left
+                    not_inserted[pointer_of(place)] = value
+        return not_inserted
 
 
 def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
     return [(isinstance(step, int), step) for step in item[0]]
 
 
-def _insert(items: list[JsonValue], details: list[tuple[Path, JsonValue]]) -> None:
-    """Insert values into a list at their indexes, which ascend."""
-    made: list[JsonValue] = []
+def _insert(items: list[JsonValue], values: list[tuple[Path, JsonValue]]) -> None:
+    """Insert values into a list at their indexes, which are in ascending order."""
+    merged: list[JsonValue] = []
     others = iter(items)
-    for place, value in details:
+    for place, value in values:
         index = place[-1]
         assert isinstance(index, int)
-        made += islice(others, max(0, index - len(made)))
-        made.append(value)
-    items[:] = [*made, *others]
+        merged += islice(others, max(0, index - len(merged)))
+        merged.append(value)
+    items[:] = [*merged, *others]
 
 
 def refusal(event: ServerSentEvent, format: ir.FormatName, problems: list[tuple[str, str]]) -> StreamDecodeError:
-    """Return the error for an event that is not of its format: what is wrong, after the pointer to it."""
-    told = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
-    return StreamDecodeError(f"is not of {format}: {told}", offset=event.offset, snippet=event.data)
+    """Return the error for an event that is not valid in its format; its message lists pointers and problems."""
+    description = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
+    return StreamDecodeError(f"is not of {format}: {description}", offset=event.offset, snippet=event.data)

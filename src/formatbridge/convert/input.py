@@ -1,4 +1,4 @@
-"""What a caller hands in, read and checked: JSON text, objects and typed models to bodies of a format; errors by their shape."""
+"""Read and validate the bodies that callers pass: JSON text, dicts and typed models; error bodies of any shape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from formatbridge.validation.wire_base import Wire
 
 TEXT = (bytes, bytearray, str)
-"""What JSON text may be."""
+"""The types that are accepted as JSON text."""
 
 _MODELS: dict[Kind, tuple[str, str]] = {
     "request": ("request", "Request"),
@@ -33,7 +33,7 @@ _MODELS: dict[Kind, tuple[str, str]] = {
     "error": ("error", "Error"),
     "models": ("models", "ModelList"),
 }
-"""Kind of document to the module of a package of wire models, and the model that describe it."""
+"""Kind of document to the module of a package of wire models, and the name of the model in it."""
 
 KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
@@ -44,36 +44,36 @@ def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document."""
     wire = import_module(formats.load(format).wire_module)
     module, model = _MODELS[kind]
-    if hasattr(wire, "__path__"):  # a package, of which only one module is needed
+    if hasattr(wire, "__path__"):  # a package: import only the module of this kind
         wire = import_module(f"{wire.__name__}.{module}")
     return cast("type[BaseModel]", getattr(wire, model))
 
 
 @cache
 def validator_of(format: FormatOrName, kind: Kind) -> Callable[[Any], Any]:
-    """Return the function that validates one kind of document, built at its first use."""
+    """Return the function that validates one kind of document; it is compiled at first use."""
     from formatbridge.validation.validators import dict_validator
 
     return dict_validator(wire_model(format, kind))
 
 
-def _object_of(body: Any, source: str, kind: Kind, mended: list[codec.Replacement]) -> JsonObject:
-    """Turn an object or a typed model into a JSON object of its own; raise ``InvalidPayloadError`` where it is none.
+def _object_of(body: Any, source: str, kind: Kind, replaced: list[codec.Replacement]) -> JsonObject:
+    """Convert a dict or a typed model to a new JSON object; raise ``InvalidPayloadError`` for anything else.
 
-    A typed model of another format than ``source`` is a contradiction: read as the latter it would lose what only its own has.
-    ``mended`` takes what was half a character.
+    A typed model of a format other than ``source`` raises ``ConfigurationError``: reading it as ``source`` would lose fields.
+    ``replaced`` receives the replacements of lone surrogates.
     """
     try:
-        value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, mended)
+        value = codec.checked(_dumped(body, source, kind) if isinstance(body, BaseModel) else body, replaced)
     except codec.NotJsonError as error:
         raise _no_json(error, source, kind) from None
     return value if type(value) is dict else _no_object(value, source, kind)
 
 
-def _reread(text: bytes | bytearray | str, source: str, kind: Kind, mended: list[codec.Replacement]) -> JsonObject:
-    """Read text that the quick parser refused; raise ``InvalidPayloadError`` where it is no JSON object."""
+def _reread(text: bytes | bytearray | str, source: str, kind: Kind, replaced: list[codec.Replacement]) -> JsonObject:
+    """Parse text that pydantic-core's parser rejected; raise ``InvalidPayloadError`` if it is no JSON object."""
     try:
-        value = codec.reread(text, mended)
+        value = codec.reread(text, replaced)
     except codec.NotJsonError as error:
         raise _no_json(error, source, kind) from None
     return value if type(value) is dict else _no_object(value, source, kind)
@@ -88,19 +88,19 @@ def _no_object(value: Any, source: str, kind: Kind) -> NoReturn:
 
 
 def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
-    """Return the plain values of a typed model."""
-    found = model_of(body)
-    if found and found[0] != source:
-        raise ConfigurationError(f"source is {source!r} and the body a {found[0]} model, expected one format")
-    if found and found[1] not in (kind, None):
-        raise codec.NotJsonError("", f"is a {found[1]} model, expected a {kind}")
+    """Return a typed model as JSON values."""
+    model = model_of(body)
+    if model and model[0] != source:
+        raise ConfigurationError(f"source is {source!r} and the body a {model[0]} model, expected one format")
+    if model and model[1] not in (kind, None):
+        raise codec.NotJsonError("", f"is a {model[1]} model, expected a {kind}")
     from formatbridge.validation.model_dump import dump_model
 
     return dump_model(body)
 
 
 def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
-    """Validate a body by its wire model and return it with its keys in the vendor's spelling."""
+    """Validate a body by its wire model and return it with the documented keys."""
     format = formats.load(format)
     try:
         return validator_of(format, kind)(raw)  # type: ignore[no-any-return]  # an object, as the models are
@@ -109,7 +109,7 @@ def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
 
 
 def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject]:
-    """Read and validate the body that a caller passes; return its ledger, and the body as ``check`` returns it."""
+    """Read and validate the body that a caller passes; return its ledger and the validated body."""
     losses = _read_object(body, format, kind)
     try:
         checked = validator_of(format, kind)(losses.body)
@@ -122,9 +122,9 @@ def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Jso
 
 
 def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:
-    """Read what a server sent as ``read_checked`` does, but without its malformed details, which the third value has.
+    """Read the body of a server as ``read_checked`` does, without its malformed fields; the third value holds these.
 
-    Raises ``InvalidPayloadError`` where that leaves nothing to read, and on an error in the place of an answer.
+    Raises ``InvalidPayloadError`` if the body lacks essential fields, and for an error body in place of an answer.
     """
     losses = _read_object(body, format, kind)
     repaired = None
@@ -142,7 +142,7 @@ def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Json
 
 
 def repair_answer(raw: JsonObject, format: FormatSpec, kind: Kind) -> Repair | None:
-    """Return an answer without its malformed details; None where that leaves nothing to read, and for an error in its place."""
+    """Return an answer without its malformed fields; None if it lacks essential fields, and for an error body in its place."""
     if kind == "response" and is_error_body(raw):
         return None
     model = cast("type[Wire]", wire_model(format, kind))
@@ -150,14 +150,14 @@ def repair_answer(raw: JsonObject, format: FormatSpec, kind: Kind) -> Repair | N
 
 
 def note_malformed(losses: Ledger, repaired: Repair | None) -> None:
-    """Report what was left out of an answer before it was decoded."""
+    """Report the malformed fields that were removed from an answer before it was decoded."""
     if repaired is not None:
         losses.repaired(repaired.body, repaired.original)
         losses.malformed(repaired.pointers)
 
 
 def check_answer(raw: JsonObject, format: FormatSpec, kind: Kind = "response") -> JsonObject:
-    """Validate an answer as ``check`` does, and leave out its malformed details."""
+    """Validate an answer as ``check`` does, without its malformed fields."""
     try:
         return check(raw, format, kind)
     except InvalidPayloadError:
@@ -173,7 +173,7 @@ def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
         return _read_slowly(body, format, kind)
     if isinstance(body, bytearray):  # the caller may change it before the report is read
         body = bytes(body)
-    try:  # infinities pass, for ``1e400`` becomes one without a word; ``_refuse_infinity`` looks for them
+    try:  # the parser reads ``1e400`` as infinity without an error; ``_refuse_infinity`` checks for it later
         raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except (ValueError, TypeError):
         return _read_slowly(body, format, kind)
@@ -181,18 +181,18 @@ def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
 
 
 def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
-    """Read an object or a typed model, or text that the quick parser refuses, of which half a character may be mended."""
-    mended: list[codec.Replacement] = []
+    """Read a dict, a typed model, or text that pydantic-core's parser rejects; replace lone surrogates."""
+    replacements: list[codec.Replacement] = []
     text = body if isinstance(body, TEXT) else None
-    raw = _object_of(body, format.name, kind, mended) if text is None else _reread(text, format.name, kind, mended)
+    raw = _object_of(body, format.name, kind, replacements) if text is None else _reread(text, format.name, kind, replacements)
     losses = Ledger(raw, format.field_paths, text)
-    if mended:
-        losses.replaced(mended)
+    if replacements:
+        losses.replaced(replacements)
     return losses
 
 
 def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
-    """Raise ``InvalidPayloadError`` where a number of a body's text is an infinity, which no JSON can hold."""
+    """Raise ``InvalidPayloadError`` if a number in the text of a body is infinite, which JSON cannot represent."""
     if losses.text is None:
         return
     try:
@@ -202,15 +202,15 @@ def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
 
 
 def source_of(body: Any) -> str:
-    """Return the name of a typed model's format, for a source that is not given."""
-    found = model_of(body)
-    if found is not None:
-        return found[0]
+    """Return the name of a typed model's format, for calls without ``source``."""
+    model = model_of(body)
+    if model is not None:
+        return model[0]
     raise ConfigurationError("source is missing; it may be left out for a typed model only")
 
 
 def model_of(body: Any) -> tuple[ir.FormatName, Kind | None] | None:
-    """Return the format and kind of a typed model, a subclass included; None where it is none of ours."""
+    """Return the format and kind of a typed model or an instance of its subclass; None for other classes."""
     for ancestor in type(body).__mro__ if isinstance(body, BaseModel) else ():
         name = format_of_module(ancestor.__module__)
         if name is not None:
@@ -218,8 +218,8 @@ def model_of(body: Any) -> tuple[ir.FormatName, Kind | None] | None:
     return None
 
 
-def _decode_error_text(body: Any, mended: list[codec.Replacement]) -> Any:
-    """Return an error body, text in the place of bytes. U+FFFD replaces bytes that are not UTF-8; ``mended`` takes each text with any."""
+def _decode_error_text(body: Any, replaced: list[codec.Replacement]) -> Any:
+    """Return an error body with bytes decoded. U+FFFD replaces bytes that are not UTF-8; ``replaced`` receives the replacements."""
     if not isinstance(body, bytes | bytearray):
         return body
     raw = bytes(body)
@@ -227,48 +227,50 @@ def _decode_error_text(body: Any, mended: list[codec.Replacement]) -> Any:
         return raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-    found: list[codec.Replacement] = []
+    surrogates: list[codec.Replacement] = []
     try:
         value = codec.loads(text, [])
-        codec.loads(raw.decode(errors="surrogateescape"), found)  # each such byte becomes a lone surrogate, which has a pointer
-    except codec.NotJsonError:  # no JSON, or such a byte is in a key: then the whole body is named
-        mended.append(codec.Replacement("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
+        codec.loads(raw.decode(errors="surrogateescape"), surrogates)  # each such byte becomes a lone surrogate with a pointer
+    except codec.NotJsonError:  # no JSON, or such a byte is in a key: the report names the whole body
+        replaced.append(codec.Replacement("", raw.decode(errors="backslashreplace"), text, "invalid_utf8"))
         return text
-    for pointer, before, _, code in found:
+    for pointer, before, _, code in surrogates:
         after = resolve(value, pointer)[1]
         is_byte = "\\udc" in before and isinstance(after, str)
-        mended.append(codec.Replacement(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
+        replaced.append(codec.Replacement(pointer, before.replace("\\udc", "\\x"), after, "invalid_utf8" if is_byte else code))
     return text
 
 
-def read_error_body(body: Any, source: ir.FormatName, mended: list[codec.Replacement]) -> tuple[JsonObject, str | None, str | None]:
-    """Read an error body by its shape: an object, a list of one, or anything else, which is then the message.
+def read_error_body(
+    body: Any, source: ir.FormatName, replaced: list[codec.Replacement]
+) -> tuple[JsonObject, str | None, str | None]:
+    """Read an error body of any shape: an object, a list of one object, or any other value, which becomes the message.
 
-    The second value is the pointer of the object, None where there is none; the third is the JSON text of the body, where it came as text
-    that holds one. ``mended`` takes what was no valid Unicode.
+    The second value is the pointer of the object; None if there is none. The third is the JSON text of the body, if it was text that
+    contains an object. ``replaced`` receives the replacements of invalid Unicode.
     """
-    body = _decode_error_text(body, mended)
+    body = _decode_error_text(body, replaced)
     text = body if isinstance(body, str) else None
     if isinstance(body, str):
-        found: list[codec.Replacement] = []
+        surrogates: list[codec.Replacement] = []
         try:
-            body = codec.loads(body, found)
+            body = codec.loads(body, surrogates)
         except codec.NotJsonError:
-            return _object_of({"message": body}, source, "error", mended), None, None
-        mended += found
+            return _object_of({"message": body}, source, "error", replaced), None, None
+        replaced += surrogates
     if isinstance(body, dict | BaseModel):
-        return _object_of(body, source, "error", mended), "", text
+        return _object_of(body, source, "error", replaced), "", text
     if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
-        inner: list[codec.Replacement] = []
-        only = _object_of(body[0], source, "error", inner)
-        mended += [mend._replace(pointer=f"/0{mend.pointer}") for mend in inner]
-        return only, "/0", text
-    whole = _object_of({"message": body}, source, "error", mended)["message"]
+        in_member: list[codec.Replacement] = []
+        member = _object_of(body[0], source, "error", in_member)
+        replaced += [each._replace(pointer=f"/0{each.pointer}") for each in in_member]
+        return member, "/0", text
+    whole = _object_of({"message": body}, source, "error", replaced)["message"]
     return {"message": "" if whole is None else codec.dumps(whole).decode()}, None, None
 
 
 def is_error_response(body: Any, source: ir.FormatName) -> bool:
-    """Say whether what is no answer is an error that came in the place of one."""
+    """Return whether a body that is no valid answer is an error body."""
     try:
         raw, at, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
@@ -277,19 +279,23 @@ def is_error_response(body: Any, source: ir.FormatName) -> bool:
 
 
 def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:
-    """Validate an error body. One that breaks every known shape is put in words, as few as will do, and the second value is false."""
-    told = _in_words(raw, "error", "message", "detail")
-    detail = raw.get("error")
-    inner = {**raw, "error": _in_words(detail, "message")} if isinstance(detail, dict) else raw
-    for reading in (raw, inner, told):
+    """Validate an error body; the second value is false if it fits no known shape.
+
+    In that case malformed members become JSON text: ``error.message``, or else the known members. If that is not enough, the whole body
+    becomes the message.
+    """
+    flattened = _with_json_text(raw, "error", "message", "detail")
+    error = raw.get("error")
+    nested = {**raw, "error": _with_json_text(error, "message")} if isinstance(error, dict) else raw
+    for candidate in (raw, nested, flattened):
         try:
-            return check(reading, format, "error"), reading is raw
+            return check(candidate, format, "error"), candidate is raw
         except InvalidPayloadError:
             continue
     return {"message": codec.dumps(raw).decode()}, False
 
 
-def _in_words(raw: JsonObject, *keys: str) -> JsonObject:
-    """Return an object with JSON text for whatever stands under some keys and is no text."""
+def _with_json_text(raw: JsonObject, *keys: str) -> JsonObject:
+    """Return an object in which the values of some keys are JSON text, unless they are strings."""
     texts = {key: raw[key] for key in keys if raw.get(key) is not None and not isinstance(raw[key], str)}
     return raw | {key: codec.dumps(value).decode() for key, value in texts.items()}

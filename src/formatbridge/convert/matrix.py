@@ -1,7 +1,7 @@
-"""What each format has a place for, by running the encoders.
+"""The table of features that each format can represent, computed by the encoders.
 
-Every row is a small canonical request or answer with one thing in it; what an encoder notes about it is the cell. So the table cannot
-drift from the code.
+Each row is a small canonical request or answer with one feature. Each cell shows the losses that an encoder notes for it. So the table
+always agrees with the code.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from formatbridge.report.losses import SEVERITIES
 _PNG = "iVBORw0KGgo="
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 _MARKS = {"info": "(=)", "lossy": "~", "impossible": "-"}
-_LEGEND = "= held   (=) only labels or cost change   ~ changed or lost, the answer may differ   - cannot be said"
+_LEGEND = "= held   (=) only labels or cost change   ~ changed or lost, the answer may differ   - not supported"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that a request or an answer may hold."""
+    """One feature of a request or an answer, with a node that has it."""
 
     topic: str
     name: str
@@ -37,7 +37,7 @@ def _user(*parts: ir.Part) -> ir.Request:
 
 
 def _history(*parts: ir.Part) -> ir.Request:
-    """Return a conversation in which the model said this; its calls were answered."""
+    """Return a request whose history has an assistant message with these parts, and results for its tool calls."""
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     results = [ir.Message("tool", [ir.ToolResult(call.id, [ir.Text("ok")], name=call.name, kind=call.kind)]) for call in calls]
     turns = [ir.Message("user", [ir.Text("hi")]), ir.Message("assistant", list(parts)), *results]
@@ -77,8 +77,8 @@ def _usage(name: str) -> ir.Usage:
     return usage
 
 
-def _token(home: ir.FormatName, kind: ir.SignatureKind) -> ir.Signature:
-    return ir.Signature(issuer=home, kind=kind, token="c2ln")
+def _token(issuer: ir.FormatName, kind: ir.SignatureKind) -> ir.Signature:
+    return ir.Signature(issuer=issuer, kind=kind, token="c2ln")
 
 
 def probes() -> Iterator[Probe]:
@@ -115,7 +115,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
         "signature of generate_content on a call": lambda: _history(
             ir.ToolCall("c1", "f", {}, signature=_token("generate_content", "thought"))
         ),
-        "text behind a tool call": lambda: _history(ir.ToolCall("c1", "f", {}), ir.Text("a")),
+        "text after a tool call": lambda: _history(ir.ToolCall("c1", "f", {}), ir.Text("a")),
         "custom tool call": lambda: _history(ir.ToolCall("c1", "f", "text", kind="custom")),
     },
     "Tool results": {
@@ -148,8 +148,8 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
     | {"no parallel calls": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], settings={"parallel_tool_calls": False})},
     "Reasoning": {
         **{
-            f"effort {word}": lambda word=word: _request(reasoning=ir.ReasoningConfig(effort=word))  # type: ignore[misc]
-            for word in ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+            f"effort {effort}": lambda effort=effort: _request(reasoning=ir.ReasoningConfig(effort=effort))  # type: ignore[misc]
+            for effort in ("none", "minimal", "low", "medium", "high", "xhigh", "max")
         },
         "budget": lambda: _request(reasoning=ir.ReasoningConfig(mode="on", budget=8192)),
         "adaptive": lambda: _request(reasoning=ir.ReasoningConfig(mode="adaptive")),
@@ -200,7 +200,7 @@ _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
 
 
 def cell(node: ir.Request | ir.Response, target: FormatOrName) -> str:
-    """Return how a format holds a thing: the mark of the gravest loss, ``=`` where there is none."""
+    """Return the mark of the most severe loss in the conversion of a node to a format; ``=`` if there is none."""
     target_format, losses = formats.load(target), Ledger({}, FieldPaths())
     if isinstance(node, ir.Request):
         adapted, _ = adapt_tools(node, target_format.tool_rules, losses)
@@ -212,12 +212,12 @@ def cell(node: ir.Request | ir.Response, target: FormatOrName) -> str:
 
 
 def matrix_rows(targets: Sequence[FormatOrName] = formats.FORMATS) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return topic, thing, and a mark for each target."""
+    """Return rows of topic, feature, and a mark for each format in the order of ``FORMATS``."""
     return [(probe.topic, probe.name, tuple(cell(probe.node, target) for target in targets)) for probe in probes()]
 
 
 def matrix_table(source: FormatOrName | None = None, targets: Sequence[FormatOrName] = formats.FORMATS) -> str:
-    """Return the table as text; with ``source``, only what that format holds itself, and the other formats."""
+    """Return the table as text; with ``source``, only features that this format has, and the columns of the others."""
     columns = [formats.load(target) for target in targets]
     if source is not None:
         source_format = formats.load(source)

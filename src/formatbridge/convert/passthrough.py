@@ -1,4 +1,4 @@
-"""Passthrough: a stream in its own format keeps its events, framed as the official client of the format reads them."""
+"""Passthrough: the conversion of a stream to its source format, which keeps the events and frames them as the official client expects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from formatbridge.streaming.sse import DONE, ServerSentEvent, escape_separators
 _NO_JSON = (b"", DONE)
 
 
-class Passage:
-    """Writes the events of a stream unchanged. An error that the official client would not recognise is written as the format's own."""
+class Passthrough:
+    """Writes the events of a stream unchanged. An error that the official client would not recognise is encoded for the format."""
 
     def __init__(self, source: StreamSource, options: Options) -> None:
         self._source = source
-        self._format = source.near
-        self._frame, self._has_names = source.near.frame_event, source.near.names_events
+        self._format = source.source_format
+        self._frame, self._has_names = self._format.frame_event, self._format.names_events
         self._options = options
         self._losses = Ledger(None, self._format.field_paths)
 
@@ -47,7 +47,7 @@ class Passage:
         if data != DONE:
             return self._frame(event.data, self._name_of(event) or None)
         source.decode(event)
-        if not source.is_complete:  # the client would not read an error after it
+        if not source.is_complete:  # the client would not read an error event after ``[DONE]``
             return b""
         # The official client of generate_content parses every event as JSON and raises here; the others stop, or skip the event.
         return self._frame(DONE, None) if self._has_names else self._format.end_of_stream
@@ -73,70 +73,70 @@ class Passage:
         self._losses = Ledger(raw, format.field_paths)
         format.encode_error(source.error, self._losses)
         if format.recognizes_event(raw):
-            return unchanged + self.fail(source.error, behind=source.heard)
-        return self.fail(source.error, behind=source.heard - 1)
+            return unchanged + self.fail(source.error, behind=source.event_count)
+        return self.fail(source.error, behind=source.event_count - 1)  # instead of the event
 
     def fail(self, error: ir.Error, *, behind: int) -> bytes:
-        """Write an error after ``behind`` events, with a new encoder, for passthrough has none.
+        """Write an error after ``behind`` events, with a new encoder, because passthrough has none.
 
-        Where the format has failed answers, a failure needs the start of an answer.
+        A format that has failed answers needs the start of an answer before the failure.
         """
         encoder = self._format.stream_encoder(self._options, None)
-        begun = b"".join([encoder.feed(event) for event in self._source.so_far()])
-        made = (begun if self._format.holds_failures and not behind else b"") + encoder.fail(error, behind=behind)
-        return escape_separators(made)
+        start = b"".join([encoder.feed(event) for event in self._source.partial_events()])
+        written = (start if self._format.holds_failures and not behind else b"") + encoder.fail(error, behind=behind)
+        return escape_separators(written)
 
-    def reported(self, made: Converted) -> Converted:
-        """Return the answer so far with the losses of a rewritten error; other events lose nothing."""
-        return Converted(made.body, self._losses, made.source_format, made.target_format, made.kind)
+    def reported(self, converted: Converted) -> Converted:
+        """Return the partial answer with the losses of a rewritten error; other events have no losses."""
+        return Converted(converted.body, self._losses, converted.source_format, converted.target_format, converted.kind)
 
 
-def without_own_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.Response, JsonObject]:
-    """Separate from an answer, by pointer, what only its own format has: its id, finish details and unmodelled fields.
+def without_format_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.Response, JsonObject]:
+    """Return an answer without the fields that only its format has, and these fields by pointer.
 
-    Fields of list items stay.
+    They are its id, its finish details and its unmodelled fields. Fields of list items stay in the answer.
     """
-    own: JsonObject = {}
+    separated: JsonObject = {}
     places = format.field_paths.places
     field, *others = places["Finish.reason"]
     stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
     if answer.id:
-        own[f"/{format.id_field}"] = answer.id
+        separated[f"/{format.id_field}"] = answer.id
 
-    def bare(node: Any) -> Any:
+    def without_extra(node: Any) -> Any:
         kept: JsonObject = {}
         for name, value in (node.extra or {}).items():
             if any(step.isdigit() or not step for step in name.split("/")):
                 kept[name] = value
             else:
-                own[f"{node.src}/{name}"] = value
+                separated[f"{node.src}/{name}"] = value
         return replace(node, extra=kept or None)
 
-    def ended(choice: ir.Choice) -> ir.Choice:
+    def without_finish_details(choice: ir.Choice) -> ir.Choice:
         finish = choice.finish
         if others or not finish or not finish.raw or finish.src not in ("", choice.src):
             return choice
         if not finish.is_specific and finish.stop_sequence is None:
             return choice
-        own[f"{choice.src}/{field}"] = finish.raw
+        separated[f"{choice.src}/{field}"] = finish.raw
         if finish.stop_sequence is not None:
-            own[f"{choice.src}/{stop}"] = finish.stop_sequence
+            separated[f"{choice.src}/{stop}"] = finish.stop_sequence
         return replace(choice, finish=replace(finish, reason="stop", is_specific=False, stop_sequence=None))
 
     error = answer.error
     if error and error.request_id:
-        own["/request_id"], error = error.request_id, replace(error, request_id=None)
-    made = replace(
-        bare(answer),
+        separated["/request_id"], error = error.request_id, replace(error, request_id=None)
+    common = replace(
+        without_extra(answer),
         error=error,
-        choices=[ended(bare(choice)) for choice in answer.choices],
-        usage=answer.usage and bare(answer.usage),
+        choices=[without_finish_details(without_extra(choice)) for choice in answer.choices],
+        usage=answer.usage and without_extra(answer.usage),
     )
-    return made, own
+    return common, separated
 
 
 def put(body: Any, pointer: str, value: Any) -> None:
-    """Set a value in a body; objects on the way that are missing or null are created."""
+    """Set a value in a body; missing or null objects in its path are created."""
     *above, last = [unescape(step) for step in pointer.split("/")[1:]]
     for step in above:
         if isinstance(body, list):

@@ -1,4 +1,4 @@
-"""Replay: a whole answer as a stream."""
+"""Replay: the conversion of a whole answer into the events of a stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from formatbridge.streaming.sse import escape_separators
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A whole answer as a stream. ``whole``: the converted answer with its report; ``error``: of a stream that ends in one."""
+    """A whole answer as a stream. ``whole``: the converted answer with its report; ``error``: the error that ends the stream."""
 
     pieces: Iterator[bytes]
     whole: Converted
@@ -41,8 +41,8 @@ def replay_response(
     """Turn a whole answer into a stream of the target format, one event per part of it.
 
     ``request`` is the converted request that it answers: tool names are restored as in ``convert_response``.
-    The report is that of ``convert_response`` for the same body, except for a failed answer: its stream has what came before the error,
-    and then the error. Malformed details of the answer are in no event, not even in its own format.
+    The report equals that of ``convert_response`` for the same body, except for a failed answer. Its stream has the content before the
+    error, and then the error. No event has malformed fields of the answer, not even in the source format.
     ``Options(raise_on=...)`` raises here.
     """
     return replayed(body, source=source, target=target, request=request, options=options).pieces
@@ -65,36 +65,36 @@ def replayed(
     note_malformed(losses, repaired)
     if source_format is target_format:
         refuse_losses(losses, chosen)
-        whole = losses.body if repaired is None else repaired.body
-        same = Converted(whole, losses, source_format, source_format, "response")
-        return Replay(_write_again(source_format, whole), same, source_format.failure_of(whole))
+        raw = losses.body if repaired is None else repaired.body
+        unchanged = Converted(raw, losses, source_format, source_format, "response")
+        return Replay(_unfolded(source_format, raw), unchanged, source_format.failure_of(raw))
     answer = source_format.decode_response(checked)
     if chosen.token_key is not None:
         answer = check_response_tokens(answer, chosen.token_key, losses)
-    handed = handed_out(answer, target_format, losses)
-    whole = encode_response_for(handed, source_format, target_format, losses, chosen, context)
-    if handed is not answer:
+    delivered = without_error(answer, target_format, losses)
+    whole = encode_response_for(delivered, source_format, target_format, losses, chosen, context)
+    if delivered is not answer:
         whole.body = target_format.mark_unfinished(whole.body)
         losses.withdraw(whole.body)
     encoder = target_format.stream_encoder(chosen, context)
-    home = restore_tool_names(answer, context, null_ledger()) if context else answer
-    told = replay(with_unique_call_ids(home, target_format.name, null_ledger()))
-    return Replay((escape_separators(made) for event in told if (made := encoder.feed(event))), whole, answer.error)
+    restored = restore_tool_names(answer, context, null_ledger()) if context else answer
+    events = replay(with_unique_call_ids(restored, target_format.name, null_ledger()))
+    return Replay((escape_separators(out) for event in events if (out := encoder.feed(event))), whole, answer.error)
 
 
-def handed_out(answer: ir.Response, target_format: FormatSpec, losses: Ledger) -> ir.Response:
-    """Return an answer without its error, where the target has no failed answers; note what the target cannot hold of the error.
+def without_error(answer: ir.Response, target_format: FormatSpec, losses: Ledger) -> ir.Response:
+    """Return an answer without its error if the target has no failed answers; note the losses of the error.
 
     In a stream the error comes after the content, which stays valid.
     """
     if not answer.error or target_format.holds_failures:
         return answer
-    target_format.encode_error(replace(answer.error, status=None), losses)  # the call itself went well
+    target_format.encode_error(replace(answer.error, status=None), losses)  # the HTTP status of the answer is a success
     return replace(answer, error=None)
 
 
-def _write_again(format: FormatSpec, body: JsonObject) -> Iterator[bytes]:
-    """Write a whole body as the stream of its own format."""
+def _unfolded(format: FormatSpec, body: JsonObject) -> Iterator[bytes]:
+    """Yield a whole body as the events of its format."""
     for raw in format.unfold_stream(body):
         yield format.frame_event(codec.dumps(raw), raw.get("type"))
     if format.end_of_stream:

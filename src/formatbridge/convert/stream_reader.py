@@ -1,4 +1,4 @@
-"""Stream sources: bytes to validated events of a format, to canonical events, which are accumulated to the answer."""
+"""Read a stream: decode its bytes to validated events of its format and to canonical events, and accumulate the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.event_validation import MalformedDetails, check_event, object_of, read_event, refusal
+from formatbridge.convert.event_validation import MalformedFields, check_event, object_of, read_event, refusal
 from formatbridge.convert.input import check, repair_answer
 from formatbridge.errors import (
     FormatBridgeError,
@@ -34,13 +34,13 @@ _SHORT = 8192
 
 
 Breaks = Callable[[Exception], Exception]
-"""Makes the error of a truncated stream from the exception of the iterable."""
+"""A function that returns the error of a truncated stream for an exception of the iterable."""
 
 
 def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
     """Yield the chunks of a stream. An exception of the iterable becomes the error of a truncated stream; others pass."""
     try:
-        for chunk in chunks:  # noqa: UP028  # to delegate would close what is the caller's
+        for chunk in chunks:  # noqa: UP028  # ``yield from`` would close the iterable of the caller
             yield chunk
     except FormatBridgeError:
         raise
@@ -49,7 +49,7 @@ def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
 
 
 async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncIterator[bytes]:
-    """Do the same for an async iterable."""
+    """Work as ``unbroken`` for an async iterable."""
     try:
         async for chunk in chunks:
             yield chunk
@@ -60,13 +60,13 @@ async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncI
 
 
 class StreamSource:
-    """Reads one stream: bytes to canonical events, which are accumulated to the answer."""
+    """Reads one stream: decodes its bytes to canonical events and accumulates the answer."""
 
-    def __init__(self, near: FormatSpec) -> None:
-        self.near = near
+    def __init__(self, source_format: FormatSpec) -> None:
+        self.source_format = source_format
         self._reader = StreamReader()
-        self._decoder = near.stream_decoder()
-        self._collector = Collector(near.name, near.choice_path)
+        self._decoder = source_format.stream_decoder()
+        self._collector = Collector(source_format.name, source_format.choice_path)
         self._text_reader = VisibleTextReader(self._collector)
         self._calls = UniqueCallIds()
         self._head = b""
@@ -79,14 +79,14 @@ class StreamSource:
         # The last event with half a surrogate pair, as it came and as it is decoded.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._is_torn = False
-        #: What was malformed in the events.
-        self.malformed = MalformedDetails()
+        self.malformed = MalformedFields()
+        """The malformed fields of the events."""
         self.is_closed = False
         self.is_over = False
         self.has_ended = False
-        self.heard = 0
-        #: The ``type`` of the last event, if it has one.
+        self.event_count = 0
         self.kind = ""
+        """The ``type`` of the last event, if it has one."""
         self.error: ir.Error | None = None
 
     def read(self, chunk: bytes) -> list[ServerSentEvent]:
@@ -101,34 +101,34 @@ class StreamSource:
     def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
         """Return the events of a whole answer that a server sent instead of a stream. Anything else stays unchanged."""
         try:
-            raw = object_of(event, self.near.name)
+            raw = object_of(event, self.source_format.name)
         except StreamDecodeError:
             return [event]
-        if self.near.recognizes_event(raw):
+        if self.source_format.recognizes_event(raw):
             return [event]
         try:
-            check(raw, self.near, "response")
+            check(raw, self.source_format, "response")
         except InvalidPayloadError:
-            repaired = repair_answer(raw, self.near, "response")
+            repaired = repair_answer(raw, self.source_format, "response")
             if repaired is None:
                 return [event]
             raw = repaired.body
             self.malformed.put(repaired.removed)
-        return [ServerSentEvent("", codec.dumps(each), event.offset) for each in self.near.unfold_stream(raw)]
+        return [ServerSentEvent("", codec.dumps(each), event.offset) for each in self.source_format.unfold_stream(raw)]
 
     def read_matching(self, chunk: bytes) -> events.Delta | None:
-        """Return the delta of a chunk that is exactly one event that matches the delta template; None where it must be read."""
+        """Return the delta of a chunk that is exactly one event and matches the delta template; None for any other chunk."""
         if self._template.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
             return None
         delta = self._template.match_frame(chunk)
         if delta is None:
             return None
         self._template.keep_counts(chunk, self._reader.pass_over(chunk))
-        self.heard += 1
+        self.event_count += 1
         return delta
 
     def read_rest(self) -> list[ServerSentEvent]:
-        """Take the end of the bytes and return the last event, if only its blank line is missing. Half an event is none."""
+        """Read the end of the bytes and return the last event if only its blank line is missing. An incomplete event is left out."""
         if self._reader.is_between:  # nearly always
             return []
         has_opened = self._reader.has_opened
@@ -139,13 +139,13 @@ class StreamSource:
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
-        """Return the event that was decoded last as it was read: with joined surrogate pairs."""
+        """Return the last decoded event as it was decoded, with joined surrogate pairs."""
         return self._joined[1] if self._joined and self._joined[0] is event else event
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
-        """Return what an event adds to the answer."""
+        """Return the canonical events of an event."""
         if self._template.pattern is not None and (delta := self._template.match(event)) is not None:
-            self.heard += 1
+            self.event_count += 1
             return [delta]
         data = event.data.strip()
         if self.is_over or not data:
@@ -153,33 +153,33 @@ class StreamSource:
         self._feed_repeated()
         if data == DONE:
             self._template.forget()
-            happened = self._decoder.finish("done")
-            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.near.end_of_stream)
-            return self.collect(happened)
+            new_events = self._decoder.finish("done")
+            self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.source_format.end_of_stream)
+            return self.collect(new_events)
         return self._decode(event)
 
     def end(self, *, closes: bool = False, is_break: bool = False) -> list[events.Event]:
-        """Return what the end of the bytes adds: the end of a complete answer; of any other its start, if that is pending.
+        """Return the events for the end of the bytes: the end of a complete answer, or the pending start of a truncated one.
 
-        A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: give a truncated answer an
-        end all the same: its finish reason, or else ``length``.
+        A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: end a truncated answer too,
+        with its finish reason or else ``length``.
         """
         closes = closes and self._has_begun and not self._surrogates.pending
-        # After an end or an error nothing is missing.
+        # A stream that has its end or an error is complete, even if the connection breaks after it.
         self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
-        happened: list[events.Event] = []
+        new_events: list[events.Event] = []
         if self._is_torn and not closes:
-            happened += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
+            new_events += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
         elif self._has_begun:
             self._feed_repeated()
-            happened += self._decoder.finish("end_of_bytes")
-        happened = self.collect(happened)
+            new_events += self._decoder.finish("end_of_bytes")
+        new_events = self.collect(new_events)
         if closes and not self.is_over:
             self.is_closed = True
-            happened += self.collect(self._pending())
-            happened += self.collect([*self._collector.unfinished(), events.End()])
+            new_events += self.collect(self._pending())
+            new_events += self.collect([*self._collector.unfinished(), events.End()])
         self._is_torn = self._is_torn and not closes
-        return happened
+        return new_events
 
     @property
     def is_complete(self) -> bool:
@@ -187,91 +187,93 @@ class StreamSource:
         return (self._decoder.is_complete or self.is_over) and not self._is_torn
 
     def answer(self) -> ir.Response:
-        """Return the partial answer, with what the decoder still holds back. The collector does not keep that: it may change."""
+        """Return the partial answer with the pending events. The collector does not keep these, because they may change."""
         pending = self._pending() if self.error or not self.is_over else []
         return self._collected(pending).response()
 
     def usage(self) -> list[events.Event]:
-        """Return the usage of an answer that has no end yet; an end emits it itself."""
+        """Return the pending usage of an answer without an end; the decoder emits it before the end."""
         return [] if self.is_over else [event for event in self._pending() if isinstance(event, events.UsageUpdate)]
 
     def _pending(self) -> list[events.Event]:
-        """Return what the decoder would emit if the stream was truncated here."""
+        """Return the events that the decoder would emit if the stream was truncated here."""
         if not self._has_begun:
             return []
         self._feed_repeated()
         return self._decoder.finish("truncated")
 
     def _collected(self, more: Sequence[events.Event]) -> Collector:
-        """Return the collector with some more events, which it does not keep."""
+        """Return a collector with more events; the collector of this stream does not keep them."""
         return self._collector.and_then(more) if more else self._collector
 
     def new_text(self) -> list[str]:
         """Return the visible text of the first choice since the last call; reasoning and refusals are not included."""
         return self._text_reader.read_new(is_over=self.is_over)
 
-    def so_far(self) -> list[events.Event]:
+    def partial_events(self) -> list[events.Event]:
         """Return the events that fold to the partial answer; open parts stay open."""
         pending = [] if self.is_over else self._pending()
-        return self._collected([event for event in pending if isinstance(event, events.Start | events.UsageUpdate)]).so_far()
+        return self._collected(
+            [event for event in pending if isinstance(event, events.Start | events.UsageUpdate)]
+        ).partial_events()
 
     def body(self) -> JsonObject | None:
-        """Return the whole answer in its format, as the official client accumulates it; None where events contradict one another."""
+        """Return the whole answer in its format, as the official client accumulates it; None if the events are contradictory."""
         if self.error or not self.is_complete:
             return None
         self._feed_repeated()
         return self._fold(self._log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
-        """Return a function that folds the partial answer to a body, when it is called."""
+        """Return a function that folds the partial answer to a body when it is called."""
         self._feed_repeated()
         log = self._log.copy()
         return lambda: self._fold(log)
 
     def _fold(self, log: EventLog) -> JsonObject | None:
         try:
-            return self.near.fold_stream(self._reread(log))
+            return self.source_format.fold_stream(self._reread(log))
         except StreamDecodeError:
-            return None  # the pieces contradict one another
+            return None  # the events are contradictory
 
     def _reread(self, log: EventLog) -> Iterator[JsonObject]:
-        """Yield the validated events of the log; their malformed details are known."""
+        """Yield the validated events of the log; their malformed fields are in ``malformed``."""
         for data in log:
-            checked, _ = check_event(codec.loads(data), ServerSentEvent("", data, 0), self.near)
+            checked, _ = check_event(codec.loads(data), ServerSentEvent("", data, 0), self.source_format)
             if checked is not None:
                 yield checked
 
     def truncated(self, partial: Converted, tail: bytes = b"", cause: BaseException | None = None) -> TruncatedStreamError:
-        """Return the error of a truncated stream, with its cause, if that is known."""
-        has_come = self.is_complete and not self.is_closed
-        expected = None if has_come else self._decoder.END
+        """Return the error of a truncated stream. ``cause``: the exception whose text is added to the message."""
+        is_answer_complete = self.is_complete and not self.is_closed
+        expected = None if is_answer_complete else self._decoder.END
         if expected is not None and not self._has_begun:
-            began = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
-            expected += f"; not one event of {self.near.name} came{began}"
-        cut = TruncatedStreamError(expected, partial=partial, tail=tail)
+            head = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
+            expected += f"; not one event of {self.source_format.name} came{head}"
+        error = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
-            append_to_message(cut, f" ({str(cause) or type(cause).__name__})")
-        return cut
+            append_to_message(error, f" ({str(cause) or type(cause).__name__})")
+        return error
 
     def _feed_repeated(self) -> None:
-        """Feed the decoder the events that the delta template has matched, as one event; their deltas have been emitted."""
+        """Feed the events that the delta template matched to the decoder as one event; their deltas have been emitted."""
         repeated = self._template.take_repeated()
         if repeated is None:
             return
         raw: JsonObject | None = None
         if repeated.last is not None:
             self._log.keep_last(repeated.last.data)
-            raw = self._check(object_of(repeated.last, self.near.name), repeated.last)
+            raw = self._check(object_of(repeated.last, self.source_format.name), repeated.last)
         self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
 
-    def collect(self, happened: list[events.Event]) -> list[events.Event]:
+    def collect(self, new_events: list[events.Event]) -> list[events.Event]:
         """Accumulate events and return them."""
-        self._collector.take(happened)
-        for at, event in enumerate(happened):
+        self._collector.take(new_events)
+        for at, event in enumerate(new_events):
             note = _HANDLERS.get(type(event))
             if note is not None:
-                happened[at] = note(self, event)
-        return happened
+                new_events[at] = note(self, event)
+        return new_events
 
     def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
         """Return the event of a call with a unique id; the accumulated calls keep their ids, for the report."""
@@ -296,22 +298,22 @@ class StreamSource:
         self._log.add(event.data)
         kind = parsed.get("type")
         self.kind = kind if isinstance(kind, str) else ""
-        self.heard += self.kind not in PINGS
+        self.event_count += self.kind not in PINGS
         if raw is None:
             return []
         try:
-            happened = self._decoder.feed(raw)
+            new_events = self._decoder.feed(raw)
         except StreamDecodeError as error:
             raise with_offset(error, event.offset) from None
-        self.collect(happened)
+        self.collect(new_events)
         if self._surrogates.pending:
             self._template.forget()
-        elif self._template.learn(event.data, raw, happened):
+        elif self._template.learn(event.data, raw, new_events):
             self._continue_part(event)
-        return happened
+        return new_events
 
     def _continue_part(self, event: ServerSentEvent) -> None:
-        """Begin a run of events that match the delta template, behind the event that confirmed it."""
+        """Start a run of events that match the delta template, after the event that confirmed it."""
         pieces, pattern = self._collector.latest, self._template.pattern
         assert pattern is not None
         frame = frame_of(event, self._chunk)
@@ -321,21 +323,21 @@ class StreamSource:
         self._log.begin_run(pattern, pieces, is_counted=self._decoder.has_unknown_fields)
 
     def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
-        """Validate an event, and keep its malformed details for the report; None where nothing else remains."""
-        checked, malformed = check_event(raw, event, self.near)
+        """Validate an event and keep its malformed fields for the report; None for an event that cannot be read without them."""
+        checked, malformed = check_event(raw, event, self.source_format)
         if malformed:
-            self.malformed.take(raw, malformed, self.near)
+            self.malformed.take(raw, malformed, self.source_format)
         return checked
 
     def _parse(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
-        """Return an event and its JSON, with joined surrogate pairs."""
+        """Return an event and its JSON object, with joined surrogate pairs."""
         if self._surrogates.pending:
-            return read_event(self._join(event), self.near)
+            return read_event(self._join(event), self.source_format)
         try:
-            return read_event(event, self.near)
+            return read_event(event, self.source_format)
         except StreamDecodeError:
-            joined = self._join(event)  # raises the error, if it is another one
-            return read_event(joined, self.near)
+            joined = self._join(event)  # raises again unless a surrogate was the problem
+            return read_event(joined, self.source_format)
 
     def _join(self, event: ServerSentEvent) -> ServerSentEvent:
         try:
@@ -343,22 +345,22 @@ class StreamSource:
             self._surrogates.join(value)
             out = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
         except codec.NotJsonError as error:
-            raise refusal(event, self.near.name, [(error.pointer, error.message)]) from None
+            raise refusal(event, self.source_format.name, [(error.pointer, error.message)]) from None
         self._joined = event, out
         return out
 
     def _refuse_half_pair(self) -> None:
         """Raise if the answer ends with half a surrogate pair."""
         if self._surrogates.pending and self._joined:
-            raise refusal(self._joined[0], self.near.name, [("", "ends in half a character, and the other half never came")])
+            raise refusal(self._joined[0], self.source_format.name, [("", "ends with half a surrogate pair")])
 
     def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
-        """Return whether an event is certainly of the format; refuse one of another format, whose shape may fit as well."""
-        if self.near.recognizes_event(raw):
+        """Return whether an event is certainly of the format; reject an event of another format, which may also be valid here."""
+        if self.source_format.recognizes_event(raw):
             return True
         for name in formats.FORMATS:
             if formats.load(name).recognizes_event(raw):
-                raise refusal(event, self.near.name, [("", f"is an event of {name}")])
+                raise refusal(event, self.source_format.name, [("", f"is an event of {name}")])
         return False
 
 
@@ -368,7 +370,7 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]]
     events.Failed: StreamSource._fail,
     events.End: StreamSource._finish,
 }
-"""Kind of event to what the source does with it."""
+"""Type of canonical event to the method that handles it."""
 
 
 def _is_json(data: bytes) -> bool:

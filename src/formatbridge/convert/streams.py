@@ -1,4 +1,4 @@
-"""Stream conversion from one format to another: bytes in, bytes out, split anywhere.
+"""Convert streams between formats, without I/O: ``StreamConverter`` and ``convert_stream``.
 
 The losses of a stream are those of its whole answer. The events are accumulated, and the report is built from the answer on request.
 """
@@ -13,8 +13,8 @@ from typing import overload
 from formatbridge import formats, ir
 from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for
-from formatbridge.convert.passthrough import Passage, put, without_own_fields
-from formatbridge.convert.replay import handed_out
+from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
+from formatbridge.convert.replay import without_error
 from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
 from formatbridge.errors import (
     ConfigurationError,
@@ -36,7 +36,7 @@ _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
 )
 _UNREADABLE = ir.Error(
-    kind="server", message="the stream brought an event that cannot be read", code="stream_unreadable", family="detail"
+    kind="server", message="the stream has an event that cannot be read", code="stream_unreadable", family="detail"
 )
 _TOO_LOSSY = ir.Error(kind="server", message="the answer loses too much in this format", code="stream_too_lossy", family="detail")
 
@@ -49,10 +49,10 @@ class StreamConverter:
     ``length`` instead, unless the target is the format of the source. ``abort`` replaces ``finish`` after a broken connection: then even an
     answer that looks complete may lack something.
 
-    An error event of the source becomes one of the target, ends the stream and stays in ``error``. An event that is not of its format
-    raises ``StreamDecodeError``; what precedes it in its chunk is returned first, and the next call raises. With ``Options(raise_on=...)``
-    an answer with too many losses raises ``LossyConversionError`` instead of its end. Each of these errors has an error event of the target
-    in ``tail``, and the partial answer in ``partial``.
+    An error event of the source becomes one of the target, ends the stream and stays in ``error``. An event that is not of the source
+    format raises ``StreamDecodeError``. The bytes of the events before it are returned first, and the next call raises. With
+    ``Options(raise_on=...)`` an answer with too many losses raises ``LossyConversionError`` instead of its end. Each of these errors has an
+    error event of the target in ``tail``, and the partial answer in ``partial``.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class StreamConverter:
         self._request = checked_request(request, self._source_format, self._target_format)
         self._options = options_of(options)
         self._source = StreamSource(self._source_format)
-        self._passthrough = Passage(self._source, self._options) if self._source_format is self._target_format else None
+        self._passthrough = Passthrough(self._source, self._options) if self._source_format is self._target_format else None
         self._may_match = False  # whether chunks may be matched with the delta template
         if self._passthrough is None:
             context = request.context if request else None
@@ -83,30 +83,30 @@ class StreamConverter:
 
     @property
     def error(self) -> ir.Error | None:
-        """The error that the source's stream brought; None: none yet."""
+        """The error in the source's stream; None if there was none."""
         return self._source.error
 
     @property
-    def heard(self) -> int:
-        """How many events came, without comments, pings and empty events."""
-        return self._source.heard
+    def event_count(self) -> int:
+        """The number of events that were read, without comments, pings and empty events."""
+        return self._source.event_count
 
     @property
     def has_ended(self) -> bool:
-        """Whether the event came that ends the stream, so that later bytes do not matter. generate_content has no such event."""
+        """Whether the event that ends the stream was read, so that later bytes do not matter. generate_content has no such event."""
         return self._source.has_ended
 
     @property
     def is_over(self) -> bool:
-        """Whether the answer has its end, or an error: nothing follows."""
+        """Whether the answer has its end or an error, so that nothing follows."""
         return self._source.is_over
 
     def new_text(self) -> list[str]:
-        """Return the visible text of the source's first choice since the last call, in the pieces in which it came."""
+        """Return the visible text of the source's first choice since the last call, one piece per event."""
         return self._source.new_text()
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take bytes of the source and return the bytes of the target for them; perhaps none."""
+        """Read bytes of the source and return the bytes of the target for them, which may be empty."""
         if self._may_match and type(chunk) is bytes:
             delta = self._source.read_matching(chunk)
             if delta is not None:
@@ -115,19 +115,19 @@ class StreamConverter:
         return self._write(chunk if type(chunk) is bytes else bytes_of(chunk))
 
     def finish(self) -> bytes:
-        """Take the end of the bytes. Afterwards neither bytes nor another end are accepted."""
+        """Read the end of the bytes and return the last bytes of the target. Later calls raise ``ConfigurationError``."""
         out = self._end()
         if self._source.is_complete:
             return out
         raise self._source.truncated(self.response(), out)
 
     def abort(self, cause: BaseException | None = None) -> TruncatedStreamError:
-        """Take a broken connection instead of the end, and return, not raise, its error.
+        """End the stream at a broken connection, and return, not raise, its error.
 
         An answer that looks complete may lack something, unless ``is_over`` was true before: then the error states that nothing is missing.
-        ``partial`` of the error has the partial answer, ``tail`` an error event of the target. The tail is empty if the client has an end
-        or an error, from ``feed`` or from the ``tail`` of a raised error. With ``Options(on_truncated="close")`` the tail ends the answer
-        as ``finish`` does. The text of ``cause`` is added to the message.
+        ``partial`` of the error has the partial answer, ``tail`` an error event of the target. The tail is empty if the client already has
+        an end or an error. With ``Options(on_truncated="close")`` the tail ends the answer as ``finish`` does. The text of ``cause`` is
+        added to the message.
         """
         checked_cause(cause)
         if self._is_finished:
@@ -138,12 +138,12 @@ class StreamConverter:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the target cannot hold of the partial answer."""
+        """Values of the partial answer that the target cannot represent, or only with changes."""
         return self.response().losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """What the target requires and the partial answer lacks."""
+        """Values that the target requires and the partial answer lacks."""
         return self.response().additions
 
     def response(self) -> Converted:
@@ -152,10 +152,10 @@ class StreamConverter:
 
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""
-        if not hasattr(self, "_source"):  # a traceback also shows a converter whose arguments were refused
-            return "<StreamConverter, not made>"
+        if not hasattr(self, "_source"):  # in a traceback of an ``__init__`` that raised
+            return "<StreamConverter, not initialized>"
         state = ", over" if self.is_over else ", finished" if self._is_finished else ""
-        return f"<StreamConverter {self._source_format.name} -> {self._target_format.name}, {self.heard} events{state}>"
+        return f"<StreamConverter {self._source_format.name} -> {self._target_format.name}, {self.event_count} events{state}>"
 
     def _whole(self, options: Options) -> Converted:
         tokens = () if self._passthrough else self._encoder.undelivered_tokens()
@@ -163,14 +163,14 @@ class StreamConverter:
         return self._passthrough.reported(out) if self._passthrough else out
 
     def _write(self, chunk: bytes | None) -> bytes:
-        """Return the bytes for a chunk, None for the end. If there are any, a fault is raised by the next call."""
+        """Return the target's bytes for a chunk; None is the end. If a fault follows bytes, the next call raises it."""
         if self._is_finished:
             raise _finished()
         if self._fault:
             self._has_raised = True
             raise self._fault
         out: list[bytes] = []
-        step = self._passthrough.write if self._passthrough else self._convert  # as an attribute it would be a reference cycle
+        step = self._passthrough.write if self._passthrough else self._convert  # an attribute would create a reference cycle
         try:
             read = self._source.read(chunk) if chunk is not None else self._source.read_rest()
             if len(read) == 1:  # nearly always
@@ -185,7 +185,7 @@ class StreamConverter:
         return b"".join(out)
 
     def _end(self, *, is_break: bool = False) -> bytes:
-        """Take the end of the bytes, and return the end of the answer, or the error of a truncated stream.
+        """Read the end of the bytes, and return the end of the answer or the error event of a truncated stream.
 
         ``is_break``: the connection broke, so an event without its blank line is not read.
         """
@@ -193,10 +193,10 @@ class StreamConverter:
         if self._fault:
             raise self._fault
         self._may_match = False
-        happened = self._source.end(closes=self._closes, is_break=is_break)
+        new_events = self._source.end(closes=self._closes, is_break=is_break)
         if self._passthrough is None:
             try:
-                out += self._encode(happened)
+                out += self._encode(new_events)
             except LossyConversionError as fault:
                 self._note(fault, out)
                 self._has_raised = True
@@ -206,7 +206,7 @@ class StreamConverter:
 
     @property
     def _closes(self) -> bool:
-        """Whether a truncated answer gets an end. A stream that stays in its format does not."""
+        """Whether a truncated answer is ended. In passthrough it is not."""
         return self._passthrough is None and self._options.on_truncated == "close"
 
     def _broken(self) -> bytes:
@@ -224,33 +224,33 @@ class StreamConverter:
         """Keep the fault that ends the stream, with the partial answer and an error event of the target after ``out``."""
         self._fault, self._may_match = fault, False
         if isinstance(fault, StreamError | LossyConversionError):
-            alarm = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
-            fault.partial, fault.tail = self.response(), out + self._error_event(alarm)
+            event_error = _UNREADABLE if isinstance(fault, StreamError) else _TOO_LOSSY
+            fault.partial, fault.tail = self.response(), out + self._error_event(event_error)
 
     def _error_event(self, error: ir.Error) -> bytes:
         """Return an error event of the target."""
         if self._passthrough:
-            return self._passthrough.fail(error, behind=self._source.heard)
+            return self._passthrough.fail(error, behind=self._source.event_count)
         return self._encode(self._source.usage()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
-        happened = self._source.decode(event)
+        new_events = self._source.decode(event)
         if not self._is_unchanged:
-            return self._encode(happened)
-        if len(happened) == 1:  # nearly always
-            return escape_separators(self._encoder.feed(happened[0]))
-        return escape_separators(b"".join(map(self._encoder.feed, happened)))
+            return self._encode(new_events)
+        if len(new_events) == 1:  # nearly always
+            return escape_separators(self._encoder.feed(new_events[0]))
+        return escape_separators(b"".join(map(self._encoder.feed, new_events)))
 
-    def _encode(self, happened: list[events.Event]) -> bytes:
-        if self._options.raise_on and any(isinstance(event, events.End) for event in happened):
+    def _encode(self, new_events: list[events.Event]) -> bytes:
+        if self._options.raise_on and any(isinstance(event, events.End) for event in new_events):
             self._whole(self._options)
         if self._options.token_key is not None:
-            happened = check_event_tokens(happened, self._options.token_key)
-        return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(happened)]))
+            new_events = check_event_tokens(new_events, self._options.token_key)
+        return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(new_events)]))
 
 
 def _finished() -> ConfigurationError:
-    return ConfigurationError("the stream has been finished, expected a converter of its own for each stream")
+    return ConfigurationError("the stream has been finished, expected a new converter for each stream")
 
 
 def whole_of(
@@ -262,13 +262,13 @@ def whole_of(
     is_sent: bool = False,
     tokens: Iterable[ir.TokenLogprob | ir.Signature] = (),
 ) -> Converted:
-    """Convert an accumulated answer as if it had come whole. The report points into the body of the whole answer.
+    """Convert an accumulated answer as ``convert_response`` does. The pointers of the report refer to the body of the whole answer.
 
-    An answer without an end is marked as such. ``is_sent``: a stream of it was sent. Then only this body has the fields of the head that
-    arrived later, and ``tokens``, which arrived after their texts and reasoning had been sent.
+    An answer without an end is marked as unfinished. ``is_sent``: its stream was sent in the target format. Then the report has the fields
+    that arrived after the start was sent, and ``tokens``, which arrived after their texts and reasoning were sent.
     """
-    source_format, answer = source.near, source.answer()
-    is_unchanged = source_format is target and not source.is_closed  # an end that was added is in none of the events
+    source_format, answer = source.source_format, source.answer()
+    is_unchanged = source_format is target and not source.is_closed  # no event contains the end of a closed answer
     if is_unchanged and (body := source.body()) is not None:
         losses = Ledger(body, source_format.field_paths)
         losses.malformed(source.malformed.put_into(body), "changed")
@@ -280,9 +280,9 @@ def whole_of(
         for token in tokens:
             losses.dropped(token, code="late")
     context = request.context if request else None
-    handed = handed_out(answer, target, losses)
-    is_unfinished = not source.is_over or handed is not answer
-    common, format_fields = without_own_fields(handed, source_format) if source_format is target else (handed, {})
+    delivered = without_error(answer, target, losses)
+    is_unfinished = not source.is_over or delivered is not answer
+    common, format_fields = without_format_fields(delivered, source_format) if source_format is target else (delivered, {})
     out = encode_response_for(common, source_format, target, losses, options, context)
     for pointer, value in format_fields.items():
         put(out.body, pointer, value)
@@ -293,7 +293,7 @@ def whole_of(
 
 
 def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -> None:
-    """Note fields of the head, of texts and of calls that arrived after these had been sent without them or with other values."""
+    """Note fields of the head, of texts and of calls that arrived after these were sent without them or with other values."""
     for citation in _undelivered_citations(answer) if answer.cited and not target.citations_at_end else ():
         losses.dropped(citation, code="late")
     for name in answer.fields_after_start:
@@ -305,7 +305,7 @@ def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -
 
 
 def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:
-    """Yield the citations that arrived after their texts. If a source came in time elsewhere, only its reference is one."""
+    """Yield the citations that arrived after their texts were sent. If the source of one was sent before, yield only its reference."""
     undelivered = set(map(id, answer.cited))
     texts = [part for choice in answer.choices for part in choice.parts if isinstance(part, ir.Text)]
     sent = {citation.src for text in texts for citation in text.citations or () if id(citation) not in undelivered}

@@ -1,4 +1,4 @@
-"""The typed models of each format by name: what may be imported, and what each of them is."""
+"""Look up the typed models of each format by name, with their descriptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BODIES = ("Request", "Response", "StreamEvent", "Error", "ModelList")
 
 
 def model_named(format: FormatOrName, name: str) -> Any:
-    """Return a typed model, or a union of some, by its name or its kind of document; raise ``ConfigurationError`` where there is none."""
+    """Return a typed model or union by its name or kind of document; raise ``ConfigurationError`` for an unknown name."""
     kind = next((kind for kind in KINDS.values() if kind == name), None)
     if kind:
         return wire_model(format, kind)
@@ -33,10 +33,10 @@ def model_named(format: FormatOrName, name: str) -> Any:
 
 
 def models_of(format: FormatOrName) -> dict[str, str]:
-    """Return the names of a format's typed models and of the unions of some, those of whole bodies first, each with what it is."""
+    """Return the names of a format's typed models and unions with their descriptions, those of whole bodies first."""
     wire = _wire(format)
-    found = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *getattr(wire, "__all__", ())))}
-    return {name: about for name, about in found.items() if about}
+    descriptions = {name: _about(getattr(wire, name)) for name in dict.fromkeys((*BODIES, *getattr(wire, "__all__", ())))}
+    return {name: about for name, about in descriptions.items() if about}
 
 
 def _wire(format: FormatOrName) -> ModuleType:
@@ -44,7 +44,7 @@ def _wire(format: FormatOrName) -> ModuleType:
 
 
 def _about(model: Any) -> str:
-    """Return the first sentence of a model's docstring; of a union, its members; nothing of what is neither."""
+    """Return the first sentence of a model's docstring, or the members of a union; empty for anything else."""
     if isinstance(model, type):
         return " ".join(inspect.cleandoc(model.__doc__ or "").partition("\n\n")[0].split())
     members = [member.__name__ for member in _members(model)]
@@ -52,7 +52,7 @@ def _about(model: Any) -> str:
 
 
 def _members(shape: Any) -> list[type[BaseModel]]:
-    """Return the models in a union, and in the unions in it."""
+    """Return the models of a union, including those of nested unions."""
     if isinstance(shape, type):
         return [shape] if issubclass(shape, BaseModel) else []
     return [member for part in get_args(shape) for member in _members(part)]

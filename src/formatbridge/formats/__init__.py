@@ -1,4 +1,4 @@
-"""The wire formats: one package for each, their registry, and what several have in common in ``shared``."""
+"""The wire formats: one package for each, the registry, and ``shared`` with the code that several formats use."""
 
 from formatbridge.formats.registry import FORMATS, load, load_both
 

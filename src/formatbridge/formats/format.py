@@ -1,4 +1,4 @@
-"""What a format is: ``FormatSpec``, a frozen value with everything that the other layers use of a format."""
+"""The definition of a wire format: ``FormatSpec`` has everything that the other layers use of a format."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ Kind = Literal["request", "response", "error", "models"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRules:
-    """What a format demands of tools: the pattern of their names and call ids, and whether it has free-form tools and namespaces.
+    """The requirements of a format for tools.
 
-    ``distinct``: no two tools may have one name; ``distinct_ids``: no two calls one id. ``server_names``: the names of the server's own
-    tools, by family, where they have any. ``allows``: which choices among some tools the format has a list for: ``auto``, ``required``,
-    and ``hosted`` where that list takes tools of the server's own, too. ``validates``: its choice may hold arguments to their schemas.
-    ``servers``: the families of server tools that the format has, ``mcp`` among them for remote servers. ``governs_servers``: to choose
-    none or any is about those, too; elsewhere it is about functions only.
+    - ``name``, ``longest_name``: the pattern and the maximum length of tool names.
+    - ``call_id``, ``longest_call_id``: the same for call ids; None: no restriction.
+    - ``custom``, ``namespaces``: the format has free-form tools, and namespaces.
+    - ``unique_tool_names``: no two tools may have the same name; ``unique_call_ids``: no two calls may have the same id.
+    - ``allows``: the modes in which a tool choice may list allowed tools: ``auto``, ``required``; ``hosted`` if server tools may be listed.
+    - ``validates``: a tool choice may require arguments that match their schemas.
+    - ``servers``: the families of server tools that the format has, with ``mcp`` for remote servers.
+    - ``governs_servers``: a tool choice of none or any also applies to server tools, and not to functions only.
+    - ``server_names``: the names of server tools, by family, if they have any.
     """
 
     name: re.Pattern[str]
@@ -37,8 +41,8 @@ class ToolRules:
     longest_call_id: int | None = None
     custom: bool = False
     namespaces: bool = False
-    distinct: bool = False
-    distinct_ids: bool = False
+    unique_tool_names: bool = False
+    unique_call_ids: bool = False
     allows: frozenset[str] = frozenset()
     validates: bool = False
     servers: frozenset[str] = frozenset()
@@ -47,8 +51,8 @@ class ToolRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTool:
-    """What a tool was called before its request crossed over."""
+class CallerTool:
+    """The name, the namespace and the kind of a tool in the caller's request."""
 
     name: str
     namespace: str | None = None
@@ -57,44 +61,45 @@ class OwnTool:
 
 @dataclass(slots=True)
 class Context:
-    """What an answer needs to know of the request it answers.
+    """The facts about a request that are needed to convert its answer.
 
-    ``source`` and ``body``: the caller's format and request. ``tools``: the name on the wire to the caller's own.
+    ``source`` and ``body``: the caller's format and request. ``tools``: the tool name in the converted request to the caller's tool.
     """
 
     source: ir.FormatName
     body: JsonObject
-    tools: Mapping[str, OwnTool] = field(default_factory=dict)
+    tools: Mapping[str, CallerTool] = field(default_factory=dict)
 
 
 EndReason = Literal["done", "end_of_bytes", "truncated"]
-"""Why a stream decoder is to emit what is pending: ``[DONE]`` came, no more bytes come, or the answer stops before its end."""
+"""Why a stream decoder emits its pending events: ``[DONE]`` was read, the bytes ended, or the answer is truncated."""
 
 
 class StreamDecoder(Protocol):
     """Decodes the parsed events of one stream, which the wire model of the format has validated."""
 
     END: str
-    """What ends a stream of the format, for error messages."""
+    """The end of a stream of the format, for error messages."""
     NEVER_REPEATED: frozenset[str]
-    """Fields of events that must be fed one by one: what such an event means depends on those before it."""
+    """Fields of events that must be fed one by one, because the meaning of such an event depends on those before it."""
     is_complete: bool
-    """Whether the stream brought its end, or an error."""
+    """Whether the decoder has read the end of the stream, or an error."""
     has_unknown_fields: bool
-    """Whether the last event had unknown fields that accumulate: then it is not equivalent to join the texts of several such events.
+    """Whether the last event had unknown fields that accumulate.
 
-    The event log needs this, and the event alone does not show it: only the decoder knows which fields it does not model.
+    Several such events are not equivalent to one event with their joined text. The event log needs this, and only the decoder knows which
+    fields are unknown.
     """
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
-        """Take one event and return what it adds. ``count``: how many events in a row it stands for, with their texts joined."""
+        """Decode one event. ``count``: the number of consecutive events that it represents, with their texts joined."""
 
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the events that are pending at the end of a stream.
 
-        ``done`` and ``end_of_bytes`` emit the end of a complete answer. The latter emits the start of any other answer, if it is pending.
-        ``truncated`` emits the start, the fields and the usage of the answer, and what its open parts hold back; these stay open.
-        It changes nothing in the decoder, so it may be called in the middle of a stream.
+        ``done`` and ``end_of_bytes`` return the end of a complete answer. The latter returns the start of any other answer, if it is
+        pending. ``truncated`` returns the pending start, fields and usage of the answer, and the pending content of open parts, which stay
+        open. It changes nothing in the decoder, so it may be called in the middle of a stream.
         """
 
 
@@ -102,42 +107,42 @@ class StreamEncoder(Protocol):
     """Encodes one stream as server-sent events."""
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the bytes for it."""
+        """Encode one event and return its bytes, which may be empty."""
 
     def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Write an error, after which nothing follows. ``behind``: how many events precede it, where others wrote them."""
+        """Encode an error, which ends the stream. ``behind``: the number of events before it, if another object wrote them."""
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of texts and reasoning that arrived after the stream had sent these without them."""
+        """Return the tokens that arrived after their texts and reasoning had been sent without them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectionRule:
     """Evidence that a body is one kind of document of a format.
 
-    ``weight``: how much the evidence counts, from 2 (weak) to 30. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
-    for the first. ``values``: those that count; empty: any value but null. ``shape``: the type that a value must have, for keys that mean
-    something else in other formats.
+    ``score``: the strength of the evidence, from 2 (weak) to 30. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
+    for the first. ``values``: the values that match; empty: any value but null. ``shape``: the type that a value must have, for keys with
+    another meaning in other formats.
     """
 
     kind: Kind
-    weight: int
+    score: int
     path: str
     values: tuple[Any, ...] = ()
     shape: type = object
 
 
-def detection_rules(kind: Kind, weight: int, *paths: str, shape: type = object) -> tuple[DetectionRule, ...]:
-    """Return one rule for each path, all of the same weight."""
-    return tuple(DetectionRule(kind, weight, path, shape=shape) for path in paths)
+def detection_rules(kind: Kind, score: int, *paths: str, shape: type = object) -> tuple[DetectionRule, ...]:
+    """Return one rule for each path, all with the same score."""
+    return tuple(DetectionRule(kind, score, path, shape=shape) for path in paths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
-    """How a format lists models.
+    """The endpoint that lists models, and the form of a list.
 
-    ``path``: URL path of the list. ``keys``: the keys of a page, that of the list first. ``label``: key and value by which each model of a
-    page shows its format; None: models have no such label.
+    ``path``: the URL path. ``keys``: the keys of a page, that of the list first. ``label``: a key and its value in each model of a page,
+    which identify the format; None: there is none.
     """
 
     path: str = "/v1/models"
@@ -147,9 +152,9 @@ class ModelListing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkFacts:
-    """How the official SDK of a format calls its endpoint.
+    """The HTTP requests of the official SDK of a format.
 
-    ``path``: pattern of the URL path, with the groups ``model`` and ``stream`` where the path holds these. ``description``: the path for
+    ``path``: pattern of the URL path, with the groups ``model`` and ``stream`` if the path contains these. ``description``: the path for
     error messages. ``header``, ``path_part``: a header, or a part of other paths, by which the SDK is recognized.
     ``request_id_header``: the header in which the SDK looks for the id of a request. ``encode_error_event``: encodes an event on which the
     SDK raises; None: the SDK raises on the error events of the format.
@@ -167,10 +172,10 @@ class SdkFacts:
 class Endpoint:
     """The HTTP endpoint of a format.
 
-    ``path``: URL path, in which ``{model}`` stands for the model. ``stream_path``: path and query for streams; None: the same path.
-    ``base_url``: the vendor's server. ``key_header``: where that server expects the API key; ``authorization`` takes it as a bearer token.
-    ``version_header``: the header that names the version of the format, if any. ``add_headers``: returns a request's headers with those
-    that fields of its body need.
+    ``path``: URL path; ``{model}`` is replaced by the model. ``stream_path``: path and query for streams; None: the same path.
+    ``base_url``: the vendor's server. ``key_header``: the header with the API key; in ``authorization`` it is a bearer token.
+    ``version_header``: the header with the version of the format, if any. ``add_headers``: a function that returns the headers of a
+    request, and those that fields of its body require.
     """
 
     path: str
@@ -193,7 +198,7 @@ def _unchanged(body: JsonObject, losses: Ledger) -> JsonObject:
 
 
 def _no_failure(body: JsonObject) -> None:
-    """Return None: a whole answer of the format never holds a failure."""
+    """Return None: a whole answer of the format never contains a failure."""
     del body
 
 
@@ -204,16 +209,16 @@ def _holds_error(event: JsonObject, name: str) -> bool:
 
 
 def _no_rejection(error: LossyConversionError, message: str) -> None:
-    """Return None: no SDK of the format reads more than the message."""
+    """Return None: the SDK of the format reads only the message."""
     del error, message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FormatSpec:
-    """One wire format: its facts, and a decoder and an encoder for each kind of document.
+    """One wire format: its properties, and a decoder and an encoder for each kind of document.
 
-    Decoders take bodies that the wire model of the format has accepted, with the vendor's keys. Encoders return a body, and note
-    in the ledger what the body cannot hold. Two specs are equal only if they are the same object.
+    Decoders read bodies that the wire model of the format has validated, with the documented keys. Encoders return a body, and note in the
+    ledger what the format cannot express. Two specs are equal only if they are the same object.
     """
 
     name: str
@@ -224,7 +229,7 @@ class FormatSpec:
     A package has them in its modules ``request``, ``response``, ``error`` and ``models``, and ``StreamEvent`` in itself.
     """
     field_paths: FieldPaths
-    """Where the report finds canonical fields in a body."""
+    """The field paths and loss rules, with which the report finds canonical fields in a body."""
     endpoint: Endpoint
     """The HTTP endpoint."""
     detection: tuple[DetectionRule, ...] = ()
@@ -237,15 +242,15 @@ class FormatSpec:
     settings: FieldTable
     """The flat settings of requests: canonical names and the format's names."""
     tool_rules: ToolRules
-    """What the format demands of tools."""
+    """The requirements of the format for tools."""
     url_fields: frozenset[str] = frozenset()
-    """Fields of requests that the URL holds instead of the body."""
+    """Fields of requests that are in the URL instead of the body."""
     repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged
-    """Return a request, whose history lost reasoning, as the server still accepts it."""
+    """Change a request whose history lost reasoning so that the server accepts it."""
     billing_header: str | None = None
-    """How a text begins that a client adds to the system prompt for billing; ``Options(strip_billing_header=True)`` removes it."""
+    """The beginning of a text that a client adds to the system prompt for billing; ``Options(strip_billing_header=True)`` removes it."""
     encode_rejection: Callable[[LossyConversionError, str], JsonObject | None] = _no_rejection
-    """Encode the error, with its message, for a request that was refused for its losses; None: the message alone is enough."""
+    """Encode an error body, with a message, for a request that was rejected because of its losses; None: the message is enough."""
 
     decode_response: Callable[[JsonObject], ir.Response]
     """Decode a whole answer."""
@@ -254,42 +259,42 @@ class FormatSpec:
     finish_reasons: Mapping[str, ir.FinishReason]
     """Finish reasons of the format, with their canonical names."""
     id_field: str = "id"
-    """The field of an answer that holds its id."""
+    """The field of an answer with its id."""
     choice_path: str = ""
     """JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer itself is the only choice."""
     holds_failures: bool = False
-    """Whether an answer that failed is an answer, with what came before the failure; otherwise it is an error."""
+    """Whether a failed answer is an answer, with the content before the failure; otherwise it is an error body."""
     failure_of: Callable[[JsonObject], ir.Error | None] = _no_failure
-    """Return the failure that a whole answer holds."""
+    """Return the failure in a whole answer; None if it did not fail."""
     mark_unfinished: Callable[[JsonObject], JsonObject]
-    """Return an answer as one that has not ended."""
+    """Mark an answer as unfinished."""
 
     stream_decoder: Callable[[], StreamDecoder]
-    """Make a decoder for one stream."""
+    """Create a decoder for one stream."""
     stream_encoder: Callable[[Options, Context | None], StreamEncoder]
-    """Make an encoder for one stream."""
+    """Create an encoder for one stream."""
     fold_stream: Callable[[Iterable[JsonObject]], JsonObject | None]
-    """Fold the events of a complete stream to the body of the whole answer; None where they break the rules of the format."""
+    """Fold the events of a complete stream to the body of the whole answer; None if they break the rules of the format."""
     unfold_stream: Callable[[JsonObject], list[JsonObject]]
-    """Return the events that fold to a body, each part of it in one event."""
+    """Return events that fold to a body, with one event for each part."""
     response_path: Callable[[JsonObject, Path, Mapping[Path, int]], Path]
-    """Return the path in the whole answer for a path in an event; the mapping holds the lengths of lists that earlier events gave."""
+    """Return the path in the whole answer for a path in an event; the mapping has the lengths of lists after earlier events."""
     recognizes_event: Callable[[JsonObject], bool]
-    """Whether an event has a field or type that the events of no other format have."""
+    """Return whether an event has a field or type that the events of no other format have."""
     recognizes_error: Callable[[JsonObject, str], bool] = _holds_error
-    """Whether the official SDK recognizes an event, with its name, as an error."""
+    """Return whether the official SDK recognizes an event, with its name, as an error."""
     frame_event: Callable[[bytes, str | None], bytes] = encode_event
-    """Write the data of one event as a server-sent event, with its name where the format names events."""
+    """Write the data of one event as a server-sent event, with its name if the format names events."""
     names_events: bool = False
     """Whether events have names, which repeat their ``type``."""
     end_of_stream: bytes = b""
-    """What follows the last event of a stream."""
+    """The bytes after the last event of a stream."""
     streamed_parts: tuple[type[ir.Part], ...] = (ir.Text, ir.Reasoning, ir.Refusal, ir.ToolCall)
-    """The parts whose text a stream emits in pieces, as it comes."""
+    """The types of parts whose text a stream sends in deltas."""
     citations_at_end: bool = False
-    """Whether the citations of a stream come at the end of their choice; otherwise they come with their text."""
+    """Whether a stream sends citations at the end of their choice; otherwise it sends them with their text."""
     event_text: Callable[[Any], str]
-    """Return the visible text that a typed event adds to the first choice, without reasoning."""
+    """Return the visible text of the first choice in a typed event, without reasoning."""
 
     decode_error: DecodeError
     """Decode an error body."""
@@ -309,16 +314,16 @@ class FormatSpec:
 
 
 class DecodeRequest(Protocol):
-    """Decodes a request; ``model`` and ``stream`` replace what the URL holds."""
+    """Decodes a request; ``model`` and ``stream``: the values from the URL."""
 
     def __call__(self, body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request: ...
 
 
 class DecodeError(Protocol):
-    """Decodes an error body; ``status``: its HTTP status, None where it came in a stream or as a success."""
+    """Decodes an error body; ``status``: its HTTP status, None in a stream or for a success."""
 
     def __call__(self, body: JsonObject, *, status: int | None) -> ir.Error: ...
 
 
 FormatOrName = ir.FormatName | FormatSpec
-"""What ``source=``, ``target=`` and ``via=`` take."""
+"""The type of the arguments ``source``, ``target`` and ``via``."""

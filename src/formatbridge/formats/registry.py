@@ -1,4 +1,4 @@
-"""The built-in formats by name, and formats from outside: a ``FormatSpec`` passed as an argument, or registered by an entry point."""
+"""Load formats: built-in ones by name, others as a ``FormatSpec`` that is an argument or an entry point."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
-"""The names of the built-in formats, in the order of every table."""
+"""The names of the built-in formats, in the order of all tables."""
 ENTRY_POINTS = "formatbridge.formats"
 """The entry point group in which a package registers formats; the name of an entry point is the name of its format."""
 
 
 def load(format: FormatOrName) -> FormatSpec:
-    """Return a format by its name, or as it is; raise ``UnknownFormatError`` on any other."""
+    """Return a format by its name, and a ``FormatSpec`` unchanged; raise ``UnknownFormatError`` for any other value."""
     try:
         return _load(format)
-    except TypeError:  # a value that is no name and cannot be looked up
+    except TypeError:  # an unhashable value cannot be looked up
         raise UnknownFormatError(format, FORMATS) from None
 
 
@@ -35,7 +35,7 @@ def load_both(source: FormatOrName, target: FormatOrName) -> tuple[FormatSpec, F
 
 
 def check_name(name: object) -> None:
-    """Raise ``UnknownFormatError`` on what is no name of a format; a built-in format is not loaded for that."""
+    """Raise ``UnknownFormatError`` for a value that is no name of a format, without loading built-in formats."""
     if name not in FORMATS:
         load(name)  # type: ignore[arg-type]  # raises on any other type
 
@@ -67,12 +67,12 @@ def _registered() -> dict[str, Any]:
 
 
 def format_of_module(module: str) -> ir.Format | None:
-    """Return the built-in format whose wire models are defined in a module; None where there is none."""
+    """Return the built-in format whose wire models are defined in a module; None for other modules."""
     return next((name for name in FORMATS if module.startswith(f"formatbridge.formats.{name}.wire")), None)
 
 
 def _reduced(spec: FormatSpec) -> tuple[Any, ...]:
-    """Pickle and copy a format that has a name here by that name, so that it stays the same object."""
+    """Pickle and copy a built-in or registered format by its name, so that it stays the same object."""
     is_known = spec.name in FORMATS or spec.name in _registered()
     return (load, (spec.name,)) if is_known and load(spec.name) is spec else spec.__reduce_ex__(2)  # type: ignore[return-value]
 

@@ -1,4 +1,4 @@
-"""Where the body of a source format has canonical fields, and how pointers into a body are followed."""
+"""The pointers of canonical fields in bodies of a source format, and a function that follows a pointer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.losses import Severity
 
 WHOLE_NODE = "//"
-"""The key in ``extra`` for the node itself, of which nothing is modelled. No pointer to a field is equal to it."""
+"""The key in ``extra`` for a whole node that is not modelled. No pointer to a field is equal to it."""
 
 ABSENT = object()
 """The value of a pointer that does not exist in a body."""
@@ -73,7 +73,7 @@ def is_empty(value: JsonValue) -> bool:
 
 
 def resolve(body: JsonValue, pointer: str, paths: FieldPaths = _DEFAULT) -> tuple[str, JsonValue]:
-    """Follow a pointer through a body. Return it with the keys of the body, and the value, or ``ABSENT`` where there is none.
+    """Follow a pointer through a body. Return it with the keys of the body, and the value, or ``ABSENT`` if there is none.
 
     A step into a list is an index, or a text in the list.
     """
@@ -95,9 +95,9 @@ def _resolve_carefully(body: JsonValue, pointer: str, paths: FieldPaths) -> tupl
         key = unescape(step)
         if isinstance(value, dict):
             if paths.snake_case and key not in value:
-                if key == "0":  # such a format accepts one object in place of a list
+                if key == "0":  # a format with snake_case keys also accepts one object in place of a list
                     continue
-                key = next((word for word in (paths.keywords.get(key, key), to_snake(key)) if word in value), key)
+                key = next((other for other in (paths.keywords.get(key, key), to_snake(key)) if other in value), key)
             value = value.get(key, ABSENT)
         elif isinstance(value, list):
             if not key.isdecimal() and value and isinstance(value[0], str) and key in value:  # a list of objects has no such text

@@ -30,9 +30,9 @@ Text = bytes | bytearray | str
 
 @dataclass(frozen=True, slots=True)
 class LazyBody:
-    """A body that is assembled when the losses are read. ``body`` returns None where that is impossible.
+    """A body that is assembled when the losses are read. ``body`` returns None if that is impossible.
 
-    ``report``: adds to a ledger what was malformed in the body.
+    ``report``: a function that reports the malformed values of the body to a ledger.
     """
 
     body: Callable[[], JsonValue]
@@ -52,7 +52,7 @@ class _Resolved:
         if known is not None and known.code == _MALFORMED:
             return
         if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
-            known = None  # the whole text is gone
+            known = None  # the whole text is dropped
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
 
@@ -91,26 +91,26 @@ class Ledger:
     __slots__ = ("_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "body", "is_list", "text", "unplaced")
 
     def __init__(self, body: JsonValue, paths: FieldPaths, text: Text | None = None) -> None:
-        #: The source's body, into which the report points.
         self.body = body
+        """The source's body, into which the report points."""
         self._paths = paths
         self._notes: list[Note] = []
         self._resolved: _Resolved | None = None  # until the losses are read
         self._additions: dict[str, tuple[JsonValue, str]] = {}
-        # Where malformed values were removed: the body as it was decoded, and what translates its pointers to those of the source.
+        # If malformed values were removed: the decoded body, and a function that translates its pointers to pointers into the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        #: Additions to objects of the target's body, until ``place`` finds their pointers.
         self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
-        #: The JSON text of the body, which may hold equal keys; None where there is none.
+        """Additions to objects of the target's body, until ``place`` finds their pointers."""
         self.text = text
-        #: The body lists models, and a loss that several of them share is reported for the first one only.
+        """The JSON text of the body, which may have repeated keys; None if the body was no text."""
         self.is_list = False
+        """Whether the body is a list of models. Then a loss that several models share is reported for the first one only."""
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The losses up to now. A loss below a dropped container is left out, unless it is more severe."""
-        with _LOCK:  # else a second thread could see neither the notes nor the losses
+        """The losses that were noted. A loss below a dropped container is left out, unless it is more severe."""
+        with _LOCK:  # without it a second thread could see neither the notes nor the losses
             losses = self._resolve().losses
         gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
         kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
@@ -118,7 +118,7 @@ class Ledger:
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """The additions up to now."""
+        """The additions that were noted."""
         return tuple(Addition(path, value, why) for path, (value, why) in self._additions.items())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
@@ -197,7 +197,7 @@ class Ledger:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return the state of a copy. A lazy body cannot be copied, so its report is resolved first."""
-        with _LOCK:  # else the copy could have neither the notes nor the losses
+        with _LOCK:  # without it the copy could have neither the notes nor the losses
             is_lazy = isinstance(self.body, LazyBody)
             if is_lazy:
                 self._resolve()

@@ -1,4 +1,4 @@
-"""The severity and reason of losing each canonical field that a target does not hold: one table for all formats."""
+"""The loss rules of canonical fields that a target cannot express: one table for all formats."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ LOSS_RULES: Mapping[str, LossRule] = {
 NO_LOSS: frozenset[str] = frozenset({
     "Request.format",
     "Media.issuer",  # the issuer of a file id
-    "Reasoning.summary",  # is text all the same
+    "Reasoning.summary",  # only distinguishes summaries from other reasoning; the text stays
     "ToolCall.has_generated_id",
     "ToolResult.has_generated_id",
-    "ToolResult.kind",  # that of its call, as the next two
+    "ToolResult.kind",  # the call has it too, as the next two
     "ToolResult.name",
     "ToolResult.namespace",
-    "Hosted.raw",  # the item itself, of which the other fields are read
+    "Hosted.raw",  # the whole item, from which the other fields are decoded
     "Response.format",
     "Response.fields_after_start",  # the next three are reported by the encoders of streams
     "Response.revised",
@@ -122,7 +122,7 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "verbosity": LossRule(neutral=("medium",)),
     "prompt_cache_key": _INFO,
     "prompt_cache_retention": _INFO,
-    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="the server's own caching"),
+    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="automatic caching of the server"),
     "stream_options": _INFO,
     "usage_in_stream": LossRule("info", neutral=(True,)),
 }
@@ -130,5 +130,5 @@ _SETTING_RULES: Mapping[str, LossRule] = {
 
 
 def rule_of_setting(name: str) -> LossRule:
-    """Return what the loss of a setting means."""
+    """Return the loss rule of a setting."""
     return _SETTING_RULES.get(name, _LOSSY)

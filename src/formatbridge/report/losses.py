@@ -8,20 +8,23 @@ from typing import Literal
 from formatbridge.jsontext.types import JsonValue
 
 Change = Literal["dropped", "changed"]
-"""What happened to a value: the target has none, or another one."""
+"""The kind of a loss: the target has no value (``dropped``), or another one (``changed``)."""
 Severity = Literal["info", "lossy", "impossible"]
-"""How severe a loss is."""
+"""The severity of a loss."""
 SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
-"""From harmless to fatal."""
+"""All severities, in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the target could not hold unchanged.
+    """One value that the target cannot represent, or only with changes.
 
-    ``path`` is a JSON pointer (RFC 6901) into the source body, at the most specific node that lost meaning. ``changed``: the nearest
-    value or a weaker carrier is in the target; ``dropped``: nothing is. ``info``: the model never sees it, or only cost and labels
-    change; ``lossy``: the output may differ; ``impossible``: the meaning of the payload changes.
+    ``path``: a JSON pointer (RFC 6901) into the source body, to the most specific value that is lost. ``kind``: ``changed`` if the target
+    has the nearest value or a form with less meaning, ``dropped`` if it has none.
+
+    - ``info``: the model does not read the value, or only cost and labels change.
+    - ``lossy``: the output may differ.
+    - ``impossible``: the meaning of the payload changes.
     """
 
     path: str

@@ -13,7 +13,7 @@ from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, Loss
 from formatbridge.report.losses import Change, Severity
 
 Examine = Callable[[JsonValue, JsonValue], str | None]
-"""Compares a value with the one that replaces it: returns the code of what is lost, or None."""
+"""A function that compares a value with its replacement, and returns the code of the loss, or None."""
 
 Keep = Callable[[str, Change, Severity, str, JsonValue, JsonValue], None]
 """Stores a loss: its pointer, kind, severity, code, and the value before and after."""
@@ -81,7 +81,7 @@ class NoteResolver:
             self._resolve_dropped(node.signature, "", code, severity)
 
     def _dropped_aside(self, node: Any) -> str:
-        """Return the pointer of what is dropped of a node's second source object: all of it when none of its nodes is left."""
+        """Return the pointer of the dropped share of a node's second source object; of the whole object if all its nodes are dropped."""
         dropped = self._shares.setdefault(node.second_src, set())
         share = getattr(node, "index_src", "")
         dropped.add(share)
@@ -110,8 +110,8 @@ class NoteResolver:
     def _rule_of(self, name: str, value: JsonValue) -> LossRule:
         """Return the loss rule of an unmodelled field. A row may have a star for any index.
 
-        Without a row, a field of usage is a count, a field at the top of an answer describes the server, and no model reads a field of a
-        list of models. An unknown event, whose pointer is also at the top of an answer, may have content.
+        Without a row, a field of usage is a count, and a field at the top of an answer describes the server. No model reads the fields of
+        a list of models. An unknown event, whose pointer is also at the top of an answer, may have content.
         """
         rule = self._paths.rules.get(name) or self._paths.rules.get(_INDEX.sub("*", name))
         if rule is not None:

@@ -1,4 +1,4 @@
-"""Accumulate the canonical events of a stream to the answer so far."""
+"""Accumulate the canonical events of a stream to the partial or whole answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = ("id", "name")
 
 @dataclass(slots=True)
 class PartState:
-    """A part of the answer so far. Its text is a list of deltas, which ``whole`` joins."""
+    """The accumulated state of one part. Its text is a list of deltas, which ``whole`` joins."""
 
     part: ir.Part
     place: tuple[int, int] = (0, 0)
@@ -43,7 +43,7 @@ class PartState:
             self.part = replace(self.part, extra={**(self.part.extra or {}), **extra})
 
     def whole(self) -> ir.Part:
-        """Return the part with its text, citations, signature and transcript so far."""
+        """Return the part with its accumulated text, citations, signature and transcript."""
         values: dict[str, Any] = {}
         delta_field = DELTA_FIELDS.get(type(self.part))
         if delta_field and self.pieces:
@@ -57,7 +57,7 @@ class PartState:
         return altered(self.part, **values) if values else self.part
 
     def emitted_text(self) -> str:
-        """Return the text of a closed part as it was emitted: the deltas, even where its end has changed the text."""
+        """Return the text of a closed part as it was emitted: the deltas, even if its end has changed the text."""
         delta_field = DELTA_FIELDS[type(self.part)]
         emitted = (self.revised or {}).get(delta_field)
         return emitted if emitted is not None else getattr(self.whole(), delta_field)
@@ -103,7 +103,7 @@ class Collector:
         self._format = format
         self._choice_path = choice_path
         self._start = events.Start(None, None)
-        self._late_fields: tuple[str, ...] = ()
+        self._fields_after_start: tuple[str, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
         self._error: ir.Error | None = None
@@ -111,20 +111,20 @@ class Collector:
         self._latest: list[str] = []
         self._queued: list[events.Event] = []
 
-    def and_then(self, happened: Iterable[events.Event]) -> Collector:
-        """Return a collector that has taken some more events; this one has not."""
+    def and_then(self, new_events: Iterable[events.Event]) -> Collector:
+        """Return a copy of the collector with more events; this one does not get them."""
         self._fold()
         result = copy(self)
         result._queued = []
         result._choices = {index: choice.copy() for index, choice in self._choices.items()}
         result._extra = {**self._extra}
-        for event in happened:
+        for event in new_events:
             if result._has_place(event):
                 _HANDLERS[type(event)](result, event)
         return result
 
     def _has_place(self, event: events.Event) -> bool:
-        """Say whether what an event is about has begun. A part of an event that could not be read to its end has not."""
+        """Return whether the part of an event has begun. It has not if the event that begins it was not read completely."""
         match event:
             case events.Delta() | events.PartMeta() | events.PartEnd():
                 return event.choice in self._choices and event.index in self._choices[event.choice].parts
@@ -134,12 +134,12 @@ class Collector:
         return True
 
     def feed(self, event: events.Event) -> None:
-        """Take one event."""
+        """Accumulate one event."""
         self.take((event,))
 
-    def take(self, happened: Iterable[events.Event]) -> None:
-        """Take what happened."""
-        self._queued += happened
+    def take(self, new_events: Iterable[events.Event]) -> None:
+        """Accumulate some events."""
+        self._queued += new_events
         if len(self._queued) > _MAX_QUEUED:
             self._fold()
 
@@ -155,7 +155,7 @@ class Collector:
         return self._latest
 
     def response(self) -> ir.Response:
-        """Return the answer so far."""
+        """Return the accumulated answer."""
         self._fold()
         start = self._start
         return ir.Response(
@@ -167,7 +167,7 @@ class Collector:
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
-            fields_after_start=self._late_fields,
+            fields_after_start=self._fields_after_start,
             revised=tuple(
                 (part.whole(), name, earlier)
                 for choice in self._choices.values()
@@ -183,8 +183,8 @@ class Collector:
         first = min(self._choices, default=0) if is_over else 0
         return self._choices[first].parts if first in self._choices else {}
 
-    def so_far(self) -> list[events.Event]:
-        """Return events that accumulate to the answer so far, with one delta per part; open parts stay open."""
+    def partial_events(self) -> list[events.Event]:
+        """Return events that accumulate to the same partial answer, with one delta per part; open parts stay open."""
         self._fold()
         result: list[events.Event] = [self._start]
         for index, choice in self._choices.items():
@@ -264,7 +264,7 @@ class Collector:
     def _name(self, event: events.Named) -> None:
         names = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
         self._start = replace(self._start, **names)
-        self._late_fields = (*self._late_fields, *names)
+        self._fields_after_start = (*self._fields_after_start, *names)
 
     def _count(self, event: events.UsageUpdate) -> None:
         self._usage = event.usage
@@ -324,7 +324,7 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
 
 
 def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
-    """Add each citation to the text in which its span begins, or to the last text if it has no span or begins after all texts."""
+    """Add each citation to the text in which its span begins. Without a span, or after all texts, it belongs to the last text."""
     texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
     ends = list(accumulate(len(text.text) for _, text in texts))
     cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}
@@ -340,7 +340,8 @@ def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[
 class VisibleTextReader:
     """Returns the visible text of the first choice, each delta once.
 
-    Texts come in their order: while a text is open, deltas of later texts wait. So the returned pieces join to the text of the answer.
+    Texts are returned in their order: while a text is open, deltas of later texts are kept. So the returned pieces join to the text of the
+    answer.
     """
 
     def __init__(self, collector: Collector) -> None:

@@ -1,7 +1,7 @@
-"""The delta template: reads events that differ from the one before only in their text, without parsing them again.
+"""The delta template: reads events that differ from the previous one only in their text, without parsing them again.
 
-Most events of a stream are such. The same bytes around another string are the same JSON with another value there.
-So neither the parser nor the validator can find anything new in them.
+Most events of a stream are of this kind. The same bytes around another string are the same JSON with another value.
+So the parser and the validator would return the same result for them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COUNTED = re.compile(
     rb'(?<!\\)"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
     rb'|(?<!\\)"obfuscation":[ ]?("[^"\\]*")'
 )
-"""Members that change with each event: numbers and padding of the vendor, which are not read, and counts, of which the last is valid."""
+"""Members that change with each event: numbers and padding, which are not read, and counts, of which the last is valid."""
 _USAGE = b'"usageMetadata"'
 _LONG = 4096
 """Bytes of an event that is too long for a template."""
@@ -33,7 +33,7 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class EventPattern:
-    """The bytes around the text of an event. ``frame_end`` is the end of its frame, where the pattern includes the frame."""
+    """The bytes around the text of an event. ``frame_end``: the end of its frame, if the pattern includes the frame."""
 
     __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "has_usage")
 
@@ -51,18 +51,18 @@ class EventPattern:
 
     @classmethod
     def of(cls, data: bytes, text: str) -> EventPattern | None:
-        """Return the pattern of an event whose text is known; None where the text is not exactly one string of the event."""
+        """Return the pattern of an event whose text is known; None unless exactly one string of the event equals the text."""
         if not text or len(data) > _LONG:
             return None
         data = _without_padding(data, b"}") if data.endswith(b" }") else data
-        found = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
-        if len(found) != 1:
+        matches = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
+        if len(matches) != 1:
             return None
-        start, end = found[0]
+        start, end = matches[0]
         return cls(data[:start], data[end:])
 
     def text_of(self, data: bytes) -> str | None:
-        """Return the text of another event; None where it differs in anything else, or its text is no JSON string."""
+        """Return the text of another event; None if it differs in anything else, or its text is no JSON string."""
         if data.endswith(self._padded_end):
             data = _without_padding(data, self._end)
         if len(self._varying) > 1:
@@ -76,7 +76,7 @@ class EventPattern:
         return _read(literal)
 
     def _find(self, data: bytes) -> bytes | None:
-        """Return the JSON string of the text, where other members vary, too."""
+        """Return the JSON string of the text, for a pattern in which other members vary too."""
         if not data.startswith(self._first):
             return None
         literal, at = None, len(self._first)
@@ -102,7 +102,7 @@ class EventPattern:
 
 
 def _read(literal: bytes) -> str | None:
-    """Read a JSON string; None where it is none, or has anything around it: a line break there would end the line of the event."""
+    """Parse a JSON string. None if it is none, or has white space around it, because a line break would end the line of the event."""
     if literal[:1] != b'"' or literal[-1:] != b'"':
         return None
     try:
@@ -112,12 +112,12 @@ def _read(literal: bytes) -> str | None:
 
 
 def _without_padding(data: bytes, end: bytes) -> bytes:
-    """Return an event without the spaces before its last brace, which messages adds as padding; elsewhere JSON has none but in text."""
+    """Return an event without the spaces before its last brace, which servers of messages add as padding."""
     return data[: -len(end)].rstrip(b" ") + end
 
 
 def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
-    """Split text at the members that vary: return the pattern of each and the text after it; the pattern of the first piece is unused."""
+    """Split text at the members that vary. Return the pattern of each and the text after it; the first pattern is unused."""
     out, at, pattern = [], 0, _NUMBER
     for match in _COUNTED.finditer(text):
         start, end = match.span(match.lastindex or 0)
@@ -130,7 +130,7 @@ _NO_DELTA = events.Delta(-1, -1, "")
 
 
 class Repeated(NamedTuple):
-    """Events that the template has matched: their number and joined text. ``last``: the last of them, where it has new counts."""
+    """Events that the template has matched: their number and joined text. ``last``: the last of them, if it has new counts."""
 
     number: int
     text: str
@@ -138,9 +138,9 @@ class Repeated(NamedTuple):
 
 
 class DeltaTemplate:
-    """Matches events that differ from the two before them only in their text. Any other event ends this.
+    """Matches events that differ from the two before them only in their text, until another event arrives.
 
-    The decoder does not see matched events one by one. It gets them later, as one event with their joined text: ``take_repeated``.
+    The decoder does not get matched events one by one. It gets them later as one event with their joined text: ``take_repeated``.
     """
 
     __slots__ = (
@@ -149,20 +149,20 @@ class DeltaTemplate:
     )  # fmt: skip
 
     def __init__(self, excluded: frozenset[str] = frozenset()) -> None:
-        """Make a template. ``excluded``: names of members; an event that has one of them, not empty, never matches."""
+        """``excluded``: names of members. An event with a non-empty value for one of them never matches."""
         self._excluded = excluded
         self._candidate: EventPattern | None = None
         self._delta = _NO_DELTA
-        #: The pattern that a second event has confirmed.
         self.pattern: EventPattern | None = None
-        #: The same pattern with its frame, where that is known.
+        """The pattern that a second event has confirmed."""
         self.framed: EventPattern | None = None
+        """The same pattern with its frame, if that is known."""
         self._before = self._after = b""
         self._attempts = 0
         self._raw: JsonObject = {}
         self._path: Path = ()
-        #: The texts of the part that the matched events continue.
         self.pieces: list[str] = []
+        """The texts of the part that the matched events continue."""
         self._taken = 0
         self._last: ServerSentEvent | None = None
 
@@ -186,13 +186,13 @@ class DeltaTemplate:
         return events.Delta(self._delta.choice, self._delta.index, text)
 
     def keep_counts(self, chunk: bytes, offset: int) -> None:
-        """Keep the event of a chunk that has matched with its frame, if it has new counts. ``offset``: where the chunk begins."""
+        """Keep the event of a chunk that matched with its frame, if it has new counts. ``offset``: the start of the chunk."""
         if self.framed is not None and self.framed.has_usage:
             start = len(self._before)
             self._last = ServerSentEvent("", chunk[start : len(chunk) - len(self._after)], offset + start)
 
     def take_repeated(self) -> Repeated | None:
-        """Return the events that have matched since the last call; None where there are none."""
+        """Return the events that matched since the last call; None if there are none."""
         if self._taken >= len(self.pieces):
             return None
         texts = self.pieces[self._taken :]
@@ -201,7 +201,7 @@ class DeltaTemplate:
         return Repeated(len(texts), "".join(texts), last)
 
     def filled(self, text: str, raw: JsonObject | None = None) -> JsonObject:
-        """Return an event of the template with another text. ``raw``: another event to take instead of the learned one."""
+        """Return an event of the template with another text. ``raw``: an event to use instead of the learned one."""
         out: Any = copy(self._raw if raw is None else raw)
         node, *path, name = out, *self._path
         for step in path:
@@ -210,20 +210,20 @@ class DeltaTemplate:
         return out  # type: ignore[no-any-return]  # a copy of an object
 
     def expect(self, before: bytes, after: bytes) -> None:
-        """Take the frame around the events that match from now on."""
+        """Set the frame of later events that match."""
         self._before, self._after = before, after
         self.framed = self.pattern.framed(before, after) if self.pattern else None
 
     def forget(self) -> None:
-        """Match no event any more: the open part may be closed."""
+        """Stop matching, because the open part may be closed."""
         self._candidate = self.pattern = self.framed = None
         self.pieces, self._taken = [], 0
 
-    def learn(self, data: bytes, raw: JsonObject, happened: list[events.Event]) -> bool:
-        """Take an event that did not match, and what was emitted for it. Return whether others like it match from now on."""
+    def learn(self, data: bytes, raw: JsonObject, new_events: list[events.Event]) -> bool:
+        """Learn from an event that did not match, and from the canonical events of it. Return whether similar events match now."""
         self.framed = None
         self.pieces, self._taken = [], 0  # later deltas of the part are not matched events
-        delta = happened[0] if len(happened) == 1 else None
+        delta = new_events[0] if len(new_events) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
             return False
@@ -241,12 +241,12 @@ class DeltaTemplate:
         return self.pattern is not None
 
     def continue_part(self, pieces: list[str]) -> None:
-        """Take the texts of the part that matching events continue. The last of them is of the event that was learned."""
+        """Set the texts of the part that matching events continue. The last of them is from the learned event."""
         self.pieces, self._taken, self._last = pieces, len(pieces), None
 
 
 def path_of(raw: JsonObject, text: str, excluded: frozenset[str] = frozenset()) -> Path | None:
-    """Return the path of the one string in an event that equals a text; None where the event has a member that is excluded."""
+    """Return the path of the string in an event that equals a text; None if the event has an excluded member."""
     match: Path | None = None
     pending: list[tuple[Any, Path]] = [(raw, ())]
     while pending:

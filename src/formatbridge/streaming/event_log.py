@@ -1,4 +1,4 @@
-"""The event log: the events of a stream as they came, in little memory, to fold them to a whole body on request."""
+"""The event log: keeps the events of a stream in little memory, so that they can be folded to a whole body on request."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from formatbridge.streaming.delta_template import EventPattern
 
 @dataclass(slots=True)
 class _Run:
-    """Events in a row of one pattern. Their texts are ``pieces[start:end]``; no end: the run is open and more may come.
+    """Consecutive events of one pattern. Their texts are ``pieces[start:end]``; without ``end`` the run is open.
 
-    ``last``: the bytes of the last of them, where its counts are valid. ``is_counted``: one event with all texts is not equivalent to
-    them, because their number matters.
+    ``last``: the bytes of the last event, if its counts are valid. ``is_counted``: the number of events matters, so that one event with
+    all texts is not equivalent to them.
     """
 
     pattern: EventPattern
@@ -24,7 +24,7 @@ class _Run:
     is_counted: bool = False
 
     def events(self) -> Iterator[bytes]:
-        """Yield equivalent events: each event, or one with all texts; the last unchanged, where its counts are valid."""
+        """Yield equivalent events: each event, or one with all texts. The last one is unchanged if its counts are valid."""
         texts = self.pieces[self.start : self.end]
         if self.last is not None:
             texts.pop()
@@ -51,7 +51,7 @@ class EventLog:
         self._entries.append(data)
 
     def begin_run(self, pattern: EventPattern, pieces: list[str], *, is_counted: bool = False) -> None:
-        """Begin a run with those of the last events that have its pattern. Events that follow only add their text to ``pieces``."""
+        """Begin a run with the last events that have its pattern. Later events of the run only add their text to ``pieces``."""
         start = len(pieces)
         while start and not pattern.has_usage and self._ends_with(pattern, pieces[start - 1]):
             self._entries.pop()

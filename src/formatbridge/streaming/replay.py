@@ -57,7 +57,7 @@ def replay(response: ir.Response) -> list[events.Event]:
 
 
 def _add_logprobs(choice: ir.Choice, tokens: list[ir.TokenLogprob], result: list[events.Event]) -> None:
-    """Put the log probabilities of a choice without text on the last delta of reasoning or a tool call, or else on an empty text."""
+    """Add the log probabilities of a choice without text to the last delta of reasoning or a tool call, or else to an empty text."""
     kinds = (ir.Reasoning, ir.ToolCall)
     deltas = [event for event in result if isinstance(event, events.Delta) and event.choice == choice.index]
     candidates = [delta for delta in deltas if isinstance(choice.parts[delta.index], kinds)]
@@ -78,7 +78,7 @@ def unfold(
     """
     kind = type(part)
     if kind is ir.ToolCall:
-        return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # the test says so
+        return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # a ToolCall
     delta_field, names_after_text = DELTA_FIELDS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
     text = getattr(part, delta_field) if delta_field else None
     values = {name: value for name in names_after_text if (value := getattr(part, name))} if names_after_text else {}

@@ -1,6 +1,6 @@
 """Parse and write server-sent events, from chunks of any size, without I/O.
 
-The parser follows WHATWG HTML, section 9.2, on bytes, with one exception: it also returns a last event that lacks only its blank line.
+The parser follows WHATWG HTML, section 9.2, on bytes, with one exception. It also returns a last event that lacks only its blank line.
 Use ``StreamReader``: it also reads JSON in place of a stream.
 """
 
@@ -238,7 +238,7 @@ class SseReader(Reader):
         self._data += value
 
     def _check(self, size: int) -> None:
-        """Raise ``EventTooLargeError`` if the data so far and a line of ``size`` bytes exceed the limit; comments count as lines."""
+        """Raise ``EventTooLargeError`` if the data and a line of ``size`` bytes exceed the limit; comments count as lines."""
         if size > self._limit or (self._data is not None and size + len(self._data) > self._limit):
             raise EventTooLargeError(self._limit)
 
@@ -278,15 +278,16 @@ _JSON = re.compile(rb"[ \t]{0,256}[\[{]")
 class StreamReader(SseReader):
     """Reads a stream in either framing: server-sent events, then JSON from the first line that begins an object or array.
 
-    No field of an event begins in that way. The line may be the first one (generate_content without ``alt=sse``; an error body). It may
-    follow comments, which relays also send before a body, or events (an error without ``data:``). All bytes after it are JSON.
+    No field of an event begins with a bracket or brace. The line may be the first one (generate_content without ``alt=sse``; an error
+    body). It may follow comments, which relays also send before a body, or events (an error without ``data:``). All bytes after it are
+    JSON.
     """
 
     __slots__ = ()
 
     @property
     def reads_json(self) -> bool:
-        """Whether the reader has found JSON, which continues to the end."""
+        """Whether the reader reads JSON, which continues to the end of the stream."""
         return self._json is not None
 
     def _begins_json(self, line: bytes | bytearray) -> bool:

@@ -1,4 +1,4 @@
-"""Surrogate pairs that two events share: some servers split text by UTF-16 units."""
+"""Join surrogate pairs that are split between two events: some servers split text by UTF-16 units."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class SurrogateJoiner:
     """Joins the high surrogate at the end of a text with the low surrogate at the start of the next event for this text."""
 
     def __init__(self) -> None:
-        #: The high surrogates whose low surrogates have not come, by the places of their texts.
         self.pending: dict[_Place, str] = {}
+        """The high surrogates whose low surrogates have not arrived, by the places of their texts."""
 
     def join(self, event: JsonValue) -> None:
-        """Join the texts of a parsed event, in place. Raise ``NotJsonError`` where a text does not continue with a low surrogate."""
+        """Join the texts of a parsed event in place. Raise ``NotJsonError`` if a text must continue with a low surrogate and does not."""
         for holder, key, place in list(_texts(event)):
             if not holder[key]:
                 continue
             high = self.pending.pop(place, "")
             text = join_surrogates(high + holder[key])
             if high and text[0] == high:
-                raise NotJsonError("", "goes on where half a character ended, expected its other half")
+                raise NotJsonError("", "continues after a high surrogate, expected a low surrogate")
             if "\ud800" <= text[-1:] <= "\udbff":
                 self.pending[place] = text[-1]
                 text = text[:-1]

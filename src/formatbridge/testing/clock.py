@@ -17,7 +17,7 @@ class VirtualClock(Clock):
         self._start = start
         self._jitter = jitter
         self.sleeps: list[float] = []
-        """All waiting times so far, in seconds, in order."""
+        """All waiting times, in seconds, in order."""
 
     @property
     def naps(self) -> list[float]:

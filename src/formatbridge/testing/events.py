@@ -114,7 +114,7 @@ def compact(value: Any) -> str:
 
 
 def rechunk(pieces: Iterable[bytes], sizes: int | Sequence[int] | None) -> Iterator[bytes]:
-    """Split bytes into chunks of one size, or of the given sizes with the rest in one chunk; None leaves the chunks unchanged."""
+    """Split bytes into chunks of one size, or of several sizes with the rest in one chunk; None leaves the chunks unchanged."""
     if sizes is None:
         yield from pieces
         return

@@ -63,7 +63,7 @@ class FakeRelay(InMemoryTransport):
     ``longest_delta``: maximum number of characters in one delta of a stream.
     ``chunks``: bytes of each chunk of the body, a number or a list of numbers; None: one event each.
     ``clock``: the clock for stalls; None: the system clock.
-    ``strict``: reject what the vendors' servers reject although their types allow it, and send ``encrypted_content`` only if the request
+    ``strict``: reject requests that violate a vendor rule, and send ``encrypted_content`` only if the request
     includes it.
     ``reasoning_models``: the models that reason, as names or as a function of a name; None: all models.
     ``verified``: whether the organisation is verified, which summaries of reasoning in responses require.

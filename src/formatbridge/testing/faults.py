@@ -138,7 +138,7 @@ class FaultTransport(InMemoryTransport):
         self._clock = clock
         self._lock = threading.Lock()
         self.calls = 0
-        """The number of calls so far."""
+        """The number of calls."""
 
     def __enter__(self) -> FaultTransport:
         return self

@@ -1,4 +1,4 @@
-"""Deviations of real relays, by name. A fake relay with a quirk changes its answers in that way.
+"""Deviations of real relays, by name. A fake relay with a quirk changes its answers in the same manner.
 
 Some quirks change answers, some change failures and have no effect without one, some change the list of models.
 """

@@ -199,10 +199,10 @@ class Recorded:
         """Return the locations of a secret in the request. ``may_hold_key``: one header may contain it."""
         locations = [f"header {name}" for name, value in self.headers.items() if secret in value]
         allowed = [f"header {name}" for name in KEY_HEADERS if f"header {name}" in locations] if may_hold_key else []
-        found = [holder for holder in locations if holder not in allowed[:1]]
-        found += ["url"] if secret in self.url else []
-        found += ["body"] if secret.encode() in self.content else []
-        return [f"{self.method} {urlsplit(self.url).path}: {location}" for location in found]
+        others = [holder for holder in locations if holder not in allowed[:1]]
+        others += ["url"] if secret in self.url else []
+        others += ["body"] if secret.encode() in self.content else []
+        return [f"{self.method} {urlsplit(self.url).path}: {location}" for location in others]
 
 
 AnswerLike = str | Answer | Body | BaseModel
@@ -266,12 +266,12 @@ def _scripted_step(step: Any) -> ScriptedStep:
     if isinstance(step, tuple):
         if len(step) == 2 and isinstance(step[0], Failure | Fault):
             return ScriptedStep(_answer_of(step[1]), step[0])
-        raise ConfigurationError(f"found a tuple of {len(step)} in the script, expected (failure or fault, answer)")
+        raise ConfigurationError(f"the script contains a tuple of {len(step)}, expected (failure or fault, answer)")
     if isinstance(step, Failure | Fault):
         at = step.after if isinstance(step, Failure) else step.at
         if isinstance(step, Stall) or at is not None:
             kind = type(step).__name__
-            raise ConfigurationError(f"found a {kind} without an answer in the script, expected ({kind}(...), answer)")
+            raise ConfigurationError(f"the script contains a {kind} without an answer, expected ({kind}(...), answer)")
         return ScriptedStep(None, step)
     return ScriptedStep(_answer_of(step))
 
@@ -283,11 +283,11 @@ def _answer_of(step: Any) -> Answer | Body:
         return _body_of_model(step)
     if isinstance(step, Answer | Body):
         return step
-    raise ConfigurationError(f"found {type_name(step)} in the script, expected text, Answer, Body, Failure or a fault")
+    raise ConfigurationError(f"the script contains {type_name(step)}, expected text, Answer, Body, Failure or a fault")
 
 
 def _body_of_model(model: BaseModel) -> Body:
-    """Return a typed model as a body of its own format."""
+    """Return a typed model as a body of its format."""
     converted = fb.convert_response(model, target="messages")
     source = next(name for name in fb.FORMATS if name == converted.source)
     return Body(fb.convert_response(model, target=source).body, source)

@@ -1,1 +1,1 @@
-"""Validation of bodies: the base of all wire models, validators that return plain dicts, and error messages."""
+"""Validation of bodies: the base of all wire models, validators that return dicts, and error messages."""

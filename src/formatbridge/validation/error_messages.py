@@ -1,4 +1,4 @@
-"""Validation errors as messages: the place, the value that was found, and what was expected."""
+"""Messages of validation errors: the place, the value there, and the expected value."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def problems_with(validate: Callable[[Any], Any], body: Any) -> list[tuple[str, 
     shown = {pointer: faults[pointer] for pointer in _deepest(faults)[:_MAX_PROBLEMS]}
     lacking = [pointer for pointer, (value, wanted) in shown.items() if value is MISSING and not wanted]
     if lacking:
-        # For a missing key the validator does not say which type it expects. A value of no JSON type in its place makes it say so.
+        # For a missing key the validator does not report the expected type. For a value of no JSON type in its place it does.
         typed = _faults(validate, reduce(_put, lacking, body))
         shown |= {pointer: typed[pointer] for pointer in lacking if pointer in typed}
     return [(pointer, _message(*fault)) for pointer, fault in shown.items()]
@@ -75,7 +75,7 @@ def _deepest(pointers: Collection[str]) -> list[str]:
 
 
 def _faults(validate: Callable[[Any], Any], body: Any) -> dict[str, tuple[Any, list[str]]]:
-    """Return the rejected values by pointer, each with what the validator expected, where it says so."""
+    """Return the rejected values by pointer, each with what the validator expected, if it reports that."""
     faults: dict[str, tuple[Any, list[str]]] = {}
     try:
         validate(body)
@@ -101,7 +101,7 @@ def _put(body: Any, pointer: str) -> Any:
 
 @cache
 def _labelled_validator(shape: Any) -> SchemaValidator:
-    """Compile a validator with ``labelled`` unions. It is slower than the usual one, so it is used for invalid bodies only."""
+    """Compile a validator with ``labelled`` unions. It is slower than ``dict_validator``, so it is used for invalid bodies only."""
     return SchemaValidator(labelled(dicts_of(shape)))
 
 

@@ -1,8 +1,8 @@
 """Repair answers with malformed fields: remove what the wire model rejects and read the rest.
 
-The caller has paid for an answer, so one malformed field (a citation without its object, a log probability without its number) must not
-make it unreadable. The validation errors name the places. From each place upwards, the smallest value is removed that leaves a valid body:
-an object member or list item, or the value that contains it where the member is required.
+The caller has paid for an answer, so one malformed field must not make it unreadable, such as a citation without its object. The
+validation errors name the places. From each place upwards, the smallest value is removed that leaves a valid body. This is an object
+member or list item, or the value that contains it if the member is required.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Repair:
 
 
 def repair(shape: Any, raw: JsonObject, essential: Iterable[str] = (), parts: frozenset[Path] = frozenset()) -> Repair | None:
-    """Return a body that is invalid for ``shape`` without its malformed values; None where no removal makes it valid.
+    """Return a body that is invalid for ``shape`` without its malformed values; None if no removal makes it valid.
 
     ``essential``: paths of values that the body must have, with a star for any index; a body without one of them is not repaired, except
     that an item of a list may lack it if another item has it.

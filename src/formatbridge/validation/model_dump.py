@@ -1,4 +1,4 @@
-"""Convert a typed model to plain JSON values."""
+"""Convert a typed model to JSON values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dump_model(model: BaseModel) -> JsonObject:
     """Return the fields that were set in a model and in the models that it contains, under their documented keys.
 
     pydantic serializes a nested model by the declared type of its field, without the fields of a caller's subclass. Its option
-    ``serialize_as_any`` includes them, but before 2.14 it fails for recursive models and for models that were only read as a part of
+    ``serialize_as_any`` includes them. Before pydantic 2.14 it fails for recursive models, and for models that were only read as a part of
     others. So each instance of a subclass is dumped separately.
     """
     dumped = model.model_dump(exclude_unset=True, by_alias=True, warnings=False)
@@ -55,7 +55,7 @@ def _is_derived(value: Any) -> bool:
 
 
 def _dump_again(value: Any, dumped: Any) -> Any:
-    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's own serializer stays unchanged."""
+    """Return the dump of a value, with instances of subclasses dumped again; the result of a caller's serializer stays unchanged."""
     if _is_derived(value) and isinstance(dumped, dict):
         redumped = dump_model(value)
         return redumped if dumped.keys() <= redumped.keys() else dumped

@@ -1,4 +1,4 @@
-"""Validators of the shapes that wire models describe. They return plain dicts and build no model objects.
+"""Validators for wire models. They return dicts and build no model objects.
 
 A validator accepts exactly what the model accepts (a test compares both on all fixtures and recordings). It takes half the time.
 pydantic describes a model as a core schema (documented in ``pydantic_core.core_schema``); here each model in it becomes a typed dict.

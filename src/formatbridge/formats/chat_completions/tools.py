@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
-from formatbridge.formats.shared.tool_selection import note_excess, server_word
+from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
@@ -158,7 +158,7 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
 
 def _unaffected_tools(tools: list[ir.Tool]) -> list[str]:
     """Return the names of web search tools, which no tool choice affects, because ``web_search_options`` is no tool."""
-    return [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
+    return [server_tool_name(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
 
 
 def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:

@@ -9,7 +9,7 @@ from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted_tool, decode_server, encode_hosted_tool, encode_server
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.generate_content.schema import decode_schema
-from formatbridge.formats.shared.tool_selection import note_excess, server_word
+from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -124,7 +124,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
     """Decode ``functionCallingConfig``, which applies to functions only; an unknown mode is decoded as AUTO."""
     mode, names = enum_name(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = rest(raw, _CHOICE)
-    free = [server_word(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
+    free = [server_tool_name(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
     if mode == "ANY" and names:
         if len(names) == 1:
             return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)

@@ -32,7 +32,7 @@ from formatbridge.formats.messages.tools import (
     server_tools_of,
 )
 from formatbridge.formats.shared.settings import decode_flat_settings
-from formatbridge.formats.shared.tool_selection import brings_tools
+from formatbridge.formats.shared.tool_selection import adds_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
@@ -146,7 +146,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     leading = leading_instructions(messages)
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
     keeps_system_messages = options.mid_system == "native"
-    server_tools = server_tools_of(request.tools) if brings_tools(request) else set()
+    server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools)
     turns = encoder.encode(messages[leading:] if leading else messages)
     if encoder.moved_to_system:
@@ -176,7 +176,7 @@ def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger)
     """Encode the tools and the tool choice, which the server rejects without tools. Tools that system messages add count too."""
     body = encode_tools(request.tools, losses)
     tools: list[JsonObject] = body.get("tools", [])
-    if brings_tools(request):
+    if adds_tools(request):
         tools = tools + added_tools(conversation["messages"])
     if "mcp_servers" in body:
         body["mcp_servers"] += conversation.get("mcp_servers", [])

@@ -17,7 +17,7 @@ from formatbridge.formats.messages.hosted_tools import (
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
-from formatbridge.formats.shared.tool_selection import server_word
+from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import joined, rest
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -160,7 +160,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
             return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
         if raw.get("disable_parallel_tool_use"):  # this field stays if the target cannot force a server tool
             src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
-        return ir.ToolChoice(mode="hosted", names=[server_word(hosted)], src=src, extra=extra)
+        return ir.ToolChoice(mode="hosted", names=[server_tool_name(hosted)], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     unread = {"name": raw["name"]} if "name" in raw else None

@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.errors import (
     FAULTS,
-    WORDINGS,
+    KIND_FIELDS,
     classify,
     decode_error_body,
     encode_error_object,
@@ -27,7 +27,7 @@ _CODES_BY_KIND: Mapping[ir.ErrorKind, str] = {
     "timeout": "vector_store_timeout",
     "invalid_request": "invalid_prompt",
 }
-_TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in WORDINGS.items()} | {
+_TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in KIND_FIELDS.items()} | {
     "not_found": "not_found_error",
     "too_large": "request_too_large",
     "cancelled": "cancelled",
@@ -109,7 +109,7 @@ def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
 def is_bare_cancellation(error: ir.Error) -> bool:
     """Return whether the status ``cancelled`` of a response expresses all of an error."""
     is_bare = not (error.param or error.request_id or error.retry_after or error.extra)
-    is_default = error.type in (None, WORDINGS["cancelled"].type) and all(
+    is_default = error.type in (None, KIND_FIELDS["cancelled"].type) and all(
         value in (None, "", "cancelled") for value in (error.message, error.code)
     )
     return error.kind == "cancelled" and is_bare and is_default

@@ -1,4 +1,4 @@
-"""The numbers of choices, and their order where a target can write one choice only or must write them in order."""
+"""The numbers of choices, and their order in targets that express one choice only or need them in order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class Numbers:
-    """Numbers choices in the order of their arrival.
+    """Returns the numbers of choices in the order of their arrival.
 
-    From the first negative number on, choices are counted, whatever numbers they have.
+    From the first negative number on, choices are counted, and their numbers in the source are ignored.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Numbers:
 
 
 def numbered(raw: list[int]) -> list[int]:
-    """Return the numbers of the choices of a whole answer. Where two are equal, as where a server omits them, return their indexes."""
+    """Return the numbers of the choices of a whole answer. If two are equal, because a server omits them, return their indexes."""
     if len(raw) == 1:  # nearly always
         return [max(raw[0], 0)]
     numbers = Numbers()
@@ -40,7 +40,7 @@ def numbered(raw: list[int]) -> list[int]:
 
 
 def unique_numbers(raw: list[int]) -> list[int]:
-    """Return the numbers of the choices of a whole answer unchanged where no two are equal, else as ``numbered`` does."""
+    """Return the numbers of the choices of a whole answer, unchanged if no two are equal, else as ``numbered`` does."""
     return raw if _are_apart(raw) else numbered(raw)
 
 
@@ -63,9 +63,9 @@ def is_of_a_choice(event: events.Event) -> TypeGuard[events.PartEvent]:
 
 
 class FirstChoice:
-    """Passes on the events of choice 0, or of the lowest choice if a stream ends without choice 0.
+    """Selects the events of choice 0, or of the lowest choice if a stream ends without choice 0.
 
-    Events of other choices are kept until the first event of choice 0. ``number``: the choice that is written; None: not known yet.
+    Events of other choices are kept until the first event of choice 0. ``number``: the selected choice; None: not known yet.
     """
 
     def __init__(self) -> None:
@@ -92,9 +92,9 @@ class FirstChoice:
 
 
 class ChoicesInOrder:
-    """Passes on the events of all choices. The events of a choice wait until every choice before it has begun.
+    """Orders the events of all choices. The events of a choice are kept until every choice before it has begun.
 
-    Numbers that never arrive leave no gap: at the end of the stream the waiting choices move up.
+    Missing numbers leave no gap: at the end of the stream the kept choices get the next numbers.
     """
 
     def __init__(self) -> None:

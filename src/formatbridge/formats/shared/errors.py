@@ -23,7 +23,7 @@ BY_STATUS: Mapping[int, ir.ErrorKind] = {
     529: "overloaded",
 }  # fmt: skip
 
-BY_WORD: Mapping[str, ir.ErrorKind] = {
+BY_TYPE: Mapping[str, ir.ErrorKind] = {
     "invalid_request_error": "invalid_request", "authentication_error": "authentication", "billing_error": "billing",
     "insufficient_quota": "billing", "permission_error": "permission", "not_found_error": "not_found", "conflict_error": "conflict",
     "request_too_large": "too_large", "rate_limit_error": "rate_limit", "timeout_error": "timeout", "api_error": "server",
@@ -37,27 +37,27 @@ BY_WORD: Mapping[str, ir.ErrorKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Wording:
-    """A kind in chat_completions and responses: HTTP status, type, and code where it is fixed."""
+class _KindFields:
+    """The HTTP status, the type, and the code if it is fixed, of a kind of error in chat_completions and responses."""
 
     status: int
     type: str
     code: str | None = None
 
 
-WORDINGS: Mapping[ir.ErrorKind, _Wording] = {
-    "invalid_request": _Wording(400, "invalid_request_error"),
-    "authentication": _Wording(401, "authentication_error", "invalid_api_key"),
-    "billing": _Wording(402, "insufficient_quota", "insufficient_quota"),
-    "permission": _Wording(403, "permission_error"),
-    "not_found": _Wording(404, "invalid_request_error", "model_not_found"),
-    "conflict": _Wording(409, "conflict_error"),
-    "too_large": _Wording(413, "invalid_request_error", "request_too_large"),
-    "rate_limit": _Wording(429, "rate_limit_error", "rate_limit_exceeded"),
-    "cancelled": _Wording(499, "server_error", "cancelled"),
-    "server": _Wording(500, "server_error"),
-    "overloaded": _Wording(503, "server_error", "overloaded_error"),
-    "timeout": _Wording(504, "server_error", "timeout"),
+KIND_FIELDS: Mapping[ir.ErrorKind, _KindFields] = {
+    "invalid_request": _KindFields(400, "invalid_request_error"),
+    "authentication": _KindFields(401, "authentication_error", "invalid_api_key"),
+    "billing": _KindFields(402, "insufficient_quota", "insufficient_quota"),
+    "permission": _KindFields(403, "permission_error"),
+    "not_found": _KindFields(404, "invalid_request_error", "model_not_found"),
+    "conflict": _KindFields(409, "conflict_error"),
+    "too_large": _KindFields(413, "invalid_request_error", "request_too_large"),
+    "rate_limit": _KindFields(429, "rate_limit_error", "rate_limit_exceeded"),
+    "cancelled": _KindFields(499, "server_error", "cancelled"),
+    "server": _KindFields(500, "server_error"),
+    "overloaded": _KindFields(503, "server_error", "overloaded_error"),
+    "timeout": _KindFields(504, "server_error", "timeout"),
 }
 
 QUOTA_CODES = frozenset({
@@ -73,7 +73,7 @@ BY_CODE: Mapping[str, ir.ErrorKind] = {
     "API_KEY_INVALID": "authentication",
     "context_length_exceeded": "invalid_request",
     **dict.fromkeys(QUOTA_CODES, "billing"),
-    **{wording.code: kind for kind, wording in WORDINGS.items() if wording.code},
+    **{fields.code: kind for kind, fields in KIND_FIELDS.items() if fields.code},
 }
 """Codes with the same meaning at every status."""
 
@@ -89,13 +89,13 @@ _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
     "vector_store_timeout": "timeout",
     **dict.fromkeys(FAULTS, "invalid_request"),
 }
-"""Codes that decide where there is no status: in a stream, and in an answer that failed."""
+"""Codes that decide the kind if there is no status: in a stream, and in a failed answer."""
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
     """Return the kind of an error. A 429 is always a rate limit, because clients retry by status.
 
-    Streams have no status; relays put it in the code.
+    ``code``: the error code; in a stream, which has no status, relays put the status there. ``word``: the error type or status name.
     """
     if status is None and isinstance(code, int):
         status = code
@@ -109,8 +109,8 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
         return BY_STATUS[status]
     if status is not None and 500 <= status < 600:
         return "server"
-    kind = BY_WORD.get(word) if isinstance(word, str) else None
-    if status is not None and 400 <= status < 500 and (kind is None or WORDINGS[kind].status >= 500):
+    kind = BY_TYPE.get(word) if isinstance(word, str) else None
+    if status is not None and 400 <= status < 500 and (kind is None or KIND_FIELDS[kind].status >= 500):
         return "invalid_request"
     return kind or "server"
 
@@ -160,7 +160,7 @@ def kept_status(error: ir.Error, default: int) -> int:
 
 
 def note_unread(error: ir.Error, losses: Ledger) -> None:
-    """Note the unmodelled fields of an error. Of the details of an error with a status, the reason and the retry delay are read."""
+    """Note the unmodelled fields of an error. Of the details of a ``status`` error, only the reason and the retry delay are read."""
     if not error.extra:
         return
     if error.family == "status" and isinstance(error.extra.get("error/details"), list):
@@ -169,12 +169,12 @@ def note_unread(error: ir.Error, losses: Ledger) -> None:
 
 
 def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object = None, status: int | None = None) -> None:
-    """Note that ``word`` replaces the type of an error, unless the target has the same information.
+    """Note that ``word``, a type or status name, replaces the type of an error, unless the target has the same information.
 
     The ``code`` and ``status`` of the target also identify the kind. Some formats have one type for two kinds.
     """
-    known = BY_WORD.get(error.type) if isinstance(error.type, str) else None  # in a stream it may have any type
-    is_finer = error.type not in (None, "", word) and known != error.kind and WORDINGS[error.kind].type != error.type
+    known = BY_TYPE.get(error.type) if isinstance(error.type, str) else None  # in a stream it may have any type
+    is_finer = error.type not in (None, "", word) and known != error.kind and KIND_FIELDS[error.kind].type != error.type
     by_status = "word" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
     name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
     if is_finer or (name and classify(status, code=code, word=word) != error.kind):
@@ -182,19 +182,22 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
 
 
 def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
-    """Write the error body that chat_completions and responses share. Words of the same family are kept, and a code next to a status."""
-    keep = error.family == "detail"
+    """Encode the error body that chat_completions and responses share, and its HTTP status.
+
+    Type and code of the ``detail`` family are kept, and so is a code of the ``status`` family.
+    """
+    is_same_family = error.family == "detail"
     note_unread(error, losses)
     drop_unheld(error, losses)
-    wording = WORDINGS[error.kind]
-    word = (error.type if keep else None) or wording.type
-    keeps_code = keep or (error.family == "status" and error.code)
-    code: object = error.code if keeps_code else wording.code
-    status = kept_status(error, wording.status)
-    note_type(error, word, losses, code=code, status=error.status and status)
+    kind_fields = KIND_FIELDS[error.kind]
+    error_type = (error.type if is_same_family else None) or kind_fields.type
+    keeps_code = is_same_family or (error.family == "status" and error.code)
+    code: object = error.code if keeps_code else kind_fields.code
+    status = kept_status(error, kind_fields.status)
+    note_type(error, error_type, losses, code=code, status=error.status and status)
     if not keeps_code and error.code is not None:
         losses.dropped(error, "code", "diagnostic", severity="info")
-    detail = {"message": error.message, "type": word, "param": error.param, "code": code}
+    detail = {"message": error.message, "type": error_type, "param": error.param, "code": code}
     return status, {"error": detail}
 
 
@@ -227,15 +230,15 @@ ERROR_RULES: Mapping[str, LossRule] = {
 
 _NIL = "<nil>"
 """The text that some relays write for no type."""
-_WORDED = frozenset({"message", "type", "param", "code"})
+_TYPED_FIELDS = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
-_COARSER = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
-"""Statuses for kinds that are more specific."""
+_LESS_SPECIFIC = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT"}
+"""Kinds that have no separate status name, to the nearest status name."""
 
 
 def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:
-    """Read an error body. ``otherwise``: the shape to assume where the body does not show it."""
+    """Decode an error body. ``otherwise``: the family to assume if the body does not show it."""
     detail = body.get("error")
     if not isinstance(detail, dict):
         message, key = error_text(body)
@@ -243,7 +246,7 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family
     elif (family := _family(body, detail, otherwise)) == "status":
         error = _decode_status(body, detail, status)
     else:
-        error = _decode_worded(body, detail, family, status)
+        error = _decode_typed(body, detail, family, status)
     raw = body.get("request_id")
     error.request_id = raw if isinstance(raw, str) else None
     return error
@@ -265,7 +268,7 @@ def _has_only_details(detail: JsonObject) -> bool:
 
 
 def _outer(body: JsonObject, key: str) -> JsonObject | None:
-    """Return the members next to the error that are not part of the envelope."""
+    """Return the members next to ``error`` that are not part of the envelope."""
     known = {
         key,
         *(["type"] if body.get("type") == "error" else ()),
@@ -274,37 +277,37 @@ def _outer(body: JsonObject, key: str) -> JsonObject | None:
     return rest(body, known)
 
 
-def _decode_worded(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
-    """Read an error with a type, and perhaps a more specific code."""
-    details, word = detail.get("details") if family == "messages" else None, detail.get("type")
+def _decode_typed(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
+    """Decode an error of the ``detail`` or ``messages`` family: with a type, and perhaps a more specific code."""
+    details, error_type = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None
     code = detail.get("code") if finer is None else finer
-    unread = rest(detail, _WORDED, "error/") or {}
+    unread = rest(detail, _TYPED_FIELDS, "error/") or {}
     if isinstance(details, dict):
         del unread["error/details"]
         unread |= rest(details, {"error_code"}, "error/details/") or {}
     if finer is not None and detail.get("code") is not None:
         unread["error/code"] = detail["code"]
-    if word == _NIL:
-        unread["error/type"] = word
+    if error_type == _NIL:
+        unread["error/type"] = error_type
     return ir.Error(
-        kind=classify(status, code=code, word=word or detail.get("status")),
+        kind=classify(status, code=code, word=error_type or detail.get("status")),
         message=_text(detail.get("message")),
         family=family,
         status=status,
         code=None if code == status or (code == "" and family == "messages") else code,
-        type=None if word == _NIL else word,
+        type=None if error_type == _NIL else error_type,
         param=detail.get("param"),
         extra=joined(_outer(body, "error"), unread),
     )
 
 
 def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> ir.Error:
-    """Read an error with a number and a word for its class, and details of several kinds."""
-    code, word = detail.get("code"), detail.get("status")
+    """Decode an error of the ``status`` family: with an HTTP status as code, a status name, and details of several types."""
+    code, name = detail.get("code"), detail.get("status")
     status = status if status is not None else code if isinstance(code, int) else None
     details = detail.get("details") or []
-    kind = classify(status, code=reason_in(details) or code, word=word.upper() if isinstance(word, str) else None)
+    kind = classify(status, code=reason_in(details) or code, word=name.upper() if isinstance(name, str) else None)
     return ir.Error(
         kind=kind,
         message=_text(detail.get("message")),
@@ -317,14 +320,15 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
             _outer(body, "error"),
             rest(detail, _STATUS, "error/"),
             {"error/code": code} if code != status and not isinstance(code, str | None) else None,
-            {"error/status": word} if word not in (None, "") and not _restates(word, kind) else None,
+            {"error/status": name} if name not in (None, "") and not _restates(name, kind) else None,
             {"error/details": details} if details else None,
         ),
     )
 
 
-def _restates(word: object, kind: ir.ErrorKind) -> bool:
-    return isinstance(word, str) and (BY_WORD.get(word.upper()) == kind or _COARSER.get(kind) == word.upper())
+def _restates(name: object, kind: ir.ErrorKind) -> bool:
+    """Return whether the target derives a status name from the kind."""
+    return isinstance(name, str) and (BY_TYPE.get(name.upper()) == kind or _LESS_SPECIFIC.get(kind) == name.upper())
 
 
 def _text(message: object) -> str:

@@ -1,4 +1,4 @@
-"""Folding: the pieces of a streamed object are merged to the whole object, by a table with one rule for each field."""
+"""Fold the pieces of a streamed object to the whole object, by a table with one rule for each field."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from formatbridge.jsontext.depth import spell
 from formatbridge.jsontext.types import JsonObject
 
 Name = Literal["ignore", "empty", "first", "last", "filled", "equal", "text", "list", "unique", "unknown"]
-"""A rule. Which value stays: ``ignore`` none, ``first``, ``last``; ``filled`` the last that is not null, empty or 0, if there is one.
+"""The rule of a field.
 
-What two values make: ``text`` one text, ``list`` one list, ``unique`` a list without what earlier pieces had, ``unknown`` what their
-types suggest. What is a conflict: with ``equal`` another value, with ``empty`` any value that is not empty.
+- ``ignore``, ``first``, ``last``: no value stays, or the first one, or the last one.
+- ``filled``: the last value stays that is not null, empty or 0, if there is one.
+- ``text``, ``list``: texts and lists are concatenated. ``unique``: lists too, without items that earlier pieces have.
+- ``unknown``: values are merged by their types.
+- ``equal``: a different value is a conflict. ``empty``: a value that is not empty is a conflict.
 """
 Rule: TypeAlias = "Name | Table | Callable[[Fold, str, Any], None]"
-"""A name, the table of an object, or a function of the fold, the key and the value, for what depends on values."""
+"""The name of a rule, the table of an object, or a function of the fold, the key and the value."""
 
 
 class ConflictError(Exception):
-    """Two pieces contradict each other, so the whole is unknown."""
+    """Two pieces are contradictory, so the whole object is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How the pieces of one kind of object merge. ``null``: the rule for null in any field."""
+    """The rules of one kind of object. ``other``: the rule of fields without a row. ``null``: the rule for null in any field."""
 
     fields: Mapping[str, Rule]
     other: Rule
@@ -34,9 +37,9 @@ class Table:
 
 
 class Fold:
-    """An object in pieces. The first one, ``start``, stays as it is.
+    """The state while one object is folded. Its first piece, ``start``, is not changed.
 
-    ``values``: final values of its fields; ``texts``: pieces of texts; ``objects``, ``items``: objects, and lists of objects, that come in
+    ``values``: values of its fields; ``texts``: pieces of texts; ``objects``, ``items``: objects, and lists of objects, that arrive in
     pieces; ``unknown``: fields without a rule.
     """
 
@@ -49,10 +52,10 @@ class Fold:
         self.objects: dict[str, Fold] = {}
         self.items: dict[str, list[Fold]] = {}
         self.unknown = Pieces()
-        self._seen: dict[str, set[str]] = {}  # of the lists that were copied from a piece; what is in those that are unique
+        self._seen: dict[str, set[str]] = {}  # keys of lists that were copied; with the ``unique`` rule, their items as JSON text
 
     def add(self, piece: JsonObject) -> None:
-        """Merge a piece; raise ``ConflictError`` where it contradicts an earlier one."""
+        """Merge a piece; raise ``ConflictError`` if it contradicts an earlier one."""
         fields, other, null = self.table.fields, self.table.other, self.table.null
         for key, value in piece.items():
             rule = fields.get(key, other)
@@ -105,7 +108,7 @@ class Fold:
         return self.texts[key]
 
     def list_of(self, key: str) -> list[Any]:
-        """Return the list under a key, to append to it; that of the first piece is copied."""
+        """Return the list of a key, to append to it. The list of the first piece is copied."""
         if key not in self._seen:
             self.values[key] = list(self.values.get(key) or ())
             self._seen[key] = set()
@@ -121,13 +124,13 @@ class Fold:
         seen.update(texts)
 
     def object_of(self, key: str, table: Table) -> Fold:
-        """Return the object under a key, to add pieces to it."""
+        """Return the fold of the object of a key, to add pieces to it."""
         if key not in self.objects:
             self.objects[key] = Fold(table, self.values.get(key))
         return self.objects[key]
 
     def whole(self) -> JsonObject:
-        """Return the object as far as it has come."""
+        """Return the object with all pieces that were added."""
         texts = {key: "".join(pieces) for key, pieces in self.texts.items()}
         objects = {key: each.whole() for key, each in self.objects.items()}
         lists = {key: [each.whole() for each in items] for key, items in self.items.items() if items}

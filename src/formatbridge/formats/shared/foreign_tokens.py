@@ -1,4 +1,4 @@
-"""Tokens of other vendors in a request that stays in its format. They were carried in an answer, and are removed."""
+"""Remove carried tokens of other vendors from a request that stays in its format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formatbridge.report.ledger import Ledger, resolve
 from formatbridge.report.losses import Severity
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
-"""Members that are no content."""
+"""Members of a part that are no content."""
 _SIGNED = frozenset({"thinking", "reasoning"})
 """Types of reasoning in messages and responses, whose servers refuse it without their token."""
 _GONE = object()
@@ -25,11 +25,12 @@ _GONE = object()
 def without_foreign_tokens(
     raw: JsonObject, body: JsonObject, format: FormatSpec, text: object, losses: Ledger, key: bytes | None
 ) -> JsonObject:
-    """Return a request without the tokens of other vendors, and note each; the same object where it has none.
+    """Return a request without the tokens of other vendors, and note each; the same object if it has none.
 
-    An object that is empty without its token is removed too, and so is reasoning that the server takes with its token only. A carried
-    token of this format is restored, under the id to which it is sealed. ``body``: the request as validated; ``text``: as the caller
-    passed it, where that is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not checked.
+    An object that is empty without its token is removed too, and so is reasoning that the server accepts only with its token. A carried
+    token of this format is restored, with the id to which it is sealed. ``body``: the validated request. ``text``: the request as the
+    caller passed it, which matters if it is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not
+    checked.
     """
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
@@ -59,7 +60,7 @@ def without_foreign_tokens(
 
 
 def _carried(raw: JsonObject, body: JsonObject, format: FormatSpec) -> dict[str, ir.Signature]:
-    """Return the tagged tokens of a request by their pointers in it."""
+    """Return the tagged tokens of a request, by pointer."""
     tokens: dict[str, ir.Signature] = {}
     for signature in _signatures(format.decode_request(body, model=None, stream=None)):
         pointer, token = resolve(raw, signature.src, format.field_paths)
@@ -78,7 +79,7 @@ def _signatures(request: ir.Request) -> Iterator[ir.Signature]:
 
 
 def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
-    """Return the objects and lists that contain a value, from the body on, each with the key or index of the next step."""
+    """Return the objects and lists on the path to a value, each with the key or index of the next step."""
     steps: list[tuple[Any, Any]] = []
     node: Any = body
     for step in pointer.split("/")[1:]:
@@ -89,9 +90,10 @@ def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
 
 
 def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple[str, str | None]:
-    """Remove a token from a body, and what is empty or refused without it.
+    """Remove a token from a body, and its part if that is empty or rejected without it.
 
-    Returns the pointer of what was removed, and of the turn, where that was removed too. Lists keep their length until later.
+    Return the pointer of the removed value, and of the turn, if that was removed too. Lists keep their length until all tokens are
+    removed.
     """
     levels, steps = _steps_to(body, pointer), pointer.split("/")
     del levels[-1][0][levels[-1][1]]
@@ -114,7 +116,7 @@ def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple
 
 
 def _has_content(node: Any) -> bool:
-    """Return whether a list or an object has content without what was removed."""
+    """Return whether a list or an object still has content."""
     if isinstance(node, list):
         return any(item is not _GONE for item in node)
     return node.get("type") not in _SIGNED and any(value for key, value in node.items() if key not in _LABELS)

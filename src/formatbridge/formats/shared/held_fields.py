@@ -1,4 +1,4 @@
-"""Reports the canonical fields that a target does not hold, by the HOLDS tables of its package."""
+"""Report the canonical fields that a target cannot express, according to the HOLDS table of its package."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 
 Holds = Mapping[type, frozenset[str]]
-"""Type of canonical node to the fields that a format holds, wholly or in part. If in part, its encoder reports the rest."""
+"""Type of canonical node to the fields that a format can express, wholly or in part. If in part, its encoder reports the rest."""
 
 NONE: frozenset[str] = frozenset()
-"""Nodes of this type are written as something else, or dropped as a whole."""
+"""The row of a type of node that is encoded as another type, or dropped as a whole."""
 
 DropUnheld = Callable[[ir.Node, Ledger], None]
 """Reports the fields of a node that a format does not hold."""
@@ -30,9 +30,9 @@ _Report = Callable[[Any, Any, Ledger], None]
 
 
 def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
-    """Return the fields of a type of node that are not held, in the order of the rules. Unmodelled fields are never held.
+    """Return the fields of a type of node that are not in ``held``, in the order of the loss rules.
 
-    Raises ``ValueError`` for a field without a rule.
+    Unmodelled fields are not included. Raises ``ValueError`` for a field without a loss rule.
     """
     prefix = f"{kind.__name__}."
     lost = {each.name for each in fields(kind)} - held - POINTERS - {"extra"}
@@ -44,9 +44,9 @@ def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
 
 
 def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
-    """Return a function that reports what a node has and the format does not hold.
+    """Return a function that reports the fields of a node that the format cannot express.
 
-    A node without such fields costs one call: all of them are read at once and compared with their defaults.
+    It reads all these fields in one call and compares them with their defaults, because most nodes have none of them.
     """
     checks = {kind: _check_of(kind, unheld_names(kind, held), format) for kind, held in holds.items() if held}
 
@@ -55,10 +55,10 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
             losses.extras(node)
         check = checks[type(node)]
         if check is not None:
-            read, nothing, reports = check
+            read, defaults, reports = check
             values = read(node)
-            if values != nothing:
-                if len(reports) == 1:  # then the value itself was read
+            if values != defaults:
+                if len(reports) == 1:  # ``attrgetter`` with one name returns the value itself
                     values = (values,)
                 for index, report in enumerate(reports):
                     if values[index] is not None:
@@ -68,16 +68,16 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
 
 
 def _check_of(kind: type, names: tuple[str, ...], format: ir.Format) -> tuple[Callable[[Any], Any], Any, list[_Report]] | None:
-    """Return what reads some fields of a node at once, its result for a node without them, and what reports each of them."""
+    """Return a function that reads some fields of a node, its result for their defaults, and a function for each that reports it."""
     if not names:
         return None
-    defaults = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
-    nothing = tuple(defaults[name] for name in names) if len(names) > 1 else defaults[names[0]]
-    return attrgetter(*names), nothing, [_report_of(kind, name, format) for name in names]
+    default_of = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
+    defaults = tuple(default_of[name] for name in names) if len(names) > 1 else default_of[names[0]]
+    return attrgetter(*names), defaults, [_report_of(kind, name, format) for name in names]
 
 
 def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
-    """Report one field by its rule, if it has a value that is not neutral. ``format``: the target, for the reason why a token is lost."""
+    """Report one field by its loss rule, unless its value is neutral. ``format``: the target, which decides why a token is lost."""
     value = getattr(node, name)
     if value is not None:
         kind: type = type(node)
@@ -86,7 +86,7 @@ def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | Non
 
 @cache
 def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
-    """Return the function that reports a field of a type of node by its rule."""
+    """Return the function that reports a field of a type of node by its loss rule."""
     rule = LOSS_RULES[f"{kind.__name__}.{name}"]
     code, severity, has_neutral = rule.code, rule.severity, bool(rule.neutral)
 
@@ -103,14 +103,12 @@ def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
         losses.dropped(value, code=code if is_native else "foreign_signature", severity=severity)
 
     def drop_counts(usage: ir.Usage, value: int | dict[str, int], losses: Ledger) -> None:
-        counts = (
-            {word: count for word, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
-        )
+        counts = {key: count for key, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
         if rule.counted_in and counts:
             losses.changed(usage, name, getattr(usage, rule.counted_in), code, severity=severity)
             return
-        for word in counts:
-            losses.dropped(usage, f"{name}.{word}" if word else name, code, severity=severity)
+        for key in counts:
+            losses.dropped(usage, f"{name}.{key}" if key else name, code, severity=severity)
 
     if kind is ir.Usage:
         return drop_counts

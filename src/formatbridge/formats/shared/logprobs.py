@@ -1,4 +1,4 @@
-"""Tokens with their log probabilities, in the one shape that chat_completions and responses share."""
+"""Tokens with their log probabilities, in the form that chat_completions and responses share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEARCHED_PER_CHARACTER = 8
 
 
 def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[ir.TokenLogprob]:
-    """Read the tokens of a text; in a stream, from its token number ``start`` on."""
+    """Decode the tokens of a text. ``start``: the number of the first token, which is above 0 in a stream."""
     return [_decode_token(token, f"{src}/{index}") for index, token in enumerate(raw, start)]
 
 
@@ -31,7 +31,7 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
 
 
 def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
-    """Read one token. Servers of responses may leave out its probability."""
+    """Decode one token. Servers of responses may omit its log probability."""
     logprob = raw.get("logprob")
     return ir.TokenLogprob(
         token=raw.get("token") or "",
@@ -43,7 +43,7 @@ def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.Token
 
 
 def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_bytes: bool = False) -> list[JsonObject]:
-    """Write tokens, each with its runners-up. ``needs_bytes``: the format has no null in place of a token's bytes."""
+    """Encode tokens, each with its runners-up. ``needs_bytes``: the format does not allow null for the bytes of a token."""
     encoded: list[JsonObject] = []
     for token in tokens:
         encoded.append(_encode_token(token, losses, needs_bytes))
@@ -111,7 +111,7 @@ class PendingTokens:
         return at
 
     def _find(self, text: str) -> tuple[int, int] | None:
-        """Return the start and end of the tokens whose text is this one, after any number of others; None where there are none.
+        """Return the start and end of the tokens whose text is this one, after any number of others; None if there are none.
 
         The searched window doubles until the text is in it, so that the cost is that of the tokens before the text. A search without a
         result costs as much as is pending. When the budget for such searches is used up, only the first window is searched.
@@ -150,7 +150,7 @@ def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
 
 
 def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
-    """Note that a choice loses its tokens: each list, where a format has one for each text."""
+    """Note that all tokens of a choice are dropped: one loss for each list of tokens, if the source has one for each text."""
     lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
     of_texts = [src for src in lists if src.endswith("/logprobs")]
     for src in of_texts:

@@ -1,6 +1,6 @@
-"""Data URLs, media types, and the vendors whose storage an address is in.
+"""Data URLs, media types, and files in the storage of a vendor.
 
-Nothing is fetched. Only three things are decoded: the first bytes of media without a type, audio samples, and texts.
+No URL is fetched. Media is decoded in three cases only: the first bytes of media without a type, audio samples, and texts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 """Media types of audio without a container."""
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
 _ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
-"""Charsets of texts to Python encodings. Without a charset a text is UTF-8, of which us-ascii is a part."""
+"""Charset of a text to Python encoding. Without a charset a text is UTF-8, which includes us-ascii."""
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
 
 class AudioJoiner:
-    """Joins the pieces of an audio. Samples without a container can be joined; other audio consists of one piece."""
+    """Joins the pieces of an audio clip. Samples without a container can be joined; other audio consists of one piece."""
 
     __slots__ = ("_left", "_mime", "has_begun")
 
@@ -49,7 +49,7 @@ class AudioJoiner:
         self._left = b""
 
     def take(self, mime: str | None, data: str) -> str | None:
-        """Return what a piece adds to the base64 data; None where it belongs to another audio. Bytes of an incomplete group wait."""
+        """Return the base64 data to append for a piece; None if it belongs to another clip. Bytes of an incomplete group are kept."""
         if self.has_begun and mime != self._mime:
             return None
         is_raw = mime is not None and is_samples(mime)
@@ -66,12 +66,12 @@ class AudioJoiner:
         return base64.b64encode(decoded[:whole]).decode()
 
     def rest(self) -> str:
-        """Return the waiting bytes."""
+        """Return the kept bytes as base64."""
         return base64.b64encode(self._left).decode()
 
 
 def sniff_mime(data: str) -> str | None:
-    """Return the media type of base64 data by their first bytes; None where it is unknown."""
+    """Return the media type of base64 data by their first bytes; None if it is unknown."""
     try:
         first = base64.b64decode(data[:_SNIFFED], validate=True)
     except ValueError:  # no base64
@@ -82,7 +82,7 @@ def sniff_mime(data: str) -> str | None:
 
 
 def read_bare_data(text: str) -> tuple[str, str] | None:
-    """Return type and data of base64 in the place of an address; None where it is an address."""
+    """Return the media type and the data of base64 in place of a URL; None if the text is a URL."""
     mime = sniff_mime(text)
     return None if mime is None else (mime, text)
 
@@ -93,7 +93,7 @@ def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:
-    """Split a data URL into media type, with its parameters, and base64 data; None where it is no data URL.
+    """Split a data URL into media type, with its parameters, and base64 data; None if it is no data URL.
 
     Follows the WHATWG fetch standard: the scheme in any case, spaces around the base64 mark, other data percent-decoded. Without a type
     the first bytes decide, and then it is a text.
@@ -123,7 +123,7 @@ def write_data_url(mime: str, data: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text in the place of data is an address: of the web, or of an object in Google Cloud Storage."""
+    """Return whether a text in place of data is a URL: of the web, or of an object in Google Cloud Storage."""
     return text[:8].lower().startswith(("https://", "http://", "gs://"))
 
 
@@ -148,7 +148,7 @@ def bare_mime(mime: str) -> str:
 
 
 def read_text(data: str, mime: str) -> str | None:
-    """Decode base64 data to text by the charset of its media type; None where it is no text, or the charset is unknown."""
+    """Decode base64 data to text by the charset of its media type; None if it is no text, or the charset is unknown."""
     declared = _CHARSET.search(mime)
     encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
     try:
@@ -168,7 +168,7 @@ def media_kind(mime: str) -> ir.MediaKind:
 
 
 def as_stored_file(part: ir.Media) -> ir.Media:
-    """Return media at an address in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
+    """Return media with a URL in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
         part.file_id, part.url, part.issuer = part.url, None, "generate_content"
     return part

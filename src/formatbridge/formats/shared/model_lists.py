@@ -22,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1)  # without a time zone, because addition and forma
 
 
 def decode_data_list(body: JsonObject, format: ir.FormatName) -> ir.ModelList:
-    """Read ``{"object": "list", "data": [...]}``."""
+    """Decode ``{"object": "list", "data": [...]}``."""
     models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
     return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
 
@@ -51,7 +51,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
 
 
 def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
-    """Remove a limit from the unmodelled fields, with all that repeat it, and return it; None where no field has a count."""
+    """Remove a limit from the unmodelled fields, with all that repeat it, and return it; None if no field has a count."""
     if extra is None:
         return None
     counts = {name: extra[name] for name in names if type(extra.get(name)) is int and extra[name] >= 0}
@@ -63,7 +63,7 @@ def _take_limit(extra: JsonObject | None, names: tuple[str, ...]) -> int | None:
 
 
 def encode_data_list(models: ir.ModelList, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
-    """Write ``{"object": "list", "data": [...]}``, which has only ids, times and owners."""
+    """Encode ``{"object": "list", "data": [...]}``, which has only ids, times and owners."""
     drop_unheld(models, losses)
     return {
         "object": "list",
@@ -84,7 +84,7 @@ def _encode_model(model: ir.Model, at: str, drop_unheld: DropUnheld, losses: Led
 
 
 def time_of(text: str) -> float | None:
-    """Read an RFC 3339 time as seconds since the epoch, in UTC where it names no zone; None where it is none."""
+    """Return an RFC 3339 time as seconds since the epoch; without a time zone it is UTC. None if the text is no such time."""
     try:
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -93,7 +93,7 @@ def time_of(text: str) -> float | None:
 
 
 def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
-    """Write the time of a node. A time that RFC 3339 cannot express, such as one in milliseconds, becomes the nearest."""
+    """Return the time of a node as RFC 3339 text. A time outside its years, such as one in milliseconds, becomes the nearest."""
     if _FIRST_SECOND <= seconds <= _LAST_SECOND:
         return text_of(seconds)
     nearest = text_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
@@ -101,5 +101,5 @@ def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) ->
 
 
 def text_of(seconds: float) -> str:
-    """Write seconds since the epoch, between the years 1 and 9999, as an RFC 3339 time in UTC."""
+    """Return seconds since the epoch, between the years 1 and 9999, as an RFC 3339 time in UTC."""
     return f"{(_EPOCH + timedelta(0, seconds)).isoformat()}Z"

@@ -1,4 +1,4 @@
-"""What several formats do with parts: write a foreign part as text, note losses, join texts."""
+"""Functions for parts that several formats share: encode a foreign part as text, note losses, join texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formatbridge.report.ledger import Ledger
 
 
 def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None:
-    """Return the text of a foreign part where it has one, else note that the part is dropped."""
+    """Return a foreign part as text if it has one; otherwise note that the part is dropped."""
     if isinstance(part, ir.Opaque) and part.text is not None:
         losses.changed(part, "", part.text, "flattened")
         if part.text:
@@ -27,9 +27,9 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
 
 
 def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
-    """Set the severity of losing parts of unknown type in the input of the model, which may be all of the question. Returns the parts.
+    """Set the severity of losing parts of unknown type to ``impossible``, because such a part may be the whole question. Return the parts.
 
-    ``known``: types of which the format knows that they ask nothing.
+    ``known``: types that contain no question.
     """
     for part in parts:
         if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.label not in known:
@@ -43,38 +43,38 @@ def is_only_text(part: ir.Text) -> bool:
 
 
 def join_texts(first: ir.Part, second: ir.Part) -> ir.Text | None:
-    """Return two parts as one text; None where one of them has more than text."""
+    """Return two parts as one text; None if one of them has anything else than text."""
     if type(first) is ir.Text and type(second) is ir.Text and is_only_text(first) and is_only_text(second):
         return ir.Text(first.text + second.text, second.src if first.text.isspace() else first.src)
     return None
 
 
 def encode_mime(part: ir.Media, losses: Ledger) -> str | None:
-    """Write a media type without its parameters, where the target has a word for it or a list of types."""
+    """Return a media type without its parameters, for a target that accepts a list of types only."""
     if part.mime is None or ";" not in part.mime:
         return part.mime
     return str(losses.changed(part, "mime", bare_mime(part.mime), severity="info"))
 
 
 def known_mime(part: ir.Media) -> str | None:
-    """Return the media type: that of the source, else by the extension of the address or the first bytes of the data."""
+    """Return the media type of the source, or guess it from the extension of the URL or the first bytes of the data."""
     if part.mime:
         return bare_mime(part.mime)
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
 OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
-"""Finish reasons that an answer with calls never has: it ends for the calls."""
+"""Finish reasons that an answer with tool calls never has: its finish reason is ``tool_calls``."""
 
 
-def note_finish(finish: ir.Finish, word: str, is_exact: bool, losses: Ledger) -> None:
-    """Note that a word of the target replaces another finish reason, or a more specific one."""
+def note_finish(finish: ir.Finish, value: str, is_exact: bool, losses: Ledger) -> None:
+    """Note that a finish reason of the target replaces another one, or a more specific one."""
     if finish.is_specific or not is_exact:
-        losses.changed(finish, "reason", word, "finish_reason", severity="info" if is_exact else "lossy")
+        losses.changed(finish, "reason", value, "finish_reason", severity="info" if is_exact else "lossy")
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
-    """Return the explanation of a blocked answer, which serves as its refusal where it has none. Else it is dropped."""
+    """Return the explanation of a blocked answer, which becomes its refusal if it has none; otherwise note that it is dropped."""
     if finish is None or finish.message is None:
         return None
     if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
@@ -95,7 +95,7 @@ def may_repeat(lengths: Iterable[int], length: int) -> bool:
 
 
 def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
-    """Write a member that the target requires in a citation. Where the source lacks it, note the default."""
+    """Set a member that the target requires in a citation. If the source lacks it, set ``otherwise`` and note the addition."""
     if value is None:
         losses.added_in(body, key, otherwise)
     else:

@@ -27,30 +27,35 @@ _SEALING = frozenset({"responses", "generate_content"})  # their tokens are seal
 _BUILT_IN = frozenset(get_args(ir.Format))
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _FROM_OUTSIDE = ":"
-"""Precedes the last piece of a tag that names a format from outside: a piece without it is a built-in format or part of the token."""
+"""The prefix of a format from outside as the last piece of a tag. A piece without it is a built-in format or part of the token."""
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call of another model: its server then checks no signature. Source: "Thought Signatures", FAQ."""
-_PLACEHOLDER_WORDS = (PLACEHOLDER, "context_engineering_is_the_way_to_go")  # both are on that page
+_PLACEHOLDER_TEXTS = (PLACEHOLDER, "context_engineering_is_the_way_to_go")  # both are on that page
 _PLACEHOLDERS = frozenset(
-    token for word in _PLACEHOLDER_WORDS for token in (word, base64.b64encode(word.encode()).decode())
+    token for placeholder in _PLACEHOLDER_TEXTS for token in (placeholder, base64.b64encode(placeholder.encode()).decode())
 )  # fmt: skip
 
 
 def is_placeholder(token: str) -> bool:
-    """Return whether a token of generate_content is a placeholder: the word, as most clients send it, or its base64."""
+    """Return whether a token of generate_content is a placeholder: the text, as most clients send it, or its base64."""
     return token in _PLACEHOLDERS
 
 
 def decode_token(
-    token: str, home: ir.FormatName, kind: ir.SignatureKind, src: str, item: str | None = None, found: ir.FormatName | None = None
+    token: str,
+    issuer: ir.FormatName,
+    kind: ir.SignatureKind,
+    src: str,
+    item: str | None = None,
+    body_format: ir.FormatName | None = None,
 ) -> ir.Signature:
-    """Read a token from a slot of ``home``. A tagged token gets the issuer and the kind of its tag.
+    """Read a token from a slot of ``issuer``. A tagged token gets the issuer and the kind of its tag.
 
-    ``item``: the id of the item around it; ``found``: the format of the body, where the slot names the issuer.
+    ``item``: the id of the item that contains it; ``body_format``: the format of the body, if the slot names the issuer.
     """
     text = token
-    if home == "generate_content" and token.startswith(_TAG_IN_BYTES):
+    if issuer == "generate_content" and token.startswith(_TAG_IN_BYTES):
         try:
             text = base64.b64decode(token, validate=True).decode()
         except ValueError:  # no base64, or no text
@@ -59,30 +64,32 @@ def decode_token(
         pieces = text.split("|", 3)
         if len(pieces) == 4 and _NAME.fullmatch(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
             known, kind_in_tag = pieces[1], cast(ir.SignatureKind, pieces[2].partition(".")[0])
-            inner, wire = _split_wire(pieces[3], known)
+            inner, received_in = _split_received_in(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
             return ir.Signature(
-                issuer=known, kind=kind_in_tag, token=inner, src=src, item=sealed, received_in=wire, tagged_text=text
+                issuer=known, kind=kind_in_tag, token=inner, src=src, item=sealed, received_in=received_in, tagged_text=text
             )
-    wire = found if found != home else None
-    return ir.Signature(issuer=home, kind=kind, token=token, src=src, item=item if home in _SEALING else None, received_in=wire)
+    received_in = body_format if body_format != issuer else None
+    return ir.Signature(
+        issuer=issuer, kind=kind, token=token, src=src, item=item if issuer in _SEALING else None, received_in=received_in
+    )
 
 
-def _split_wire(text: str, home: ir.FormatName) -> tuple[str, ir.FormatName | None]:
-    """Split a token from the format of the body in which it came, if that is not its issuer."""
+def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None]:
+    """Split a token from the format of the body in which it was received, if that is not its issuer."""
     inner, _, last = text.rpartition("|")
     if not _names_format(last):
         return text, None
-    wire = last.removeprefix(_FROM_OUTSIDE)
-    return inner, wire if wire != home else None
+    received_in = last.removeprefix(_FROM_OUTSIDE)
+    return inner, received_in if received_in != issuer else None
 
 
-def _with_wire(text: str, signature: ir.Signature) -> str:
-    """Append the format of the body in which a token came, if that is not its issuer, or if the token ends like such a format."""
+def _with_received_in(text: str, signature: ir.Signature) -> str:
+    """Append the format of the body in which a token was received, if it is not the issuer or the token ends with such a name."""
     if signature.received_in is None and not _names_format(text.rpartition("|")[2]):
         return text
-    wire = signature.received_in or signature.issuer
-    return f"{text}|{wire}" if wire in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{wire}"
+    received_in = signature.received_in or signature.issuer
+    return f"{text}|{received_in}" if received_in in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{received_in}"
 
 
 def _names_format(piece: str) -> bool:
@@ -91,7 +98,7 @@ def _names_format(piece: str) -> bool:
 
 
 def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:
-    """Return whether a token may go into a request of a format: the format is its issuer, or the token came in a body of it."""
+    """Return whether a request of a format may contain a token: the format is its issuer, or the token was received in it."""
     return slot in (signature.issuer, signature.received_in)
 
 
@@ -115,14 +122,14 @@ def carries_call_token(part: ir.Part) -> bool:
 
 
 def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.FormatName) -> bool:
-    """Return whether the tag of a token in an answer of ``slot`` has the id of the item to which the token is sealed."""
+    """Return whether a token in an answer of ``slot`` has a tag that contains the id of its item."""
     return signature is not None and signature.item is not None and signature.item == item_id and signature.issuer != slot
 
 
 def bound_to(part: ir.Part) -> str | None:
-    """Return the id that binds a separate token to a call.
+    """Return the id of the call to which a separate token is bound; None if it is not bound to one.
 
-    Servers of chat_completions send tokens of generate_content so, although these belong on the call.
+    Servers of chat_completions send tokens of generate_content in this form, although these belong on the call.
     """
     if type(part) is not ir.Reasoning or part.text or part.signature is None or part.signature.issuer != "generate_content":
         return None
@@ -142,7 +149,7 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
 
 
 def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None) -> str:
-    """Write a token into a slot of ``slot``: unchanged in the format of its issuer, else tagged. ``kind`` replaces the kind in the tag."""
+    """Encode a token for the format ``slot``: unchanged in the format of its issuer, else tagged. ``kind`` replaces the kind in the tag."""
     if is_native_token(signature, slot) and kind is None:
         return signature.token
     text = _tagged(signature, kind or signature.kind)
@@ -150,7 +157,7 @@ def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.Signa
 
 
 def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
-    """Return a token with its tag: sealed where it has a seal key, else with the seal of its source."""
+    """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
     if signature.seal_key is not None:
         return f"{_TAG}{signature.issuer}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
     if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
@@ -159,7 +166,7 @@ def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
 
 
 def _body_of(signature: ir.Signature) -> str:
-    return _with_wire(_with_item(signature), signature)
+    return _with_received_in(_with_item(signature), signature)
 
 
 # Seals have two steps, so that the key that is stored with a token cannot seal another token.
@@ -171,11 +178,11 @@ def seal_key(signature: ir.Signature, key: bytes) -> bytes:
 
 
 def is_verified(signature: ir.Signature, key: bytes) -> bool:
-    """Return whether a token came without a tag, or with a tag that is sealed with the key."""
+    """Return whether a token had no tag, or a tag that is sealed with the key."""
     if signature.tagged_text is None:
         return True
-    _, home, kind, body = signature.tagged_text.split("|", 3)
-    expected = _seal(_seal_key(key, home, body), kind.partition(".")[0])
+    _, issuer, kind, body = signature.tagged_text.split("|", 3)
+    expected = _seal(_seal_key(key, issuer, body), kind.partition(".")[0])
     return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())
 
 
@@ -183,8 +190,8 @@ def _seal_in(tagged: str) -> str:
     return tagged.split("|", 3)[2].partition(".")[2]
 
 
-def _seal_key(key: bytes, home: str, body: str) -> bytes:
-    return hmac.digest(key, f"{_TAG}{home}|{body}".encode(), "sha256")
+def _seal_key(key: bytes, issuer: str, body: str) -> bytes:
+    return hmac.digest(key, f"{_TAG}{issuer}|{body}".encode(), "sha256")
 
 
 def _seal(key: bytes, kind: str) -> str:
@@ -192,7 +199,7 @@ def _seal(key: bytes, kind: str) -> str:
 
 
 def native_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Ledger) -> str | None:
-    """Return a token for a request, which takes tokens of its format only. A foreign token is noted."""
+    """Return a token for a request of the format ``slot``. A token of another issuer is dropped and noted."""
     if signature is None:
         return None
     if is_native_token(signature, slot):
@@ -207,7 +214,7 @@ def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -
 
 
 def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note reasoning without a token of the target, which refuses it: its text, its token and its id."""
+    """Note that the target rejects reasoning without a token of its format: the text, the token and the id are dropped."""
     if part.extra:
         losses.extras(part)
     if part.text:
@@ -222,7 +229,7 @@ def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
 
 
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note reasoning with a foreign token and no text: hidden reasoning as a whole, else its token and its id."""
+    """Note that reasoning with a foreign token and no text is dropped: hidden reasoning as a whole, else its token and its id."""
     signature = part.signature
     if signature and signature.kind in ("redacted", "encrypted"):
         losses.dropped(part, code="foreign_signature")

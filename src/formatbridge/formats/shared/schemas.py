@@ -105,7 +105,7 @@ class _Folding:
         return self.fold(member, level + 1)
 
     def _target(self, reference: str) -> Any:
-        """Return the schema of a reference into the same schema; None where it does not exist."""
+        """Return the schema of a reference into the same schema; None if it does not exist."""
         node: Any = self._root if reference.startswith("#/") else None
         for step in reference.split("/")[1:]:
             node = node.get(unescape(step)) if isinstance(node, dict) else None

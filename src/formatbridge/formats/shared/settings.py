@@ -1,4 +1,4 @@
-"""Flat settings: one loop for every format."""
+"""Decode and encode the flat settings of requests, and the amount of reasoning, for every format."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 """The defaults of a server that has cache options."""
 
 _BY_MEMBER = frozenset({"modalities", "stream_options"})
-"""Settings of which each member is lost separately; their rules are about one member."""
+"""Settings whose members are lost separately; their loss rule applies to one member."""
 
 _FOLLOWS = {"top_logprobs": "logprobs"}
-"""Settings that require another one. A server that has both refuses the first without the second."""
+"""Settings to the settings that they require. A server that has both rejects the first without the second."""
 
 Ranges = Mapping[str, tuple[float, float]]
-"""Canonical setting to the least and the greatest value that a target takes."""
+"""Canonical setting to the minimum and the maximum that a target accepts."""
 
 _SPECIFIED: Ranges = {
     "temperature": (0, 2),
@@ -32,17 +32,17 @@ _SPECIFIED: Ranges = {
     "frequency_penalty": (-2, 2),
     "top_logprobs": (0, 20),
 }
-"""Bounds of the specification, for formats without others."""
+"""Bounds of OpenAI's specification, for formats that define no others."""
 
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
-"""How much metadata the servers take."""
+"""The number of metadata pairs that servers accept, and the lengths of keys and values in characters."""
 _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
-"""The longest name of an end user in characters, where the target has a field for it."""
+"""Fields that identify an end user to their maximum length in characters."""
 _SIZED = frozenset({"metadata", *_LONGEST_NAMES})
 
 
 def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, others: frozenset[str]) -> bool:
-    """Read the flat settings. Return whether the body has no other members than these and ``others``."""
+    """Decode the flat settings into ``request``. Return whether the body has no other members than these and ``others``."""
     names, is_flat = table.canonical, True
     settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
     for key, value in body.items():
@@ -57,9 +57,9 @@ def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Re
 def encode_flat_settings(
     request: ir.Request, table: FieldTable, body: dict[str, Any], losses: Ledger, done: frozenset[str], ranges: Ranges = _SPECIFIED
 ) -> None:
-    """Write the flat settings that the target has into ``body`` under its names, and note the others.
+    """Encode the flat settings that the target has into ``body``, and note the others.
 
-    ``done`` are written elsewhere. A number outside its range becomes the nearest one inside.
+    ``done``: settings that are encoded elsewhere. A number outside its range becomes the nearest one inside.
     """
     value: Any
     wire = table.wire
@@ -81,7 +81,7 @@ def encode_flat_settings(
 
 
 def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:
-    """Write settings of limited length: metadata, and names of the end user, which stay unique when they are shortened."""
+    """Encode settings of limited length: metadata, and ids of the end user, which stay unique when they are shortened."""
     settings = request.settings
     if (metadata := settings.get("metadata")) and "metadata" in wire:
         body[wire["metadata"]] = _fitting(request, metadata, losses)
@@ -92,7 +92,7 @@ def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, A
 
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
-    """Return the metadata that the target takes: the first pairs, without long names, and the beginnings of long values."""
+    """Return the metadata that the target accepts: the first pairs, without long keys, with the beginnings of long values."""
     kept: dict[str, str] = {}
     for key, value in metadata.items():
         place = f"metadata/{escape(key)}"
@@ -130,7 +130,7 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
 
 
 EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
-"""Every word of effort. Other words belong to one server only."""
+"""The canonical values of effort. Only single servers have other values."""
 
 ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
     (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),
@@ -144,8 +144,8 @@ def _effort_of(budget: int) -> ir.Effort:
 
 
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
-    """Write the configuration as one word of effort, for formats without a budget; None: the request has none."""
-    if config.mode == "off":  # this takes precedence over all else
+    """Return the reasoning configuration as one value of effort, for formats without a budget; None if the request has none."""
+    if config.mode == "off":  # takes precedence over effort and budget
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
@@ -170,7 +170,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
-    """Note a schema whose root is no object: it is written unchanged, and the vendor's server refuses it.
+    """Note a schema whose root is no object: it is encoded unchanged, and the vendor's server rejects it.
 
     Wrapping it in an object would change the answer that the caller reads. A root without a type may be an object.
     """

@@ -1,4 +1,4 @@
-"""Two kinds of table: flat fields with another name, and closed sets of words."""
+"""Two kinds of table: flat fields with another name, and enumerations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ class FieldTable:
     __slots__ = ("canonical", "wire")
 
     def __init__(self, rows: Mapping[str, str]) -> None:
-        #: Canonical name to the name in the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: Name in the format to the canonical name.
+        """Canonical name to the name in the format."""
         self.canonical: Mapping[str, str] = {wire: name for name, wire in rows.items()}
+        """Name in the format to the canonical name."""
 
 
 class ValueTable:
-    """A closed set of words: canonical to those of a format. If several become the same word, the first row is used for decoding."""
+    """The values of an enumeration: rows of canonical and wire value. Of rows with the same wire value the first is used to decode."""
 
     __slots__ = ("canonical", "wire")
 
     def __init__(self, *rows: tuple[str, str]) -> None:
-        #: Canonical word to the word of the format.
         self.wire: Mapping[str, str] = dict(rows)
-        #: Word of the format to the canonical word.
-        self.canonical: Mapping[str, str] = {wire: word for word, wire in reversed(rows)}
+        """Canonical value to the value of the format."""
+        self.canonical: Mapping[str, str] = {wire: value for value, wire in reversed(rows)}
+        """Value of the format to the canonical value."""

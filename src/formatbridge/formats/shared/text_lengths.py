@@ -1,4 +1,4 @@
-"""The lengths of the texts of an answer while they arrive in parallel, and the length of all texts before one."""
+"""The lengths of texts that arrive in parallel, and the total length of all texts before one of them."""
 
 from __future__ import annotations
 

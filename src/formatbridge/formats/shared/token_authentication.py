@@ -24,18 +24,18 @@ def check_request_tokens(request: ir.Request, key: bytes, losses: Ledger) -> ir.
 
 
 def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> ir.Response:
-    """Return an answer without such tokens. The tokens that stay are sealed when they are written."""
+    """Return an answer without the tokens that are not sealed with the key. The encoder seals the remaining tokens again."""
     choices = [replace(choice, parts=_checked_parts(choice.parts, key, losses)) for choice in response.choices]
     return replace(response, choices=choices)
 
 
-def check_event_tokens(happened: list[events.Event], key: bytes) -> list[events.Event]:
-    """Return the events of a stream without such tokens, as ``check_response_tokens`` does. The whole answer has the report."""
-    return [result for event in happened if (result := _checked_event(event, key)) is not None]
+def check_event_tokens(new_events: list[events.Event], key: bytes) -> list[events.Event]:
+    """Return events without the tokens that are not sealed with the key. ``check_response_tokens`` reports these in the whole answer."""
+    return [result for event in new_events if (result := _checked_event(event, key)) is not None]
 
 
 def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
-    """Return an event without a token that is not sealed; None where the event has nothing else."""
+    """Return an event without a token that is not sealed; None if the event has nothing else."""
     match event:
         case events.PartStart():
             part = _checked(event.part, key, None)
@@ -56,7 +56,7 @@ def _checked_parts(parts: list[ir.Part], key: bytes, losses: Ledger) -> list[ir.
 
 
 def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
-    """Return a part without its token, if that is not sealed; a tool result also without those of its content."""
+    """Return a part without its token, if that is not sealed; for a tool result, also without such tokens of its content."""
     if isinstance(part, ir.ToolResult):
         content = [_checked(inner, key, losses) for inner in part.content]
         if any(a is not b for a, b in zip(part.content, content, strict=True)):
@@ -71,7 +71,7 @@ def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
 
 
 def _seals(signature: ir.Signature, key: bytes) -> bool:
-    """Give a token the key that seals its tag, if it is verified. Return whether it is."""
+    """Return whether a token is verified, and set the key that seals its tag if it is."""
     if not is_verified(signature, key):
         return False
     signature.seal_key = seal_key(signature, key)

@@ -1,4 +1,4 @@
-"""Tool arguments: text stays text and objects stay objects, unless the target needs the other."""
+"""Encode tool arguments as text or as an object. They are converted only if the target needs the other form."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import Examine, Ledger
 
 Objects = Mapping[int, JsonObject]
-"""The arguments of calls by the ``id()`` of the call, those that have been parsed."""
+"""Parsed arguments of calls, by the ``id()`` of the call."""
 
 NOT_READ: Objects = {}
 _SCALARS = frozenset({str, int, bool, type(None)})
 
 
 def encode_arguments_text(call: ir.ToolCall) -> str:
-    """Write arguments as text: unchanged, or the object as JSON without spaces."""
+    """Return arguments as text: unchanged, or the object as JSON without spaces."""
     arguments = call.arguments
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
 
 
 def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
-    """Return whether the text of an object repeats a key, of which ``parsed`` has the last value only."""
+    """Return the code of the loss if the text of an object repeats a key, of which ``parsed`` has the last value only."""
     del parsed
     return "duplicate_keys" if isinstance(raw, str) and _parse_carefully(raw)[1] else None
 
@@ -55,9 +55,9 @@ def read_all_objects(messages: Iterable[ir.Message]) -> Objects:
 def encode_arguments_object(
     call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ, examine: Examine = repeated_keys
 ) -> JsonObject:
-    """Write arguments as an object. Other text is passed on under ``raw_arguments`` and noted, never repaired.
+    """Return arguments as an object. Text that is no object becomes its member ``raw_arguments`` and is noted, never repaired.
 
-    ``read``: what has been parsed already. ``examine`` returns what the target loses of an object.
+    ``read``: arguments that were parsed before. ``examine`` returns the code of what the target loses of an object.
     """
     known = read.get(id(call))
     if known is not None:
@@ -94,7 +94,7 @@ def is_whole(arguments: str) -> bool:
 
 
 def _object_in(text: str) -> JsonObject | None:
-    """Parse text as an object, without a check for infinities; None where it is no object at first sight."""
+    """Parse text as an object, without a check for infinities; None if the fast parser rejects it or it is no object."""
     try:
         value = from_json(text, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
@@ -108,7 +108,7 @@ def wrap_text(text: str) -> dict[str, str]:
 
 
 def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
-    """Return the free text from arguments of ``wrap_text``; None where they are something else."""
+    """Return the free text from arguments of ``wrap_text``; None if they are something else."""
     value = read_object(arguments) if isinstance(arguments, str) else arguments
     if value is not None and set(value) == {"input"} and isinstance(value["input"], str):
         return value["input"]
@@ -116,7 +116,7 @@ def read_wrapped_text(arguments: str | ir.JsonObject) -> str | None:
 
 
 def read_object(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None where it is no object."""
+    """Parse text as a JSON object; None if it is no object."""
     try:
         value = loads(text)
     except NotJsonError:
@@ -125,7 +125,7 @@ def read_object(text: str) -> JsonObject | None:
 
 
 def parse_object(text: str) -> tuple[JsonObject | None, bool]:
-    """Parse text as a JSON object; None where it is no object. The flag is true if a key is repeated."""
+    """Parse text as a JSON object; None if it is no object. The flag is true if a key is repeated."""
     try:
         value = from_json(text)
         if not isinstance(value, dict):
@@ -158,10 +158,10 @@ def _parse_carefully(text: str) -> tuple[JsonObject | None, bool]:
 
 
 def read_lossless_object(text: str) -> JsonObject | None:
-    """Parse text as a JSON object; None where it is none, or where the object would not have all of the text.
+    """Parse text as a JSON object; None if it is none, or where the object would not have all of the text.
 
-    That is the case if a key is repeated, or if the value or the notation of a number changes as a double: a large integer, ``1.0``,
-    ``1e3``. White space and escapes do not count.
+    The object would lose a repeated key. As a double, a number may change its value or its notation: a large integer, ``1.0``, ``1e3``.
+    White space and escapes do not count.
     """
     if not text.lstrip(_SPACES).startswith("{") or _object_in(text) is None:
         return None
@@ -185,14 +185,14 @@ def _lossless_pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
 def _lossless_int(token: str) -> int:
     value = int(token)
     if abs(value) > EXACT or str(value) != token:
-        raise ValueError(f"{token} is no integer that a double spells so")
+        raise ValueError(f"{token} changes as a double")
     return value
 
 
 def _lossless_float(token: str) -> float:
     value = float(token)
     if value.is_integer() or dumps(value).decode() != token:
-        raise ValueError(f"{token} is no number that a double spells so")
+        raise ValueError(f"{token} changes as a double")
     return value
 
 

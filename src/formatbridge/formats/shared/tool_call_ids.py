@@ -1,4 +1,4 @@
-"""Ids of tool calls. They must be unique, because each result names its call by the id."""
+"""Unique ids of tool calls: each result names its call by the id."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
 from formatbridge.formats.shared.tool_results import Unanswered
-from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
+from formatbridge.formats.shared.unique_names import UniqueNames, with_legal_letters
 from formatbridge.ir import events
 from formatbridge.report.ledger import Ledger
 
 
 class CallIds:
-    """Makes the ids of one choice's calls unique: of several equal ids the later ones get a number.
+    """Returns unique ids for the calls of one choice: of several equal ids the later ones get a number.
 
     ``reserved``: the ids of the whole choice, which stay with their calls; empty in a stream, where later ids are unknown.
     """
@@ -22,13 +22,13 @@ class CallIds:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = frozenset(reserved)
         self._used: set[str] = set()
-        self._numbers = Numbers()
+        self._unique_names = UniqueNames()
 
     def give(self, call_id: str) -> str:
         """Return the id of the next call."""
         unique_id = call_id
         if call_id in self._used:
-            unique_id = self._numbers.unique(call_id, self._used, self._reserved)
+            unique_id = self._unique_names.unique(call_id, self._used, self._reserved)
         self._used.add(unique_id)
         return unique_id
 
@@ -55,9 +55,9 @@ def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
 
 
 class UniqueCallIds:
-    """Does for a stream what ``with_unique_call_ids`` does for an answer.
+    """Makes call ids in the events of a stream unique, as ``with_unique_call_ids`` does in an answer.
 
-    Ids that were written stay. An equal id that arrives later gets a number.
+    Ids that were emitted stay. An equal id that arrives later gets a number.
     """
 
     def __init__(self) -> None:
@@ -83,9 +83,9 @@ class UniqueCallIds:
 
 
 class IdsOfRequest:
-    """The ids in the target of the calls and results of a whole request. Ids that need no change stay with their calls."""
+    """The target's ids of the calls and results of a whole request. Ids that need no change are kept by their calls."""
 
-    __slots__ = ("_later", "_numbers", "_rules", "_taken", "_there")
+    __slots__ = ("_later", "_rules", "_taken", "_target_ids", "_unique_names")
 
     def __init__(self, rules: ToolRules, messages: list[ir.Message]) -> None:
         parts = [part for message in messages for part in message.parts]
@@ -94,20 +94,20 @@ class IdsOfRequest:
         }
         self._rules = rules
         self._taken = {call_id for call_id in ids if _is_legal_id(call_id, rules)}
-        self._there = {(call_id, 0): call_id for call_id in self._taken}
-        self._later = _later_calls(messages) if rules.distinct_ids else {}
-        self._numbers = Numbers()
+        self._target_ids = {(call_id, 0): call_id for call_id in self._taken}
+        self._later = _later_calls(messages) if rules.unique_call_ids else {}
+        self._unique_names = UniqueNames()
 
     def give(self, part: ir.ToolCall | ir.ToolResult) -> str:
         """Return the id of a call, the same for its result and never one that is taken."""
         call_id = part.id if isinstance(part, ir.ToolCall) else part.call_id
         place = call_id, self._later.get(id(part), 0)
-        known = self._there.get(place)
+        known = self._target_ids.get(place)
         if known is not None:
             return known
         longest = self._rules.longest_call_id
         base = call_id if _is_legal_id(call_id, self._rules) else with_legal_letters(call_id, longest) or "call"
-        unique_id = self._there[place] = self._numbers.unique(base, self._taken, longest=longest)
+        unique_id = self._target_ids[place] = self._unique_names.unique(base, self._taken, longest=longest)
         self._taken.add(unique_id)
         return unique_id
 

@@ -1,4 +1,4 @@
-"""Restores the names and kinds of the caller's tools in an answer, if the request changed them."""
+"""Restore the names and kinds of the caller's tools in an answer, if the request changed them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from formatbridge.report.ledger import Ledger, null_ledger
 
 def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
-    if not _has_moved(context):
+    if not _has_renamed_tools(context):
         return response
     choices = [
         replace(choice, parts=[_restored_part(part, context, losses) for part in choice.parts]) for choice in response.choices
@@ -40,26 +40,26 @@ def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
     return replace(part, name=tool.name, namespace=tool.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
-def _has_moved(context: Context) -> bool:
+def _has_renamed_tools(context: Context) -> bool:
     return any(tool.name != name or tool.namespace or tool.kind != "function" for name, tool in context.tools.items())
 
 
 class ToolNameRestorer:
-    """Does for a stream what ``restore_tool_names`` does for an answer. Free text waits until its arguments are complete."""
+    """Restores tool names in the events of a stream, as ``restore_tool_names`` does. Free text is kept until its arguments are complete."""
 
     def __init__(self, context: Context | None) -> None:
-        self._context = context if context and _has_moved(context) else None
-        #: Whether any tool must be restored.
+        self._context = context if context and _has_renamed_tools(context) else None
         self.is_needed = self._context is not None
+        """Whether any tool must be restored."""
         self._held: dict[tuple[int, int], list[str]] = {}
 
-    def feed(self, happened: list[events.Event]) -> list[events.Event]:
+    def feed(self, new_events: list[events.Event]) -> list[events.Event]:
         """Return events with the names and kinds of the caller's request."""
         if self._context is None:
-            return happened
-        return [restored for event in happened for restored in self._bring(event, self._context)]
+            return new_events
+        return [restored for event in new_events for restored in self._restored(event, self._context)]
 
-    def _bring(self, event: events.Event, context: Context) -> list[events.Event]:
+    def _restored(self, event: events.Event, context: Context) -> list[events.Event]:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
                 part = _restored_part(call, context, null_ledger())

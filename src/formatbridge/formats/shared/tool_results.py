@@ -1,9 +1,9 @@
-"""Which call each result answers, and the order that some servers require: results directly after their calls.
+"""Assign each tool result to its call, and move results directly after their calls, as some servers require.
 
-Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn with a call of
-its id without a result, and there to the first such call (``Unanswered``). For the order of results only the turn matters. A result
-without such a call is an orphan, and so is a call without a result. Every server refuses both, so they stay where they are, and the
-report has them.
+Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn that has an
+unanswered call with its id, and in that turn to the first such call (``Unanswered``). For the order of results only the turn matters. A
+result without such a call is an orphan, and so is a call without a result. Every server rejects both, so they keep their places and are
+reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Unanswered(Generic[_Call]):
         self._turns[-1][1].append(call)
 
     def take(self) -> _Call | None:
-        """Remove and return the call of the next result; None where none waits."""
+        """Remove and return the call of the next result; None if none waits."""
         if not self._turns:
             return None
         waiting = self._turns[-1][1]
@@ -48,15 +48,15 @@ class Unanswered(Generic[_Call]):
         return call
 
     def first(self) -> _Call | None:
-        """Return the call that has waited longest; None where none waits."""
+        """Return the call that has waited longest; None if none waits."""
         return self._turns[0][1][0] if self._turns else None
 
 
 def pair_loose(messages: list[ir.Message]) -> None:
-    """Find the calls of results that have no call id, or only the name of a function.
+    """Set the call ids of results that have none, or only the name of a function.
 
-    A result without an id belongs to the first call without a result that no other result names, of its name and its namespace, where it
-    has them. Fields that differ from those of the call become unmodelled fields.
+    A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
+    namespace, the call must have the same. Fields that differ from those of the call become unmodelled fields.
     """
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
@@ -110,7 +110,7 @@ class _Waiting:
 
 
 def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
-    """Return a conversation with results directly after the turns of their calls; the same list where that is so already.
+    """Return a conversation with results directly after the turns of their calls; the same list if they are there already.
 
     ``joins``: consecutive turns of the model become one turn in the target.
     """

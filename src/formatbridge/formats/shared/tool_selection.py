@@ -1,6 +1,6 @@
-"""Selects the tools of a request under the rules of the target: without repeated ones, and restricted by the tool choice.
+"""Select the tools of a request by the rules of the target: without repeated ones, and restricted by the tool choice.
 
-Where the choice of the target is too weak, tools are left out, and each is noted.
+If the target's choice cannot express a restriction, tools are left out, and each is noted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _INSTRUCTING = frozenset({"system", "developer"})
 
 
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Change the tools and the choice of a request to what the target can express; return the same object where nothing changes."""
-    if brings_tools(request):
+    """Change the tools and the choice of a request to what the target can express; return the same object if nothing changes."""
+    if adds_tools(request):
         request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
     if choice is None:
@@ -40,14 +40,14 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
 
 
-def brings_tools(request: ir.Request) -> bool:
-    """Return whether messages add tools; in most requests none do."""
+def adds_tools(request: ir.Request) -> bool:
+    """Return whether messages add tools, which is rare."""
     return any(map(_tools_of, request.messages))
 
 
 def added_tools(request: ir.Request) -> list[ir.Tool]:
     """Return the tools that messages add."""
-    if not brings_tools(request):
+    if not adds_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
 
@@ -64,8 +64,8 @@ def note_excess(tools: list[ir.Tool], most: int, losses: Ledger) -> None:
         losses.changed(tool, "", tool.name, "too_many")
 
 
-def server_word(tool: ir.HostedTool | ir.McpServer) -> str:
-    """Return the word with which a choice names a server tool or a remote server."""
+def server_tool_name(tool: ir.HostedTool | ir.McpServer) -> str:
+    """Return the value by which a tool choice names a server tool or a remote server."""
     if isinstance(tool, ir.McpServer):
         return tool.label
     return tool.kind if tool.family == "other" else tool.family
@@ -88,20 +88,20 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that a message adds and that are identical to a known one."""
-    known = {_words_of(tool) for tool in request.tools}
+    known = {_json_text_of(tool) for tool in request.tools}
     messages = []
     for message in request.messages:
         fresh = []
         for tool in message.tools or ():
-            words = _words_of(tool)
-            if words not in known:
-                known.add(words)
+            definition = _json_text_of(tool)
+            if definition not in known:
+                known.add(definition)
                 fresh.append(tool)
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
 
 
-def _words_of(tool: ir.Tool) -> str:
+def _json_text_of(tool: ir.Tool) -> str:
     """Return the JSON text of a tool without its pointer, the same for equal tools."""
     return spell([type(tool).__name__, _definition_of(tool)])
 
@@ -117,7 +117,7 @@ def _definition_of(tool: ir.Tool) -> JsonObject:
 
 
 def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Leave out the tools that a choice of none forbids, where the choice of the target is about other tools than that of the source."""
+    """Leave out the tools that a choice of none forbids, if the target's choice does not apply to the same tools as the source's."""
     if not rules.governs_servers:
         return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
     if not any(_is_free(tool, choice) and _has(rules, tool) for tool in _all_of(request)):
@@ -129,10 +129,10 @@ def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: 
 
 
 def _required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Weaken a choice of any tool, where the choice of the target is about other tools than that of the source.
+    """Weaken a choice of any tool, if the target's choice does not apply to the same tools as the source's.
 
-    If it is about fewer tools, it would force one of them. If it is about more, another tool may be called; if there are only such tools,
-    nothing is left to choose.
+    If it applies to fewer tools, it would force one of them. If it applies to more, the model may call another tool. If there are only
+    such tools, the choice is left out.
     """
     tools = _all_of(request)
     if not any(_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
@@ -156,8 +156,8 @@ def _is_server(tool: ir.Tool) -> bool:
 
 
 def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
-    """Return whether a tool is a server tool that the choice is not about."""
-    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_word(tool) in choice.free
+    """Return whether a tool is a server tool to which the choice does not apply."""
+    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_tool_name(tool) in choice.free
 
 
 def _has(rules: ToolRules, tool: ir.Tool) -> bool:
@@ -168,7 +168,7 @@ def _has(rules: ToolRules, tool: ir.Tool) -> bool:
 
 
 def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
-    """Leave out tools of the request and of its messages; return the same object where there are none."""
+    """Leave out tools of the request and of its messages; return the same object if there are none."""
     if not any(map(is_out, _all_of(request))):
         return request
 
@@ -178,13 +178,13 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
         return [tool for tool in tools if not is_out(tool)]
 
     messages = request.messages
-    if brings_tools(request):
+    if adds_tools(request):
         messages = [replace(message, tools=kept(message.tools)) if message.tools else message for message in messages]
     return replace(request, tools=kept(request.tools), messages=messages)
 
 
 def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
-    """Leave out the tools that a choice among some does not allow. Functions stay where the target has a list of them."""
+    """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
     lists = left is not None and bool(left.names) and left.inner in rules.allows
@@ -214,7 +214,7 @@ def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
 
 
 def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.ToolChoice | None:
-    """Return a free choice among the functions, because a list of functions only would force one of them."""
+    """Return a choice that forces none of the functions, because a list without the server tools would force one of them."""
     if not choice.names:
         is_forced = choice.inner == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
@@ -248,7 +248,7 @@ def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) 
 def _is_allowed(tool: ir.Tool, chosen: set[_Key], lists: bool) -> bool:
     match tool:
         case ir.McpServer() | ir.HostedTool():
-            return (None, f"/{server_word(tool)}") in chosen
+            return (None, f"/{server_tool_name(tool)}") in chosen
         case ir.Namespace():
             return lists
         case _:

@@ -1,7 +1,7 @@
-"""Tools under the rules of the target: allowed names, free text wrapped as an argument, namespaces flattened.
+"""Adapt the tools of a request to the rules of the target: allowed names, free text wrapped as an argument, namespaces flattened.
 
-This changes the canonical request before the target encodes it, so that encoders need no such rules. Definitions, choice, calls and
-results use one map, and the loss is noted once, at the definition.
+``adapt_tools`` changes the canonical request before the target encodes it, so that encoders need no such rules. Definitions, choice,
+calls and results use one map of names. A loss is noted once, at the definition.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from operator import attrgetter
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge.formats.format import OwnTool, ToolRules
+from formatbridge.formats.format import CallerTool, ToolRules
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.formats.shared.tool_call_ids import IdsOfRequest, are_legal_ids
 from formatbridge.formats.shared.tool_selection import added_tools, select_tools
-from formatbridge.formats.shared.unique_names import Numbers, with_legal_letters
+from formatbridge.formats.shared.unique_names import UniqueNames, with_legal_letters
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -31,57 +31,59 @@ _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}
 
 @dataclass(slots=True)
 class _Names:
-    """The map of a whole request: (namespace, name) to the target's name, and back."""
+    """The tool names of a request: namespace and name to the target's name (``target_names``), and back (``callers``)."""
 
     rules: ToolRules
     ids: IdsOfRequest
-    there: dict[tuple[str | None, str], str] = field(default_factory=dict)
-    callers: dict[str, OwnTool] = field(default_factory=dict)
+    target_names: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    callers: dict[str, CallerTool] = field(default_factory=dict)
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
     server: set[str] = field(default_factory=set)
-    numbers: Numbers = field(default_factory=Numbers)
+    unique_names: UniqueNames = field(default_factory=UniqueNames)
 
     def reserve(self, tools: list[ir.Tool]) -> None:
-        """Reserve the names that need no change for their tools, and first those of server tools."""
+        """Reserve the names of server tools, and the names of other tools that need no change."""
         self.server = {name for tool in tools if isinstance(tool, ir.HostedTool) and (name := _server_name(tool, self.rules))}
         self.legal = {
             tool.name for tool in tools if isinstance(tool, ir.FunctionTool | ir.CustomTool) and _is_legal(tool.name, self.rules)
         }
 
     def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
-        """Return the target's name of a definition: another one where the name was declared before and names must be unique."""
-        first = self.there.pop((namespace, name), None) if self.rules.distinct else None
+        """Return the target's name of a definition: a new one if the name was declared before and names must be unique."""
+        first = self.target_names.pop((namespace, name), None) if self.rules.unique_tool_names else None
         new = self.give(namespace, name, kind)
         if first is not None:
-            self.there[namespace, name] = first
+            self.target_names[namespace, name] = first
         return new
 
     def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
-        known = self.there.get((namespace, name))
+        known = self.target_names.get((namespace, name))
         if known is not None:
             return known
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.callers
         taken = (self.callers, self.server) if is_kept else (self.callers, self.server, self.legal)
-        new = self.numbers.unique(_legal(flat, self.rules), *taken, longest=self.rules.longest_name)
-        self.there[namespace, name] = new
-        self.callers[new] = OwnTool(name=name, namespace=namespace, kind=kind)
+        new = self.unique_names.unique(_with_legal_name(flat, self.rules), *taken, longest=self.rules.longest_name)
+        self.target_names[namespace, name] = new
+        self.callers[new] = CallerTool(name=name, namespace=namespace, kind=kind)
         return new
 
     def chosen(self, names: list[str], namespaces: Sequence[str | None]) -> list[str]:
         """Return the target's names of the tools in a choice; one without a namespace may be in any."""
         first: dict[str, str] = {}
-        for (_, known), new in self.there.items():
+        for (_, known), new in self.target_names.items():
             first.setdefault(known, new)
-        return [self.there.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)]
+        return [
+            self.target_names.get((space, name)) or first.get(name, name) for name, space in zip(names, namespaces, strict=True)
+        ]
 
 
-def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, OwnTool]]:
+def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[ir.Request, dict[str, CallerTool]]:
     """Change the tools, calls and results of a request to what the target allows.
 
-    Returns the request (the same object where nothing changes) and the target's tool names to the caller's, where they differ.
+    Return the request (the same object if nothing changes), and the caller's tools by the target's names if any name or kind changes.
     """
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
@@ -106,15 +108,15 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         return request, names.callers
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
-        there = names.chosen(choice.names, spaces)
-        if any(space and (space, name) not in names.there for name, space in zip(choice.names, spaces, strict=True)):
-            losses.changed(choice, "names", there, "renamed")
-        choice = replace(choice, names=there, namespaces=choice.namespaces if rules.namespaces else None)
+        target_names = names.chosen(choice.names, spaces)
+        if any(space and (space, name) not in names.target_names for name, space in zip(choice.names, spaces, strict=True)):
+            losses.changed(choice, "names", target_names, "renamed")
+        choice = replace(choice, names=target_names, namespaces=choice.namespaces if rules.namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.callers
 
 
 def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | None:
-    """Write the schema of a function's arguments for OpenAI, whose server requires an object with ``properties`` and no union at the root.
+    """Encode the schema of a function's arguments for OpenAI, whose server requires an object with ``properties`` and no union at the root.
 
     Sources: openai/openai-agents-python#449, github/github-mcp-server#1548, browserbase/stagehand#1159, langchain-ai/langchainjs#9804.
     """
@@ -134,9 +136,9 @@ def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | Non
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:
-    """Note the choice of a request without remaining tools, which the target's server refuses.
+    """Note that the tool choice of a request without remaining tools is dropped, because the target's server rejects it.
 
-    A free choice, or none, is the default without tools and no loss.
+    ``auto`` and ``none`` are the default without tools, so their loss is not reported.
     """
     choice = request.tool_choice
     if request.settings.get("parallel_tool_calls") is False:
@@ -164,7 +166,7 @@ def _bring_no_tools(messages: list[ir.Message]) -> bool:
 
 
 def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.ToolResult]]:
-    """Return the calls of a conversation and the results."""
+    """Return the calls and the results of a conversation."""
     calls: list[ir.ToolCall] = []
     results: list[ir.ToolResult] = []
     for part in chain.from_iterable(map(_parts_of, messages)):
@@ -177,7 +179,7 @@ def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.Too
 
 
 def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolResult], rules: ToolRules) -> bool:
-    """Return whether the target allows every tool, call and result unchanged. That is frequent, so the check must be fast."""
+    """Return whether the target allows every tool, call and result unchanged. This is frequent, so the check must be fast."""
     declared = _declared(tools, rules) if tools else set()
     if declared is None:
         return False
@@ -188,13 +190,13 @@ def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolR
     if not all(_is_legal(name, rules) for name in set(map(_name_of, calls)) - declared):
         return False
     ids = set(map(_id_of, calls))
-    if rules.distinct_ids and len(ids) < len(calls):
+    if rules.unique_call_ids and len(ids) < len(calls):
         return False
     return are_legal_ids(ids.union(map(_call_id_of, results)), rules)
 
 
 def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
-    """Return the names of the tools; None where the target does not allow one of them unchanged."""
+    """Return the names of the tools; None if the target does not allow one of them unchanged."""
     declared: set[str] = set()
     for tool in tools:
         kind = type(tool)
@@ -215,7 +217,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
-    """Return the name that a server tool has in the target; None where it has none."""
+    """Return the name that a server tool has in the target; None if it has none."""
     return rules.server_names.get(tool.family)
 
 
@@ -260,7 +262,7 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
 
 
 def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
-    """Adapt the tools that messages add, before the first call: a call may be before the message that adds its tool."""
+    """Adapt the tools that a message adds. This happens before calls are adapted: a call may precede the message that adds its tool."""
     tools = [tool for new in message.tools or () for tool in _adapt_tool(new, names, losses)]
     return message if _is_same(tools, message.tools) else replace(message, tools=tools)
 
@@ -278,7 +280,7 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
 
 
 def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
-    """Bind tokens to calls by the new ids."""
+    """Set the new ids of calls in the tokens that are bound to them."""
     if not any(map(bound_to, parts)):
         return parts
     ids: dict[str, str] = {}
@@ -294,13 +296,13 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 
 
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
-    known = (call.namespace, call.name) in names.there
+    is_known = (call.namespace, call.name) in names.target_names
     name = names.give(call.namespace, call.name, call.kind)
     new = names.ids.give(call)
     wraps = call.kind == "custom" and not names.rules.custom
     if name == call.name and new == call.id and not wraps:
         return call
-    if name != call.name and not known:
+    if name != call.name and not is_known:
         losses.changed(call, "name", name, "renamed")
     if new != call.id:
         losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
@@ -318,7 +320,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
     new = names.ids.give(result)
-    name = names.there.get((result.namespace, result.name), result.name) if result.name else None
+    name = names.target_names.get((result.namespace, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
     if new == result.call_id and name == result.name and kind == result.kind:
         return result
@@ -327,7 +329,7 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     return replace(result, call_id=new, name=name, kind=kind)
 
 
-def _legal(name: str, rules: ToolRules) -> str:
+def _with_legal_name(name: str, rules: ToolRules) -> str:
     if _is_legal(name, rules):
         return name
     legal = with_legal_letters(name, rules.longest_name)

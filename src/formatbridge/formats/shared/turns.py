@@ -1,4 +1,4 @@
-"""What encoders do with the turns of a conversation: the leading instructions, a final turn of the model, and none at all."""
+"""Functions of encoders for the turns of a conversation: leading instructions, a final turn of the model, and no turn at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def leading_instructions(messages: list[ir.Message]) -> int:
 
 
 def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) -> ir.Request:
-    """Return a request without the billing header of its client, which is no instruction; the same object where it has none.
+    """Return a request without the billing header of its client; the same object if it has none.
 
     The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """
@@ -33,13 +33,13 @@ def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) 
 
 
 def note_empty(message: ir.Message, losses: Ledger) -> None:
-    """Note that an empty turn is left out. If it had parts, each was noted."""
+    """Note that an empty turn is left out. A turn with parts is not noted here: each of its parts was noted."""
     if _is_blank(message):
         losses.changed(message, "", "", "empty", severity="info")
 
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
-    """Note that a final turn of the model, which messages continues word by word, is only the previous turn in other formats."""
+    """Note that the target does not continue a final turn of the model. Servers of messages continue its text (prefill)."""
     last = request.messages[-1] if request.messages else None
     if last is None or last.role != "assistant" or not last.parts:
         return

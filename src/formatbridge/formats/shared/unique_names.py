@@ -23,8 +23,8 @@ def shortened(text: str, longest: int, whole: str) -> str:
     return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 
 
-class Numbers:
-    """Appends numbers to names that are taken."""
+class UniqueNames:
+    """Makes names unique: appends a number to a name that is taken."""
 
     __slots__ = ("_last",)
 
@@ -46,7 +46,7 @@ _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 
 
 def encode_id(raw: str | None, prefix: str) -> str | None:
-    """Return an id with the target's prefix that contains the source's id; None where there is none."""
+    """Return an id with the target's prefix that contains the source's id; None if there is none."""
     if not raw:
         return None
     if prefix and prefix not in raw:  # nearly always: it does not come from an id of the target

@@ -9,21 +9,21 @@ from formatbridge.jsontext.types import JsonObject
 
 
 def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
-    """Return the unknown members of an object, by pointer relative to the node; None where there are none.
+    """Return the unknown members of an object, by pointer relative to the node; None if there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
     if known.issuperset(raw):
         return None
     result: JsonObject = {}
-    for key, value in raw.items():  # a comprehension takes half as long again
+    for key, value in raw.items():  # a loop, because it is faster than a comprehension
         if value is not None and key not in known:
             result[at + (escape(key) if "/" in key or "~" in key else key)] = value
     return result or None
 
 
 def unknown_event(raw: JsonObject) -> JsonObject | None:
-    """Return an unknown event as a field of the answer: under its type, or as ``event`` where it has none."""
+    """Return an unknown event as an unmodelled field of the answer. The key is the event's type, or ``event`` if it has none."""
     kind = raw.get("type")
     if isinstance(kind, str):
         return {kind: raw}
@@ -31,19 +31,19 @@ def unknown_event(raw: JsonObject) -> JsonObject | None:
 
 
 def has_values(raw: JsonObject) -> bool:
-    """Return whether an object has any member but null, empty ones and zeros. Some servers send objects without values."""
+    """Return whether an object has a member that is not null, empty or zero. Some servers send objects without values."""
     return any(raw.values())
 
 
 def joined(*extras: JsonObject | None) -> JsonObject | None:
-    """Join the unmodelled fields of a node's objects."""
+    """Return the unmodelled fields of all objects of a node as one dict; None if there are none."""
     if not any(extras):
         return None
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
 
 
 def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
-    """Add unmodelled fields to those of a loop or a stream, in place: a new dict for each would take quadratic time."""
+    """Add unmodelled fields to ``held`` in place and return it. A new dict for each event would take quadratic time."""
     if not more:
         return held
     if held is None:
@@ -53,9 +53,9 @@ def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | N
 
 
 class Pieces:
-    """Unknown fields that arrive in pieces: texts and lists are extended, objects member by member.
+    """Accumulates unknown fields that arrive in pieces: texts and lists are concatenated, objects are merged.
 
-    A value that repeats is one value. Of other values the last one counts; an empty value replaces nothing.
+    Equal values of another type in a row count as one. Of other values the last one counts; an empty value replaces nothing.
     """
 
     __slots__ = ("_values",)
@@ -74,7 +74,7 @@ class Pieces:
                 values.append((value, count))
 
     def whole(self) -> JsonObject:
-        """Return the fields as they are now. Objects may be nested as deep as in any body."""
+        """Return the accumulated fields. The loop has no recursion, because objects may be nested as deep as in any body."""
         result: JsonObject = {}
         pending = [(result, self)]
         while pending:

@@ -1,4 +1,4 @@
-"""Token counts with two names, and counts that a target does not have."""
+"""Decode token counts that have several names, and note counts that a target does not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formatbridge.report.ledger import Ledger
 
 
 def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
-    """Read a count that has several names: the first that is not zero. Other values become unmodelled fields.
+    """Return a count that has several names: the first that is not zero. Other values become unmodelled fields.
 
     Relays send all names, with zeros for unknown counts. ``value``: the count of an earlier name.
     """
@@ -25,9 +25,9 @@ def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int
 
 
 def details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
-    """Read details that have two names: those with more than zeros, and their ``main`` count as ``either`` does.
+    """Return details that have two names, after the name that is used: the first name, or ``alias`` if only that has counts above zero.
 
-    The first value is the name under which they are.
+    ``main``: the count that is also read from the other name, as ``either`` does.
     """
     chosen, other = raw.get(name) or {}, raw.get(alias) or {}
     if not any(chosen.values()) and any(other.values()):
@@ -48,9 +48,9 @@ def count_reasoning_in(usage: ir.Usage) -> None:
 
 
 def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
-    """Note that cache writes are in ``total`` only, without their lifetimes. The source may have had the lifetimes only.
+    """Note that the target has cache writes as a ``total`` only, without their lifetimes.
 
-    None: the target does not count them separately from the prompt.
+    ``total``: None if the target does not count cache writes separately from the prompt.
     """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
         losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
