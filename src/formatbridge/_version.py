@@ -1,3 +1,3 @@
-"""The version of the library, as ``pyproject.toml`` says it."""
+"""The version of the library, which is also in ``pyproject.toml``."""
 
 __version__ = "0.1.0"

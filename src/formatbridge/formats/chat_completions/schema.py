@@ -79,8 +79,8 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
 def encode_audio_output(audio: ir.AudioOutput, source: ir.FormatName, losses: Ledger) -> JsonObject:
     """Encode the settings of a response's audio. ``source``: the format of the request, whose vendor defines the voice."""
     drop_unheld(audio, losses)
-    voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for spoken answers")
+    voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for audio responses")
     if source == "generate_content" and audio.voice:
         voice = losses.changed(audio, "voice", _VOICE)
-    format = audio.format or losses.added("/audio/format", "wav", "required for spoken answers")
+    format = audio.format or losses.added("/audio/format", "wav", "required for audio responses")
     return {"audio": {"voice": voice, "format": format}}

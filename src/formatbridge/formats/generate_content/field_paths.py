@@ -106,7 +106,7 @@ FIELD_PATHS = FieldPaths(
         },
         "Media.mediaProcessing": LossRule(neutral=("MEDIA_PROCESSING_UNSPECIFIED", 0)),
         "Media.videoMetadata": LossRule(neutral=({"fps": 1.0},)),
-        "Media.fileData/mimeType": LossRule("info", "weaker_carrier", kind="changed", after="what the address tells"),
+        "Media.fileData/mimeType": LossRule("info", "weaker_carrier", kind="changed", after="the type that the URL implies"),
         "Text.speechMetadata": LossRule(),
         "Media.mediaResolution/numTokens": LossRule(),
         "ToolCall.functionCall/willContinue": LossRule(neutral=(False,)),

@@ -203,4 +203,4 @@ def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger)
         if config.show is not None and config.budget is not None:
             losses.dropped(config, "show", "excluded")
         return None
-    return {"type": losses.added("/thinking/type", "adaptive", "thoughts are shown only where there are any")}
+    return {"type": losses.added("/thinking/type", "adaptive", "reasoning is shown only if the model reasons")}
