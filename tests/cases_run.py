@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import traceback
 
-from tests.cases import cases, complaints
+from tests.support.worked_cases import cases, complaints
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from formatbridge import formats
 from formatbridge.errors import InvalidPayloadError
-from tests.judges import baseline_problems, problems, shape
-from tests.laws import Sample, recorded, through_itself
+from tests.support.judges import baseline_problems, problems, shape
+from tests.support.laws import Sample, recorded, through_itself
 
 
 class Row(NamedTuple):

@@ -9,7 +9,16 @@ import traceback
 from collections import Counter
 
 from formatbridge import formats
-from tests.laws import Sample, home_again, nothing_is_silent, recorded, report_is_precise, shipped, there_and_back, through_itself
+from tests.support.laws import (
+    Sample,
+    home_again,
+    nothing_is_silent,
+    recorded,
+    report_is_precise,
+    shipped,
+    there_and_back,
+    through_itself,
+)
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 

@@ -1,4 +1,4 @@
-"""A small fifth format, in one module: what docs/adding-a-format.md explains, and what tests/test_toy_format.py puts to the laws.
+"""A small fifth format, in one module: what docs/adding-a-format.md explains, and what tests/formats/test_toy_format.py puts to the laws.
 
 A conversation is a list of lines. Each line has an author (``by``), a kind (``text``, ``reasoning``, ``call``, ``result``) and a text. The
 text of a call is the JSON text of its arguments. Reasoning may have a ``seal``, an opaque token.

@@ -1,0 +1,206 @@
+"""The client and the fake relay: every way between two formats, in both libraries, and every oddity of a relay, alone and in pairs."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, Stall, Step, ToolCall, Usage, VirtualClock
+from tests.support.directions import PAIRS
+
+ANSWER = Answer(
+    reasoning="The user wants the weather.",
+    signature="c2lnbmVk",
+    text="Rome is sunny, and so is everything around it.",
+    tool_calls=[ToolCall("get_weather", {"city": "Rome", "days": 3}), ToolCall("now")],
+    usage=Usage(input=20, output=9, cache_read=5),
+)
+REQUESTS: dict[str, dict[str, Any]] = {
+    "chat_completions": {
+        "model": "m-large",
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream_options": {"include_usage": True},
+    },
+    "messages": {"model": "m-large", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+    "responses": {"model": "m-large", "input": "hi"},
+    "generate_content": {"model": "m-large", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
+}
+REASONING: dict[str, dict[str, Any]] = {
+    "chat_completions": {"reasoning_effort": "low"},
+    "messages": {"max_tokens": 2048, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+    "responses": {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]},
+    "generate_content": {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}}},
+}
+"""What asks for reasoning in each format, and for a token of it."""
+every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
+Heard = tuple[str, list[tuple[str, Any]], int, int]
+HEARD: Heard = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
+
+
+def heard(answer: Any, format: str) -> Heard:
+    """Return the text, the calls and the tokens of an answer of any format."""
+    body = fb.convert_response(answer, source=format, target="messages").body
+    text = "".join(block["text"] for block in body["content"] if block["type"] == "text")
+    calls = [(block["name"], block["input"]) for block in body["content"] if block["type"] == "tool_use"]
+    usage = body["usage"]
+    return text, calls, usage["input_tokens"] + (usage.get("cache_read_input_tokens") or 0), usage["output_tokens"]
+
+
+def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
+    made = dict(REQUESTS[format])
+    if not is_streaming:
+        made.pop("stream_options", None)
+    return made
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+@every_pair
+def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
+    """Whole and streamed are one answer."""
+    relay = FakeRelay(ANSWER)
+    with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(library)) as client:
+        whole = client.send(request_of(format, is_streaming=False), format, via)
+        with client.stream(request_of(format, is_streaming=True), format, via) as stream:
+            streamed = stream.response()
+
+    assert heard(whole.body, format) == heard(streamed.body, format) == HEARD
+    assert [request.format for request in relay.requests] == [via, via]
+    assert relay.leaks("sk-fake") == []
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+@every_pair
+def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
+    """The other driver of the same flow."""
+    relay = FakeRelay(ANSWER)
+
+    async def exchange() -> tuple[Heard, Heard]:
+        async with fb.AsyncClient(relay.base_url, relay.api_key, http_client=relay.async_http_client(library)) as client:
+            whole = await client.send(request_of(format, is_streaming=False), format, via)
+            async with client.stream(request_of(format, is_streaming=True), format, via) as stream:
+                return heard(whole.body, format), heard((await stream.response()).body, format)
+
+    assert asyncio.run(exchange()) == (HEARD, HEARD)
+
+
+@every_pair
+def test_no_quirk_and_no_two_of_them_fool_the_client(format: str, via: str) -> None:
+    """What was said is heard; what failed raises; a stream without its end is never an answer."""
+    for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
+        relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)
+        with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
+            assert heard(client.send(request_of(format, is_streaming=False), format, via).body, format)[:2] == HEARD[:2]
+            if "eof_without_terminal" in quirks:
+                with pytest.raises(fb.TruncatedStreamError):
+                    _streamed(client, format, via)
+            else:
+                assert heard(_streamed(client, format, via).body, format)[:2] == HEARD[:2]
+            with pytest.raises(fb.APIStatusError):
+                client.send(request_of(format, is_streaming=False), format, via)
+            with pytest.raises(fb.APIStatusError):
+                _streamed(client, format, via)
+            assert [model.id for model in client.models()] == ["m-large", "m-small"]
+
+
+def _streamed(client: fb.Client, format: str, via: str) -> fb.Converted:
+    with client.stream(request_of(format, is_streaming=True), format, via) as stream:
+        return stream.response()
+
+
+@every_pair
+def test_a_reasoning_token_returns_to_its_issuer(format: str, via: str) -> None:
+    """In a conversation of two turns, whatever the caller's format, the relay gets its own token again, untagged."""
+    relay = FakeRelay([ANSWER, "It is noon."])
+    with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client()) as client:
+        first = client.send(request_of(format, is_streaming=False) | REASONING[format], format, via)
+        client.send(_second_turn(format, first.body), format, via)
+
+    sent = relay.requests[1].content.decode()
+
+    assert "c2lnbmVk" in sent
+    assert "fb1|" not in sent
+
+
+def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
+    """Minutes of retries pass at once, and by the second."""
+    clock = VirtualClock()
+    script: list[Step] = [Failure(429, retry_after=40), Fail("connect"), (Cut(30), ANSWER), ANSWER]
+    relay = FakeRelay(script, clock=clock)
+    request = request_of("messages", is_streaming=True)
+
+    with (
+        fb.Client(relay.base_url, relay.api_key, retry=3, http_client=relay.http_client(), clock=clock) as client,
+        client.stream(request, "messages", "responses") as stream,
+    ):
+        answer = stream.response()
+
+    assert heard(answer.body, "messages") == HEARD
+    assert stream.attempts == 4
+    assert clock.sleeps == [40, 1, 2]
+
+
+@pytest.mark.parametrize("at", [None, 0, 300])
+def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: int | None) -> None:
+    """Before the head, before the body and in the middle of a stream."""
+    clock = VirtualClock()
+    relay = FakeRelay((Stall(1000, at=at), ANSWER), clock=clock)
+    settings: dict[str, Any] = {"retry": 0, "timeout": fb.Timeout(read=50), "clock": clock}
+
+    with (
+        fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), **settings) as client,
+        pytest.raises(fb.APITimeoutError) as raised,
+    ):
+        _streamed(client, "messages", "chat_completions")
+
+    assert raised.value.kind == "read"
+    assert clock.sleeps == [50]
+
+
+def _second_turn(format: str, answer: Any) -> dict[str, Any]:
+    """Return a request that holds the first answer and the results of its calls."""
+    request = request_of(format, is_streaming=False) | REASONING[format]
+    match format:
+        case "chat_completions":
+            said = answer["choices"][0]["message"]
+            results = [{"role": "tool", "tool_call_id": call["id"], "content": "12:00"} for call in said["tool_calls"]]
+            return request | {"messages": [*request["messages"], said, *results]}
+        case "messages":
+            calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+            results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "12:00"} for call in calls]
+            turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": results}]
+            return request | {"messages": request["messages"] + turns}
+        case "responses":
+            calls = [item for item in answer["output"] if item["type"] == "function_call"]
+            results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "12:00"} for call in calls]
+            return request | {"input": [{"role": "user", "content": "hi"}, *answer["output"], *results]}
+        case _:
+            said = answer["candidates"][0]["content"]
+            calls = [part["functionCall"] for part in said["parts"] if "functionCall" in part]
+            results = [
+                {"functionResponse": {"id": call["id"], "name": call["name"], "response": {"at": "12:00"}}} for call in calls
+            ]
+            return request | {"contents": [*request["contents"], said, {"role": "user", "parts": results}]}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
+def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
+    """Applications sort and expire answers by it, and 0 is the year 1970; the caller's own time wins."""
+    relay = FakeRelay(["Hi.", "Hi."])
+    client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))
+    clients = client, client.with_options(options=fb.Options(created=7))
+
+    times = [_answer(each, format, "messages", is_stream=is_stream)[field] for each in clients]
+
+    assert times == [1_800_000_000, 7]
+
+
+def _answer(client: fb.Client, format: str, via: str, *, is_stream: bool) -> Any:
+    if not is_stream:
+        return client.send(REQUESTS[format], format, via).body
+    with client.stream(REQUESTS[format], format, via) as stream:
+        return stream.response().body

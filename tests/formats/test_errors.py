@@ -1,0 +1,400 @@
+"""Errors across formats: what their words become, what the report says of them, and which status they get."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import httpx
+import pytest
+
+import formatbridge as fb
+from formatbridge import FORMATS, formats, ir
+from formatbridge.client.errors import read_error_details
+from formatbridge.formats.shared.errors import QUOTA_CODES, decode_error_body
+from formatbridge.report.ledger import null_ledger
+from tests.support.directions import CROSSINGS
+
+OPENAI = ["chat_completions", "responses"]
+
+
+def error_of(format: str, word: str) -> dict[str, Any]:
+    detail = {"type": word, "message": "no"}
+    return {"type": "error", "error": detail} if format == "messages" else {"error": {**detail, "param": None, "code": None}}
+
+
+@pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_a_word_for_an_error_that_the_target_has_no_room_for_is_reported(source: str, target: str, word: str) -> None:
+    """Relays have words of their own there, and they are what an operator looks for."""
+    made = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
+
+    told = [(loss.path, loss.severity, loss.before) for loss in made.losses]
+    assert told == ([] if word in made.json().decode() else [("/error/type", "info", word)])
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "overloaded_error", 529),
+        ("messages", "billing_error", 402),
+        ("messages", "request_too_large", 413),
+        ("chat_completions", "insufficient_quota", 402),
+        ("chat_completions", "invalid_request_error", 404),
+        ("responses", "server_error", 500),
+        ("responses", "server_error", 503),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_word_that_says_no_more_than_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
+    """The target has its own word and status for the class, or one for two classes, and then says less."""
+    losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
+
+    says_less = target == "generate_content" and status in (402, 413)
+    assert [(loss.path, loss.severity) for loss in losses] == ([("/error/type", "info")] if says_less else [])
+
+
+SHAPES: dict[str, tuple[int, Any]] = {
+    "of messages": (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "no"}, "request_id": "req_1"}),
+    "with a word": (503, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
+    "with a word alone": (200, {"error": {"message": "no", "status": "UNAVAILABLE"}}),
+    "with details": (
+        429,
+        [{"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "7s"}]}}],
+    ),
+    "in words": (502, {"success": False, "message": "no"}),
+}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_error_whose_shape_is_plain_is_read_alike_at_every_endpoint(shape: str, target: str) -> None:
+    """Relays pass on what the server behind them said, in its shape."""
+    status, body = SHAPES[shape]
+
+    read = [fb.convert_error(body, source=source, target=target, status=status) for source in FORMATS if source != target]
+
+    assert all((made.status, made.body, made.losses) == (read[0].status, read[0].body, read[0].losses) for made in read)
+    assert "lossy" not in {loss.severity for made in read for loss in made.losses}
+
+
+@pytest.mark.parametrize("source", OPENAI)
+def test_the_word_of_an_error_decides_where_no_status_does(source: str) -> None:
+    """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
+    made = fb.convert_error({"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200)
+
+    assert (made.status, made.body["error"]["type"], made.losses) == (529, "overloaded_error", ())
+
+
+UNTYPED: dict[str, Any] = {
+    "a number for its status": {"param": "p", "code": "c", "status": 400},
+    "words for details": {"code": "c", "details": "no, no"},
+    "no details": {"param": "p", "code": "c", "details": []},
+    "details of its own": {"code": "c", "details": [{"code": "d", "message": "no"}]},
+    "a word for its status": {"param": "p", "code": "c", "status": "INVALID_ARGUMENT"},
+}
+
+
+@pytest.mark.parametrize("shape", UNTYPED)
+@pytest.mark.parametrize(("source", "target"), [OPENAI, OPENAI[::-1]])
+def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_target_has_room(
+    shape: str, source: str, target: str
+) -> None:
+    """Azure leaves the type out. Callers look at the code to tell a refused prompt from a fault, and at the parameter for the field."""
+    detail = UNTYPED[shape]
+    body = {"error": {"message": "no", "type": None, **detail}}
+
+    made = fb.convert_error(body, source=source, target=target, status=400)
+
+    assert made.body["error"]["code"] == "c"
+    assert made.body["error"]["param"] == detail.get("param")
+    assert {"/error/code", "/error/param"}.isdisjoint(loss.path for loss in made.losses)
+    assert "lossy" not in {loss.severity for loss in made.losses}
+
+
+@pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_parameter_that_the_target_has_no_room_for_tells_about_the_server(shape: str, target: str) -> None:
+    """The model never sees an error, so nothing of one is grave."""
+    body = {"error": {"message": "no", **UNTYPED[shape]}}
+
+    losses = fb.convert_error(body, source="chat_completions", target=target, status=400).losses
+
+    assert [loss.severity for loss in losses if loss.path == "/error/param"] == ["info"]
+
+
+@pytest.mark.parametrize("source", [*OPENAI, "messages"])
+@pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
+def test_details_of_which_nothing_is_read_are_gone(source: str, details: Any) -> None:
+    """Only beside a word for the status do details say the reason, or how long to wait."""
+    body = error_of(source, "invalid_request_error")
+    body["error"]["details"] = details
+
+    losses = fb.convert_error(body, source=source, target="generate_content", status=400).losses
+
+    assert [(loss.path, loss.kind) for loss in losses] == [("/error/details", "dropped")]
+
+
+def failed_call(word: str) -> dict[str, Any]:
+    error = {"type": word, "content": [{"type": "text", "text": "no such row"}]}
+    item = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "n", "arguments": "{}", "error": error}
+    rest = {"status": "completed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item], **rest}
+
+
+@pytest.mark.parametrize(("word", "is_told"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
+def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_told: bool) -> None:
+    """The other format knows one kind: the tool says that it failed."""
+    made = fb.convert_response(failed_call(word), source="responses", target="messages")
+
+    assert ("/output/0/error/type" in {loss.path for loss in made.losses}) is is_told
+
+
+UNKNOWN_SHAPES = [
+    {"code": 1001, "msg": "quota used up"},
+    {"errors": [{"message": "a"}]},
+    {"reason": "no"},
+    {"error": {"msg": "x"}},
+    {"error": {"message": "", "type": "t", "code": "c", "param": "p"}},
+]
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
+    source: str, target: str, body: dict[str, Any]
+) -> None:
+    """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
+    made = fb.convert_error(body, source=source, target=target, status=403)
+
+    assert json.loads(made.body["error"]["message"]) == body
+    assert (made.status, made.losses) == (403, ())
+    made.parse()
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format: str, body: dict[str, Any]) -> None:
+    """Whoever asked in that format may know the shape."""
+    assert fb.convert_error(body, source=format, target=format, status=403).body == body
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"statusCode": 400, "error": "Bad Request", "message": ["a must be a string"]}, '["a must be a string"]'),
+        ({"status": 404, "error": "Not Found", "message": "no handler", "path": "/x"}, "no handler"),
+        ({"error": "Unauthorized", "detail": "the token has expired"}, "the token has expired"),
+        ({"error": "no such model", "message": ""}, "no such model"),
+    ],
+)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_what_went_wrong_counts_more_than_the_word_for_its_class(source: str, target: str, said: dict[str, Any], told: str) -> None:
+    """The frameworks of servers in front of a relay have both, and only one helps."""
+    made = fb.convert_error(said, source=source, target=target, status=400)
+
+    assert made.body["error"]["message"] == told
+    assert "/message" not in {loss.path for loss in made.losses if loss.before}
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
+    """An error has the same words, raised or converted."""
+    made = fb.convert_error(body, source="messages", target="chat_completions", status=403)
+    answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
+    with (
+        fb.Client("http://relay", "key", retry=0, http_client=httpx.Client(transport=answer)) as client,
+        pytest.raises(fb.APIStatusError) as caught,
+    ):
+        client.chat_completions(model="m", messages=[])
+
+    assert made.body["error"]["message"] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "api_error", 424),
+        ("messages", "overloaded_error", 425),
+        ("messages", "timeout_error", 418),
+        ("chat_completions", "server_error", 451),
+        ("responses", "server_error", 405),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_fault_of_the_caller_by_its_status_stays_one_whatever_its_word(source: str, word: str, status: int, target: str) -> None:
+    """SDKs send a call again for a 500, and for none of these."""
+    made = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
+
+    assert made.status == status
+    if target == "generate_content":
+        assert made.body["error"]["status"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
+    """It has failed already; what stands where a word should be changes nothing of that."""
+    event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
+    converter = fb.StreamConverter(source=source, target=target)
+
+    told = converter.feed(event) + converter.finish()
+
+    assert converter.error is not None
+    assert "no" in converter.error.message
+    assert b"error" in told
+
+
+def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
+    rest = {"status": "failed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "error": error, **rest}
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
+@pytest.mark.parametrize("source", OPENAI)
+def test_a_code_for_an_empty_account_is_no_fault_of_the_server_where_no_status_says_so(source: str, code: str) -> None:
+    """SDKs send a call again after a 500, which an empty account does not fill."""
+    error = {"code": code, "message": "no"}
+
+    in_place = fb.convert_error({"error": error}, source=source, target="messages", status=200)
+    failed = fb.convert_response(failed_answer(error), source="responses", target="messages")
+
+    for made in (in_place, failed):
+        assert isinstance(made, fb.ConvertedError)
+        assert (made.status, made.body["error"]["type"]) == (402, "billing_error")
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        ("17s", 17),
+        ("0.5s", 0.5),
+        ("034.074824224s", 34.074824224),
+        ("9" * 400 + "s", None),
+        ("1e9s", None),
+        ("-1s", None),
+        (17, None),
+    ],
+)
+def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
+    """A wait that nobody can mean is none; in JSON it would be no number either."""
+    details = [7, {"@type": "other"}, {"retryDelay": delay}]
+    body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
+
+    raised = read_error_details(json.dumps(body).encode())
+    converted = decode_error_body(body, status=429, otherwise="status")
+
+    assert (raised.retry_after, converted.retry_after) == (seconds, seconds)
+
+
+KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
+COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
+    ("messages", "too_large"): "invalid_request",
+    ("messages", "cancelled"): "server",
+    ("generate_content", "billing"): "permission",
+    ("generate_content", "too_large"): "invalid_request",
+}
+"""The kinds that a format has no word for, and what it says in a stream, where no HTTP status stands beside the word."""
+
+
+def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
+    """Return a stream of a format in which an error comes, in the format's own words for its kind."""
+    _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
+    event = {"type": "error", **body} if format == "responses" else body
+    return b"data: " + json.dumps(event).encode() + b"\n\n"
+
+
+def through(source: str, target: str, stream: bytes) -> tuple[bytes, fb.StreamConverter]:
+    converter = fb.StreamConverter(source=source, target=target)
+    return converter.feed(stream) + converter.finish(), converter
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: ir.ErrorKind) -> None:
+    """A relay may be the reader of what this library wrote."""
+    _, read = through(format, format, stream_of(format, kind))
+
+    assert read.error is not None
+    assert read.error.kind == COARSER.get((format, kind), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, target: str, kind: ir.ErrorKind) -> None:
+    """SDKs send some calls again and others not; a kind that the target cannot say is reported."""
+    there, first = through(source, target, stream_of(source, kind))
+    _, second = through(target, source, there)
+
+    assert first.error is not None
+    assert second.error is not None
+    assert second.error.message == "no"
+    assert second.error.kind == COARSER.get((target, first.error.kind), first.error.kind)
+    assert second.error.kind == first.error.kind or tells_kind(first.losses)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != "responses"])
+def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: ir.ErrorKind) -> None:
+    """The codes inside such an answer are few; its type says the rest."""
+    answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
+    failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
+
+    made = fb.convert_response(failed, source="responses", target=target)
+
+    assert isinstance(made, fb.ConvertedError)
+    read = formats.load(target).decode_error(made.body, status=made.status)
+    assert (read.kind, read.message) == (kind, "no") or tells_kind(made.losses)
+
+
+@pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
+def test_what_is_said_of_a_cancelled_answer_stays(message: str) -> None:
+    """An answer that was cancelled has a status for that, but no room for words."""
+    event = {"error": {"code": 499, "status": "CANCELLED", "message": message}}
+
+    there, _ = through("generate_content", "responses", b"data: " + json.dumps(event).encode() + b"\n\n")
+    back, read = through("responses", "generate_content", there)
+
+    assert read.error is not None
+    assert read.error.kind == "cancelled"
+    assert message in back.decode()
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
+@pytest.mark.parametrize("code", sorted(QUOTA_CODES))
+def test_an_empty_account_is_one_in_a_body_and_in_a_stream(code: str, status: int) -> None:
+    """Relays choose the status as they like; who pays for the account has to hear of it either way."""
+    body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
+
+    whole = fb.convert_error(body, source="chat_completions", target="messages", status=status)
+    _, streamed = through("chat_completions", "messages", b"data: " + json.dumps(body).encode() + b"\n\n")
+
+    assert whole.body["error"]["type"] == "billing_error"
+    assert streamed.error is not None
+    assert streamed.error.kind == "billing"
+
+
+def tells_kind(losses: tuple[fb.Loss, ...]) -> bool:
+    return any(loss.path in ("/error/type", "/error/status", "/error/code") for loss in losses)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error", "code": "server_error", "message": "no", "request_id": "req_1"},
+        {"type": "error", "error": {"code": "server_error", "message": "no"}, "request_id": "req_1"},
+        {"type": "response.failed", "response": {"error": {"message": "no"}, "output": [], "request_id": "req_1"}},
+    ],
+)
+def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -> None:
+    """It is what an operator asks the relay about."""
+    stream = b"data: " + json.dumps(event).encode() + b"\n\n"
+
+    there, read = through("responses", "messages", stream)
+    _, own = through("responses", "responses", stream)
+
+    assert read.error is not None
+    assert read.error.request_id == "req_1"
+    assert '"request_id":"req_1"' in there.decode()
+    assert "/request_id" not in {loss.path for loss in read.response().losses}
+    assert (own.response().body["request_id"], own.response().losses) == ("req_1", ())

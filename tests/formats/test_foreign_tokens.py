@@ -1,0 +1,252 @@
+"""A vendor's reasoning token goes to nobody but that vendor, whichever formats an answer and the next request go through."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from tests.fixtures import fixtures
+from tests.support.directions import CROSSINGS
+
+TAGS = ("fb1|", base64.b64encode(b"fb1|").decode()[:4])
+
+
+def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
+    """Return the request that goes on from an answer, as a caller builds it."""
+    ask = {"role": "user", "content": "And then?"}
+    match format:
+        case "messages":
+            return {"model": "m", "max_tokens": 9, "messages": [ask, {"role": "assistant", "content": answer["content"]}, ask]}
+        case "responses":
+            return {"model": "m", "input": [ask, *answer["output"], ask]}
+        case "chat_completions":
+            return {"model": "m", "messages": [ask, answer["choices"][0]["message"], ask]}
+        case _:
+            said = {"role": "user", "parts": [{"text": "And then?"}]}
+            return {"contents": [said, answer["candidates"][0]["content"], said]}
+
+
+@pytest.mark.parametrize(("home", "format"), CROSSINGS)
+def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vendor(home: str, format: str) -> None:
+    """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
+    carried = 0
+    for fixture in fixtures("response", home):
+        made = fb.convert_response(fixture.body, source=home, target=format)
+        if made.kind != "response" or not any(tag in json.dumps(made.body) for tag in TAGS):
+            continue
+        carried += 1
+        given = _history(made.body, format)
+        before = json.dumps(given)
+
+        for body in (given, before.encode()):
+            sent = fb.convert_request(body, source=format, target=format, model="m")
+
+            assert not any(tag in json.dumps(sent.body) for tag in TAGS)
+            assert "foreign_signature" in {loss.code for loss in sent.losses}
+            fb.convert_request(sent.body, source=format, target=home, model="m")
+        assert json.dumps(given) == before
+    assert carried or (home, format) == ("generate_content", "chat_completions")  # where the slot is its own vendor's
+
+
+def test_a_request_without_carried_tokens_stays_the_same_word_for_word() -> None:
+    """A token that begins like a tag, and is none, is its vendor's own."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "fb1|nobody|thinking|c2ln"}
+    body = _history({"content": [thought, {"type": "text", "text": "one"}]}, "messages")
+
+    sent = fb.convert_request(body, source="messages", target="messages")
+
+    assert (sent.body, sent.losses) == (body, ())
+
+
+TAGGED = "fb1|messages|thinking|c2ln"
+
+
+def test_what_says_something_without_its_token_stays() -> None:
+    """A call or a run of code is of use without the token on it; only what was there for the token goes with it."""
+    tagged = base64.b64encode(TAGGED.encode()).decode()
+    function = {"name": "f", "arguments": "{}"}
+    call = {"id": "c", "type": "function", "function": function, "extra_content": {"google": {"thought_signature": TAGGED}}}
+    chat = {"model": "m", "messages": [{"role": "assistant", "content": None, "tool_calls": [call]}]}
+    code = {"executableCode": {"code": "1", "language": "PYTHON"}, "thoughtSignature": tagged}
+    contents = {"contents": [{"role": "model", "parts": [code, {"text": "", "thoughtSignature": tagged}]}]}
+
+    sent = fb.convert_request(chat, source="chat_completions", target="chat_completions")
+    parts = fb.convert_request(contents, source="generate_content", target="generate_content", model="m")
+
+    assert sent.body["messages"][0]["tool_calls"] == [{"id": "c", "type": "function", "function": function}]
+    assert [loss.path for loss in sent.losses] == ["/messages/0/tool_calls/0/extra_content"]
+    assert parts.body["contents"][0]["parts"] == [{"executableCode": code["executableCode"]}]
+    assert {loss.path for loss in parts.losses} == {"/contents/0/parts/0/thoughtSignature", "/contents/0/parts/1"}
+
+
+def test_words_of_the_caller_are_no_tokens() -> None:
+    """Arguments, schemas and labels may have any text under any name."""
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"data": TAGGED, "deep": {"signature": TAGGED}}}
+    body = _history({"content": [call]}, "messages") | {"metadata": {"user_id": TAGGED}}
+
+    sent = fb.convert_request(body, source="messages", target="messages")
+
+    assert (sent.body, sent.losses) == (body, ())
+
+
+ABROAD = "fb1|responses|encrypted|c2ln"
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": ABROAD}
+
+
+def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
+    return fb.convert_request(body, source=format, target=format, model="m")
+
+
+def test_a_turn_of_which_nothing_is_left_goes_too() -> None:
+    """An answer that was cut while it thought is nothing but a token; servers refuse turns without content."""
+    said = {"role": "user", "content": "x"}
+    thoughts: dict[str, list[dict[str, Any]]] = {
+        "messages": [{"role": "assistant", "content": [THOUGHT, {"type": "redacted_thinking", "data": ABROAD}]}],
+        "chat_completions": [
+            {"role": "assistant", "content": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": ABROAD}]}
+        ],
+    }
+    for format, turns in thoughts.items():
+        made = _sent({"model": "m", "max_tokens": 9, "messages": [said, *turns, said]}, format)
+
+        assert made.body["messages"] == [said, said]
+        assert {loss.code for loss in made.losses} == {"foreign_signature", "empty"}
+    carried = base64.b64encode(ABROAD.encode()).decode()
+    turns = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "", "thoughtSignature": carried}]}]
+
+    assert _sent({"contents": turns}, "generate_content").body["contents"] == turns[:1]
+
+
+def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
+    """Any other member may hold any text, and the next thought is somebody else's."""
+    native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
+    body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
+
+    made = _sent(body, "messages")
+
+    assert made.body["messages"][1]["content"] == [native, {"type": "text", "text": "one"}]
+    assert [loss.path for loss in made.losses] == ["/messages/1/content/0"]
+
+
+@pytest.mark.parametrize(
+    ("format", "body"),
+    [
+        (
+            "messages",
+            _history(
+                {"content": [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": ABROAD}}]},
+                "messages",
+            ),
+        ),
+        ("responses", {"model": "m", "input": "x", "prompt": {"id": "p", "variables": {"data": ABROAD}}}),
+        (
+            "generate_content",
+            {
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [{"inlineData": {"mimeType": "text/plain", "data": "ZmIxfG1lc3NhZ2VzfHRoaW5raW5nfGE="}}],
+                    }
+                ],
+                "labels": {"data": ABROAD},
+            },
+        ),
+    ],
+)
+def test_a_text_that_looks_like_a_token_is_one_in_a_tokens_place_only(format: str, body: dict[str, Any]) -> None:
+    """A log of this library's, pasted into a document, is a document."""
+    made = _sent(body, format)
+
+    assert (made.body, made.losses) == (body, ())
+
+
+def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
+    """It looks for the thought before the call that it is to go on from."""
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+    body["messages"][2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
+
+    made = _sent(body, "messages")
+
+    assert "thinking" not in made.body
+    assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in made.losses}
+
+
+def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> None:
+    """A conversation that was stored in another format's words may come home by way of a copy."""
+    body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
+
+    made = _sent(body, "messages")
+
+    assert made.body["messages"][1]["content"][0]["signature"] == "c2ln"
+    assert made.losses == ()
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
+def test_a_sealed_thought_comes_home_under_the_id_that_it_is_sealed_to(format: str, is_streamed: bool) -> None:
+    """The server refuses the token under any other id, and with it the whole conversation."""
+    thought = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
+    said = {"type": "output_text", "text": "hi", "annotations": []}
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]}
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    body = head | {"output": [thought, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+
+    answer = fb.convert_response(body, source="responses", target=format)
+    if is_streamed:
+        answer = fb.collect_stream(fb.replay_response(body, source="responses", target=format), source=format)
+    made = fb.convert_request(_history(answer.body, format), source=format, target="responses", model="m")
+
+    assert made.body["input"][1] == thought
+    assert all("/output/0" not in loss.path for loss in answer.losses)
+
+
+SEALED = {
+    "type": "reasoning",
+    "id": "rs_0a1b2c",
+    "summary": [{"type": "summary_text", "text": "hm"}],
+    "encrypted_content": "gAAAAAB|x",
+}
+SAID = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+
+
+@pytest.mark.parametrize("keeps", ["events", "response"])
+@pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
+def test_a_sealed_thought_that_is_streamed_home_keeps_the_id_that_it_is_sealed_to(format: str, keeps: str) -> None:
+    """Its text has left before its token tells the id, so the token takes that along; whichever the caller stores, the server knows it."""
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    message = SAID | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
+    body |= {"output": [SEALED, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    converter = fb.StreamConverter(source=format, target="responses")
+    stream = b"".join(fb.replay_response(body, source="responses", target=format))
+    written = converter.feed(stream) + converter.finish()
+
+    kept = fb.collect_stream([written], source="responses") if keeps == "events" else converter.response()
+    made = {
+        target: fb.convert_request(_history(kept.body, "responses"), source="responses", target=target)
+        for target in ("responses", "messages")
+    }
+
+    assert made["responses"].body["input"][1] == SEALED
+    assert made["responses"].losses == ()
+    assert [loss.code for loss in made["messages"].losses if loss.path.startswith("/input/1/enc")] == ["foreign_signature"]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_sealed_token_that_stands_alone_has_the_id_that_it_is_sealed_to(is_streamed: bool) -> None:
+    """A format whose tokens sit on any part may give it back on an empty text."""
+    token = base64.b64encode(b"fb1|responses|encrypted|gAAAAAB|rs_0a1b2c").decode()
+    parts = [{"text": "", "thoughtSignature": token}, {"text": "hi"}]
+    answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+
+    if is_streamed:
+        written = fb.replay_response(answer, source="generate_content", target="responses")
+        output = fb.collect_stream(written, source="responses").body["output"]
+    else:
+        output = fb.convert_response(answer, source="generate_content", target="responses").body["output"]
+
+    assert output[0] == SEALED | {"summary": [], "encrypted_content": "gAAAAAB"}

@@ -1,0 +1,162 @@
+"""The billing header that Claude Code puts first in the system prompt of messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+HEADER = {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=4f1;"}
+PROMPT = {"type": "text", "text": "You are an agent."}
+STRIP = fb.Options(strip_billing_header=True)
+
+
+def _request(system: Any) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 99, "system": system, "messages": [{"role": "user", "content": "q"}]}
+
+
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])
+def test_it_is_left_out_where_the_caller_wants_it_so(target: str) -> None:
+    """It changes from call to call, and a cache that goes by the beginning of the prompt finds nothing."""
+    made = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
+
+    assert made.body == fb.convert_request(_request([PROMPT]), source="messages", target=target).body
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [
+        ("/system/0", "dropped", "info", "billing_header")
+    ]
+
+
+@pytest.mark.parametrize("system", [[HEADER], HEADER["text"]])
+def test_a_system_prompt_of_nothing_else_is_left_out(system: Any) -> None:
+    """An empty instruction is none."""
+    made = fb.convert_request(_request(system), source="messages", target="chat_completions", options=STRIP)
+
+    assert [message["role"] for message in made.body["messages"]] == ["user"]
+
+
+@pytest.mark.parametrize(
+    "system", [[PROMPT, HEADER], "Explain x-anthropic-billing-header: to me.", f"{HEADER['text']}\nNever delete files."]
+)
+def test_any_other_text_stays(system: Any) -> None:
+    """Only the first text that begins so is the header."""
+    kept = fb.convert_request(_request(system), source="messages", target="responses", options=STRIP)
+
+    assert kept.body == fb.convert_request(_request(system), source="messages", target="responses").body
+
+
+def test_it_stays_in_its_own_format_and_by_default() -> None:
+    """Anthropic's servers read it."""
+    body = _request([HEADER, PROMPT])
+
+    assert fb.convert_request(body, source="messages", target="messages", options=STRIP).body == body
+    assert HEADER["text"] in fb.convert_request(body, source="messages", target="responses").json().decode()
+
+
+ALONE: dict[str, dict[str, Any]] = {
+    "chat_completions": {"model": "m", "messages": [{"role": "system", "content": "Tell a joke."}]},
+    "messages": {"model": "m", "max_tokens": 99, "system": "Tell a joke.", "messages": []},
+    "generate_content": {"systemInstruction": {"parts": [{"text": "Tell a joke."}]}, "contents": []},
+}
+
+
+@pytest.mark.parametrize("source", ALONE)
+def test_instructions_alone_are_what_is_answered(source: str) -> None:
+    """A server refuses instructions without an input, and answers them as the only item of one."""
+    made = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
+
+    assert made.body["input"] == [{"type": "message", "role": "system", "content": "Tell a joke."}]
+    assert "instructions" not in made.body
+    assert not made.losses
+
+
+def test_instructions_alone_come_back() -> None:
+    """There is nothing to lose on the way; that the exchange is not stored is added on it."""
+    there = fb.convert_request(ALONE["chat_completions"], source="chat_completions", target="responses")
+    back = fb.convert_request(there.body, source="responses", target="chat_completions")
+
+    assert back.body == ALONE["chat_completions"] | {"store": False}
+
+
+def test_instructions_are_answered_where_all_turns_are_empty() -> None:
+    """Such a turn is left out, and then nothing else is there."""
+    empty = {"role": "assistant", "content": None}
+    body = ALONE["chat_completions"] | {"messages": [*ALONE["chat_completions"]["messages"], empty]}
+
+    made = fb.convert_request(body, source="chat_completions", target="responses")
+
+    assert [item["role"] for item in made.body["input"]] == ["system"]
+    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/messages/1", "info", "empty")]
+
+
+def test_empty_instructions_are_nothing_to_answer() -> None:
+    """No server answers nothing."""
+    body = {"model": "m", "messages": [{"role": "system", "content": ""}]}
+
+    made = fb.convert_request(body, source="chat_completions", target="responses")
+
+    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/messages/0", "impossible", "no_turns")]
+
+
+INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
+BODIES: dict[str, tuple[dict[str, Any], str]] = {
+    "chat_completions": (
+        {"model": "m", "messages": [{"role": "user", "content": "q"}], "response_format": {"type": "json_object"}},
+        "/response_format",
+    ),
+    "responses": ({"model": "m", "input": "q", "text": {"format": {"type": "json_object"}}}, "/text/format"),
+    "generate_content": (
+        {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": {"responseMimeType": "application/json"}},
+        "/generationConfig/responseMimeType",
+    ),
+}
+
+
+def _converted(source: str, body: dict[str, Any], **options: Any) -> fb.ConvertedRequest:
+    return fb.convert_request(body, source=source, target="messages", model="m", options=fb.Options(**options))
+
+
+@pytest.mark.parametrize("source", BODIES)
+def test_an_instruction_stands_for_the_json_mode(source: str) -> None:
+    """Without it the model answers in prose, and the caller fails to parse that."""
+    body, path = BODIES[source]
+
+    made = _converted(source, body)
+
+    assert made.body["system"] == INSTRUCTION
+    assert ("/system", INSTRUCTION) in [(item.path, item.value) for item in made.additions]
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [(path, "changed", "lossy", "json_mode")]
+
+
+def test_the_instruction_stands_behind_the_system_prompt() -> None:
+    """A cache mark of the prompt keeps what it marks."""
+    system = {"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}
+    body, _ = BODIES["chat_completions"]
+
+    made = _converted("chat_completions", body | {"messages": [system, *body["messages"]]})
+
+    block = {"type": "text", "text": INSTRUCTION}
+    assert made.body["system"] == [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}, block]
+    assert ("/system/1", block) in [(item.path, item.value) for item in made.additions]
+
+
+@pytest.mark.parametrize("source", BODIES)
+def test_the_json_mode_is_left_out_where_the_caller_wants_no_instruction(source: str) -> None:
+    """The report then says that the request no longer means the same."""
+    body, path = BODIES[source]
+
+    made = _converted(source, body, json_mode="drop")
+
+    assert "system" not in made.body
+    assert [(loss.path, loss.kind, loss.severity) for loss in made.losses] == [(path, "dropped", "impossible")]
+
+
+def test_a_schema_needs_no_instruction() -> None:
+    """The server holds the answer to it."""
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    format = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
+
+    made = _converted("chat_completions", BODIES["chat_completions"][0] | {"response_format": format})
+
+    assert "system" not in made.body

@@ -1,0 +1,104 @@
+"""A conversation as the official client of generate_content keeps it of streams: each event is a content of its own."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import FakeRelay
+from tests.support import official_sdks
+
+USER: dict[str, Any] = {"role": "user", "parts": [{"text": "Hi"}]}
+TARGETS = ("chat_completions", "messages", "responses")
+
+
+def _converted(parts: list[dict[str, Any]], target: str) -> fb.ConvertedRequest:
+    """Convert a conversation in which each part of the model's is a content of its own."""
+    body = {"contents": [USER, *({"role": "model", "parts": [part]} for part in parts), USER]}
+    return fb.convert_request(body, source="generate_content", target=target, model="m")
+
+
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
+    """It forgets a turn, and the question before it, of which one event has no parts."""
+    relay = FakeRelay(["Rome is sunny, said the relay.", "Fine."], longest_delta=9)
+    transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
+    chat = official_sdks.sdk("generate_content", "https://vendor.test", "k", httpx2.Client(transport=transport)).chats.create(
+        model="m"
+    )
+
+    list(chat.send_message_stream("How is the weather?"))
+    chat.send_message("Sure?")
+
+    asked = fb.convert_request(relay.requests[1].body, source=via, target="chat_completions", model="m")
+    assert [(turn["role"], turn["content"]) for turn in asked.body["messages"]] == [
+        ("user", "How is the weather?"),
+        ("assistant", "Rome is sunny, said the relay."),
+        ("user", "Sure?"),
+    ]
+
+
+def test_a_thought_in_pieces_is_whole_beside_its_token() -> None:
+    """The token signs all of the thought; sent with a part of it, or with none, it is refused."""
+    token = base64.b64encode(b"fb1|messages|thinking|c2lnbmVk").decode()
+    pieces = [{"text": "First I ", "thought": True}, {"text": "think.", "thought": True}]
+
+    made = _converted([*pieces, {"text": "", "thought": True, "thoughtSignature": token}, {"text": "Done."}], "messages")
+
+    assert made.body["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "First I think.", "signature": "c2lnbmVk"},
+        {"type": "text", "text": "Done."},
+    ]
+    assert made.losses == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_text_in_pieces_is_one_text(target: str) -> None:
+    """Forty pieces would be forty parts, between which some servers put line ends."""
+    made = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
+
+    assert (made.body.get("messages") or made.body["input"])[1]["content"] == "One,\n\ntwo."
+    assert made.losses == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_calls_in_pieces_are_parallel(target: str) -> None:
+    """Results that stand between calls would say that the second was made knowing the first one's."""
+    calls = [{"functionCall": {"id": f"c{number}", "name": "f", "args": {}}} for number in range(2)]
+    results = [{"functionResponse": {"id": f"c{number}", "name": "f", "response": {"output": "ok"}}} for number in range(2)]
+    body = {"contents": [USER, *({"role": "model", "parts": [call]} for call in calls), {"role": "user", "parts": results}]}
+    whole = {"contents": [USER, {"role": "model", "parts": calls}, {"role": "user", "parts": results}]}
+
+    made = fb.convert_request(body, source="generate_content", target=target, model="m")
+
+    assert made.body == fb.convert_request(whole, source="generate_content", target=target, model="m").body
+    assert made.losses == ()
+
+
+def test_what_a_content_has_of_its_own_is_reported_where_it_stands() -> None:
+    """A field that nobody knows may stand on any of the contents that become one turn."""
+    body = {"contents": [USER, *({"role": "model", "parts": [{"text": "x"}], "wild": at} for at in range(2)), USER]}
+
+    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+
+    assert [(loss.path, loss.before) for loss in made.losses] == [("/contents/1/wild", 0), ("/contents/2/wild", 1)]
+
+
+@pytest.mark.parametrize("source", ["chat_completions", "responses", "generate_content"])
+def test_blank_text_beside_text_keeps_its_paragraphs_apart(source: str) -> None:
+    """Messages refuses blank texts; left out, two paragraphs would be one word."""
+    texts = ["One.", "\n\n", "Two.", " "]
+    word = "input_text" if source == "responses" else "text"
+    turns = [{"role": "user", "content": [{"type": word, "text": text} for text in texts]}]
+    body: dict[str, Any] = {"messages": turns} if source == "chat_completions" else {"input": turns}
+    if source == "generate_content":
+        body = {"contents": [{"role": "user", "parts": [{"text": text} for text in texts]}]}
+
+    made = fb.convert_request({"model": "m", **body}, source=source, target="messages", model="m")
+
+    assert "".join(block["text"] for block in made.body["messages"][0]["content"]) == "One.\n\nTwo. "
+    assert made.losses == ()
