@@ -410,7 +410,7 @@ def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: st
     done = _in_a_shell(">&-", *command, *([request_file] if command is CONVERT else []))
 
     assert done.returncode == 2
-    assert done.stderr == b"formatbridge: standard output is closed, expected somewhere to write\n"
+    assert done.stderr == b"formatbridge: standard output is closed, expected an open one\n"
 
 
 @requires_shell

@@ -10,7 +10,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import QUIRKS, Answer, Cut, Fail, Failure, FakeRelay, Stall, Step, ToolCall, Usage, VirtualClock
-from tests.support.directions import PAIRS
+from tests.support.exchanges import every_pair, send
 
 ANSWER = Answer(
     reasoning="The user wants the weather.",
@@ -29,14 +29,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "responses": {"model": "m-large", "input": "hi"},
     "generate_content": {"model": "m-large", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
-REASONING: dict[str, dict[str, Any]] = {
-    "chat_completions": {"reasoning_effort": "low"},
-    "messages": {"max_tokens": 2048, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
-    "responses": {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]},
-    "generate_content": {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}}},
-}
-"""What asks for reasoning in each format, and for a token of it."""
-every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
 Heard = tuple[str, list[tuple[str, Any]], int, int]
 HEARD: Heard = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
 
@@ -111,20 +103,6 @@ def _streamed(client: fb.Client, format: str, via: str) -> fb.Converted:
         return stream.response()
 
 
-@every_pair
-def test_a_reasoning_token_returns_to_its_issuer(format: str, via: str) -> None:
-    """In a conversation of two turns, whatever the caller's format, the relay gets its own token again, untagged."""
-    relay = FakeRelay([ANSWER, "It is noon."])
-    with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client()) as client:
-        first = client.send(request_of(format, is_streaming=False) | REASONING[format], format, via)
-        client.send(_second_turn(format, first.body), format, via)
-
-    sent = relay.requests[1].content.decode()
-
-    assert "c2lnbmVk" in sent
-    assert "fb1|" not in sent
-
-
 def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
     """Minutes of retries pass at once, and by the second."""
     clock = VirtualClock()
@@ -160,32 +138,6 @@ def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: 
     assert clock.sleeps == [50]
 
 
-def _second_turn(format: str, answer: Any) -> dict[str, Any]:
-    """Return a request that holds the first answer and the results of its calls."""
-    request = request_of(format, is_streaming=False) | REASONING[format]
-    match format:
-        case "chat_completions":
-            said = answer["choices"][0]["message"]
-            results = [{"role": "tool", "tool_call_id": call["id"], "content": "12:00"} for call in said["tool_calls"]]
-            return request | {"messages": [*request["messages"], said, *results]}
-        case "messages":
-            calls = [block for block in answer["content"] if block["type"] == "tool_use"]
-            results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "12:00"} for call in calls]
-            turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": results}]
-            return request | {"messages": request["messages"] + turns}
-        case "responses":
-            calls = [item for item in answer["output"] if item["type"] == "function_call"]
-            results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "12:00"} for call in calls]
-            return request | {"input": [{"role": "user", "content": "hi"}, *answer["output"], *results]}
-        case _:
-            said = answer["candidates"][0]["content"]
-            calls = [part["functionCall"] for part in said["parts"] if "functionCall" in part]
-            results = [
-                {"functionResponse": {"id": call["id"], "name": call["name"], "response": {"at": "12:00"}}} for call in calls
-            ]
-            return request | {"contents": [*request["contents"], said, {"role": "user", "parts": results}]}
-
-
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
 def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
@@ -194,13 +146,6 @@ def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_s
     client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))
     clients = client, client.with_options(options=fb.Options(created=7))
 
-    times = [_answer(each, format, "messages", is_stream=is_stream)[field] for each in clients]
+    times = [send(each, REQUESTS[format], format, "messages", is_streaming=is_stream)[field] for each in clients]
 
     assert times == [1_800_000_000, 7]
-
-
-def _answer(client: fb.Client, format: str, via: str, *, is_stream: bool) -> Any:
-    if not is_stream:
-        return client.send(REQUESTS[format], format, via).body
-    with client.stream(REQUESTS[format], format, via) as stream:
-        return stream.response().body

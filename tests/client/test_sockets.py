@@ -12,8 +12,9 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import FakeRelay
-from tests.client.test_fake_relay import ANSWER, HEARD, every_pair, heard, request_of
+from tests.client.test_fake_relay import ANSWER, HEARD, heard, request_of
 from tests.support import official_sdks
+from tests.support.exchanges import every_pair
 from tests.support.relay_server import served
 
 LIBRARIES = {"httpx": httpx, "httpx2": httpx2}

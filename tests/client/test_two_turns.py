@@ -7,12 +7,11 @@ import json
 from typing import Any
 
 import httpx2
-import pytest
 
 import formatbridge as fb
 from formatbridge.testing import Answer, FakeRelay, Step, ToolCall
 from tests.support import official_sdks
-from tests.support.directions import PAIRS
+from tests.support.exchanges import every_pair, send, send_async, whole_and_streamed
 
 TOKEN = "c2lnbmVk"
 QUESTION = "What is the weather in Rome and in Oslo?"
@@ -52,8 +51,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}},
     },
 }
-every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
-whole_and_streamed = pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 
 
 def next_turn(format: str, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -107,6 +104,7 @@ def check(relay: FakeRelay, via: str, answer: Any) -> None:
     assert relay.steps_left == 0
     assert (first.format, second.format) == (via, via)
     assert tokens_in(via, second.body) == [TOKEN]
+    assert b"fb1|" not in second.content  # no tag of this library
     assert second.content.count(b"sunny") == 2  # the results of both calls
 
 
@@ -117,17 +115,10 @@ def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming:
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
     with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
-        first = _send(client, request, format, via, is_streaming)
-        second = _send(client, next_turn(format, request, first), format, via, is_streaming)
+        first = send(client, request, format, via, is_streaming=is_streaming)
+        second = send(client, next_turn(format, request, first), format, via, is_streaming=is_streaming)
 
     check(relay, via, second)
-
-
-def _send(client: fb.Client, request: dict[str, Any], format: Any, via: Any, is_streaming: bool) -> dict[str, Any]:
-    if not is_streaming:
-        return client.send(request, format, via).body
-    with client.stream(request, format, via) as stream:
-        return stream.response().body
 
 
 @whole_and_streamed
@@ -137,15 +128,10 @@ def test_a_token_returns_through_the_async_client(format: Any, via: Any, is_stre
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
 
-    async def send(client: fb.AsyncClient, asked: dict[str, Any]) -> dict[str, Any]:
-        if not is_streaming:
-            return (await client.send(asked, format, via)).body
-        async with client.stream(asked, format, via) as stream:
-            return (await stream.response()).body
-
-    async def exchange() -> dict[str, Any]:
+    async def exchange() -> Any:
         async with fb.AsyncClient(relay.base_url, relay.api_key, retry=0, http_client=relay.async_http_client()) as client:
-            return await send(client, next_turn(format, request, await send(client, request)))
+            first = await send_async(client, request, format, via, is_streaming=is_streaming)
+            return await send_async(client, next_turn(format, request, first), format, via, is_streaming=is_streaming)
 
     check(relay, via, asyncio.run(exchange()))
 
