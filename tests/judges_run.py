@@ -26,23 +26,23 @@ class Row(NamedTuple):
 
 def main() -> None:
     """Print problems by direction and shape, worst first, each with a file that shows it."""
-    given = _parser().parse_args()
-    found: Counter[Row] = Counter()
+    arguments = _parser().parse_args()
+    result: Counter[Row] = Counter()
     examples: dict[Row, str] = {}
     conversions, start = 0, time.perf_counter()
-    for entry in islice(_whole_bodies(given.source, given.kind, given.match), given.limit):
+    for entry in islice(_whole_bodies(arguments.source, arguments.kind, arguments.match), arguments.limit):
         for target in formats.FORMATS:
-            is_wanted = given.target in (None, target) and (target == entry.format) == given.self
+            is_wanted = arguments.target in (None, target) and (target == entry.format) == arguments.self
             if not is_wanted or not _loads(entry.format, target):
                 continue
             conversions += 1
-            for row, detail in _rows(entry, target, is_gross=given.gross).items():
-                found[row] += 1
+            for row, detail in _rows(entry, target, is_gross=arguments.gross).items():
+                result[row] += 1
                 examples.setdefault(row, f"{entry.id}  {detail}")
-    for row, count in found.most_common(given.rows):
+    for row, count in result.most_common(arguments.rows):
         print(f"{count:5} {row.way} | {row.shape}\n        {examples[row][:300]}")
     took = time.perf_counter() - start
-    print(f"{conversions} conversions, {found.total()} problems of {len(found)} shapes, {took:.0f} s")
+    print(f"{conversions} conversions, {result.total()} problems of {len(result)} shapes, {took:.0f} s")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,15 +68,15 @@ def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
     rows: dict[Row, str] = {}
     body = entry.body
     for value in body if isinstance(body, list) and entry.kind != "error" else [body]:
-        for told, detail in _complaints(entry, value, target, is_gross=is_gross):
-            rows.setdefault(Row(way, told), detail)
+        for event, detail in _complaints(entry, value, target, is_gross=is_gross):
+            rows.setdefault(Row(way, event), detail)
     return rows
 
 
 def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
     """Yield shapes and problems; a conversion that refuses the body or breaks is one problem, so that nothing passes unjudged."""
     try:
-        made = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
+        result = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
     except InvalidPayloadError as error:
         yield f"refused on the way in, as {error.format} {error.kind}", str(error)
         return
@@ -84,8 +84,8 @@ def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> It
         where = traceback.extract_tb(error.__traceback__)[-1]
         yield f"raises {type(error).__name__}: {error!s:.80}", f"{where.filename}:{where.lineno}"
         return
-    known = frozenset() if is_gross else baseline_problems(target, made.kind)
-    for problem in problems(target, made.kind, made.body):
+    known = frozenset() if is_gross else baseline_problems(target, result.kind)
+    for problem in problems(target, result.kind, result.body):
         if shape(problem) not in known:
             yield shape(problem), problem
 

@@ -559,10 +559,10 @@ def _frame(data: JsonObject) -> bytes:
     return encode_event(dumps(data), None)
 
 
-def fold_stream(happened: Iterable[JsonObject]) -> JsonObject | None:
+def fold_stream(emitted: Iterable[JsonObject]) -> JsonObject | None:
     """Fold the events of a stream to the whole answer."""
     body: JsonObject = {"lines": []}
-    for event in happened:
+    for event in emitted:
         fields_of_event = {name: value for name, value in event.items() if name not in ("event", "at")}
         if event.get("event") != "add":
             body |= fields_of_event

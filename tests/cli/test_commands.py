@@ -38,11 +38,11 @@ def test_a_body_from_standard_input_is_converted_with_the_report_on_standard_err
 
     status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 0
     assert json.loads(out)["max_tokens"] == 4096
-    assert b"/seed" in told
-    assert b"/max_tokens" in told
+    assert b"/seed" in reported
+    assert b"/max_tokens" in reported
 
 
 def test_the_report_can_be_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -64,10 +64,10 @@ def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
 
     status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request", "--raise-on", "lossy"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 1
     assert out == b""
-    assert b"/seed" in told
+    assert b"/seed" in reported
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'{"model": 5, "messages": []}'])
@@ -79,10 +79,10 @@ def test_bad_input_is_exit_status_two_with_the_fault(
 
     status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
     assert out == b""
-    assert told.startswith(b"formatbridge: chat_completions request: ")
+    assert reported.startswith(b"formatbridge: chat_completions request: ")
 
 
 def test_format_and_kind_are_detected_and_reported(
@@ -93,10 +93,10 @@ def test_format_and_kind_are_detected_and_reported(
 
     status = main(["convert", "--to", "chat_completions", "--model", "m"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 0
     assert json.loads(out)["messages"] == [{"role": "user", "content": "hi"}]
-    assert b"read as generate_content request" in told
+    assert b"read as generate_content request" in reported
 
 
 def test_a_body_inside_a_file_is_found_by_pointer(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -114,9 +114,9 @@ def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfd
     _give(monkeypatch, {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"})
 
     assert main(["detect"]) == 0
-    found = json.loads(capfdbinary.readouterr().out)
-    assert (found["format"], found["kind"]) == ("messages", "response")
-    assert found["reasons"]
+    result = json.loads(capfdbinary.readouterr().out)
+    assert (result["format"], result["kind"]) == ("messages", "response")
+    assert result["reasons"]
 
 
 def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -153,9 +153,9 @@ def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.Ca
 def test_a_misspelt_model_is_refused_with_its_likes(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Of two hundred names the right one is nearly always among three."""
     assert main(["schema", "messages.TextBlok"]) == 2
-    told = capfdbinary.readouterr().err
-    assert b"no model 'TextBlok': perhaps TextBlock" in told
-    assert b"`formatbridge schema messages` names them all" in told
+    printed = capfdbinary.readouterr().err
+    assert b"no model 'TextBlok': perhaps TextBlock" in printed
+    assert b"`formatbridge schema messages` names them all" in printed
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -177,11 +177,11 @@ def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[byt
     assert main(["matrix"]) == 0
     whole = capfdbinary.readouterr().out.decode()
     assert main(["matrix", "--source", "messages"]) == 0
-    own = capfdbinary.readouterr().out.decode()
+    output = capfdbinary.readouterr().out.decode()
 
     assert "budget" in whole
     assert "seed" in whole
-    assert "seed" not in own
+    assert "seed" not in output
 
 
 def _stream() -> bytes:
@@ -225,10 +225,10 @@ def test_a_stream_that_failed_is_a_failure_of_the_command(
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
     assert b"busy" in out
-    assert b"busy" in told
+    assert b"busy" in reported
 
 
 def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -255,10 +255,10 @@ def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
 
     status = main(["stream", "--from", "responses", "--to", target, "--replay"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
-    assert (b"Vinnu" in out, b"busy" in out, b"the stream failed, server: busy" in told) == (True, True, True)
-    assert b"/output/0/content" not in told
+    assert (b"Vinnu" in out, b"busy" in out, b"the stream failed, server: busy" in reported) == (True, True, True)
+    assert b"/output/0/content" not in reported
 
 
 def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -267,10 +267,10 @@ def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, c
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
     assert b"error" in out
-    assert b"ended before" in told
+    assert b"ended before" in reported
 
 
 def test_a_stream_that_loses_too_much_ends_in_an_error_event(
@@ -281,11 +281,11 @@ def test_a_stream_that_loses_too_much_ends_in_an_error_event(
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions", "--raise-on", "lossy"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 1
     assert out.count(b'"error"') == 1
     assert b"[DONE]" not in out
-    assert b"conversion loses" in told
+    assert b"conversion loses" in reported
 
 
 def test_a_stream_whose_input_breaks_ends_in_an_error_event(
@@ -304,10 +304,10 @@ def test_a_stream_whose_input_breaks_ends_in_an_error_event(
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
     assert out.count(b'"error"') == 1
-    assert b"input/output error" in told
+    assert b"input/output error" in reported
 
 
 def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
@@ -370,9 +370,9 @@ def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
         assert process.stderr is not None
         process.stdout.close()
 
-        told = process.stderr.read()
+        printed = process.stderr.read()
 
-    assert (process.wait(), told) == (0, b"")
+    assert (process.wait(), printed) == (0, b"")
 
 
 def _in_a_shell(redirection: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -454,7 +454,7 @@ def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], re
 
 
 @pytest.mark.parametrize(
-    ("given", "text", "told"),
+    ("raw", "text", "value"),
     [
         ((), b"x", "unknown payload: body is not JSON"),
         (("--from", "messages"), b"x", "messages payload: body is not JSON"),
@@ -465,17 +465,17 @@ def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], re
     ],
 )
 def test_the_error_names_only_missing_options(
-    given: tuple[str, ...],
+    raw: tuple[str, ...],
     text: bytes,
-    told: str,
+    value: str,
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     """A message that tells somebody to say what they said is of no use."""
     _give(monkeypatch, text)
 
-    assert main(["convert", "--to", "responses", *given]) == 2
-    assert capfdbinary.readouterr().err.decode().startswith(f"formatbridge: {told}")
+    assert main(["convert", "--to", "responses", *raw]) == 2
+    assert capfdbinary.readouterr().err.decode().startswith(f"formatbridge: {value}")
 
 
 def test_an_invalid_status_is_bad_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -18,10 +18,10 @@ def test_the_demonstration_talks_in_every_format_over_another() -> None:
 
     demo(out)
 
-    told = out.getvalue()
-    assert told.count('  call   get_weather({"city": "Rome"})\n') == 4
-    assert told.count("  model  It is sunny in Rome, at 24 degrees.\n") == 4
-    assert [line.split(": ")[0] for line in told.splitlines() if line.startswith("  lost")] == [
+    printed = out.getvalue()
+    assert printed.count('  call   get_weather({"city": "Rome"})\n') == 4
+    assert printed.count("  model  It is sunny in Rome, at 24 degrees.\n") == 4
+    assert [line.split(": ")[0] for line in printed.splitlines() if line.startswith("  lost")] == [
         "  lost   /seed",
         "  lost   /stop_sequences",
         "  lost   /truncation",

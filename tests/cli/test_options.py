@@ -27,9 +27,9 @@ SIGNED = body_of("responses", "messages", "reasoning_signed")
 BUSY = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n'
 
 
-def _run(monkeypatch: pytest.MonkeyPatch, given: Any, *arguments: str) -> int:
+def _run(monkeypatch: pytest.MonkeyPatch, raw: Any, *arguments: str) -> int:
     """Run a command with something on its standard input."""
-    content = given if isinstance(given, bytes) else json.dumps(given).encode()
+    content = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     return main(arguments)
 
@@ -86,16 +86,16 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """An option that is read and dropped is worse than none."""
-    way, given, value, look, expected, usual = OPTIONS[option]
+    way, raw, value, look, expected, usual = OPTIONS[option]
     kind, source, target = way.split()
     command = ("convert", "--kind", kind, "--from", source, "--to", target)
 
-    assert _run(monkeypatch, given, *command) == 0
+    assert _run(monkeypatch, raw, *command) == 0
     without = json.loads(capfdbinary.readouterr().out)
-    assert _run(monkeypatch, given, *command, option, *value) == 0
-    made = json.loads(capfdbinary.readouterr().out)
+    assert _run(monkeypatch, raw, *command, option, *value) == 0
+    result = json.loads(capfdbinary.readouterr().out)
 
-    assert (look(made), look(without)) == (expected, usual)
+    assert (look(result), look(without)) == (expected, usual)
 
 
 REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to", "messages", "--raise-on", "lossy")
@@ -120,10 +120,10 @@ def test_losses_above_raise_on_are_reported_in_the_selected_form(
     """A table for people, nothing for those who want nothing; the error itself is always told."""
     assert _run(monkeypatch, ASKED | {"seed": 7}, *REFUSED, "--report", form) == 1
 
-    told = capfdbinary.readouterr().err.decode().splitlines()
-    assert len(told) == lines
-    assert told[-1].startswith("formatbridge: conversion loses /seed")
-    assert told[0].split()[:3] == ["lossy", "dropped", "/seed"] or form == "none"
+    printed = capfdbinary.readouterr().err.decode().splitlines()
+    assert len(printed) == lines
+    assert printed[-1].startswith("formatbridge: conversion loses /seed")
+    assert printed[0].split()[:3] == ["lossy", "dropped", "/seed"] or form == "none"
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -134,9 +134,9 @@ def test_losses_of_a_request_are_reported_if_its_answer_fails(
     script = "Hello there." if streams else Failure(400, "no such model")
     with served(script, quirks=["eof_without_terminal"] if streams else []) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
-        given = ("--base-url", relay.base_url, "--from", "chat_completions", "--via", "messages", "--report", "json")
+        raw = ("--base-url", relay.base_url, "--from", "chat_completions", "--via", "messages", "--report", "json")
 
-        status = _run(monkeypatch, ASKED | {"seed": 7}, "send", *given, *(["--stream"] if streams else []))
+        status = _run(monkeypatch, ASKED | {"seed": 7}, "send", *raw, *(["--stream"] if streams else []))
 
     report = json.loads(capfdbinary.readouterr().err)
     assert status == 3
@@ -147,19 +147,19 @@ def test_losses_of_a_request_are_reported_if_its_answer_fails(
 @pytest.mark.parametrize("streams", [True, False])
 def test_the_report_separates_request_and_answer(streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A pointer leads into what was sent, or into what came back; only the way says which."""
-    told = {}
+    message = {}
     for form in ("json", "table"):
         with served("Hello.") as relay:
             monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
-            given = ("--base-url", relay.base_url, "--from", "responses", "--via", "chat_completions", "--report", form)
-            asked = {"model": "m", "input": "hi", "truncation": "auto"}
-            assert _run(monkeypatch, asked, "send", *given, *(["--stream"] if streams else [])) == 0
-        told[form] = capfdbinary.readouterr().err
+            raw = ("--base-url", relay.base_url, "--from", "responses", "--via", "chat_completions", "--report", form)
+            request = {"model": "m", "input": "hi", "truncation": "auto"}
+            assert _run(monkeypatch, request, "send", *raw, *(["--stream"] if streams else [])) == 0
+        message[form] = capfdbinary.readouterr().err
 
-    report = json.loads(told["json"])
+    report = json.loads(message["json"])
     assert ("request", "/truncation") in [(loss["way"], loss["path"]) for loss in report["losses"]]
     assert "answer" in [item["way"] for item in report["additions"]]
-    assert {line.split()[0] for line in told["table"].decode().splitlines()} == {"request", "answer"}
+    assert {line.split()[0] for line in message["table"].decode().splitlines()} == {"request", "answer"}
 
 
 def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
@@ -176,10 +176,10 @@ def test_a_truncated_stream_of_a_relay_has_its_own_exit_status(monkeypatch: pyte
 
         status = _run(monkeypatch, ASKED, "send", "--base-url", relay.base_url, "--from", "chat_completions", "--stream")
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 3
     assert out.startswith(b"Hello there.")
-    assert b"ended before" in told
+    assert b"ended before" in reported
 
 
 COLLECTING = ("stream", "--from", "messages", "--to", "chat_completions", "--collect")
@@ -195,10 +195,10 @@ def test_a_collected_stream_without_an_end_is_no_body(
 
     status = _run(monkeypatch, begun + ending, *COLLECTING)
 
-    out, told = capfdbinary.readouterr()
+    out, reported = capfdbinary.readouterr()
     assert status == 2
     assert out == b""
-    assert b"busy" in told if ending else b"ended before" in told
+    assert b"busy" in reported if ending else b"ended before" in reported
 
 
 def test_a_failed_stream_reports_its_losses_so_far(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
@@ -245,14 +245,14 @@ TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
 @pytest.mark.parametrize("case", TOLD_IN_JSON)
 def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script parses all of standard error; a line of text before or behind it is the end of the script."""
-    status, given, command, told = TOLD_IN_JSON[case]
+    status, raw, command, reported = TOLD_IN_JSON[case]
     if case == "no relay":
-        given = body_of("requests", "messages")
+        raw = body_of("requests", "messages")
 
-    assert _run(monkeypatch, given, *command, "--report", "json") == status
+    assert _run(monkeypatch, raw, *command, "--report", "json") == status
 
     report = json.loads(capfdbinary.readouterr().err.decode("ascii"))
-    assert report.keys() == {"losses", "additions", *told}
+    assert report.keys() == {"losses", "additions", *reported}
 
 
 @pytest.mark.parametrize(("stream", "method"), [(True, "streamGenerateContent?alt=sse"), (False, "generateContent")])
@@ -261,11 +261,11 @@ def test_what_is_only_in_the_url_is_reported(
 ) -> None:
     """The model and the wish to stream are no longer in the body; whoever sends it by hand must know where they went."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", "generate_content")
-    asked = ASKED | {"stream": stream}
+    request = ASKED | {"stream": stream}
 
-    assert _run(monkeypatch, asked, *command, "--report", "json") == 0
+    assert _run(monkeypatch, request, *command, "--report", "json") == 0
     report = json.loads(capfdbinary.readouterr().err)
-    assert _run(monkeypatch, asked, *command) == 0
+    assert _run(monkeypatch, request, *command) == 0
     table = capfdbinary.readouterr().err.decode()
 
     assert report["path"] == f"/v1beta/models/m:{method}"
@@ -320,9 +320,9 @@ def test_a_warning_is_part_of_a_report_in_json(monkeypatch: pytest.MonkeyPatch, 
     """A key that was read from a file ends in a line end, of which Python would warn before the document."""
     with served("Hello there.") as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", f"{relay.api_key}\n")
-        given = ("--base-url", relay.base_url, "--from", "chat_completions", "--report", "json")
+        raw = ("--base-url", relay.base_url, "--from", "chat_completions", "--report", "json")
 
-        assert _run(monkeypatch, ASKED, "send", *given) == 0
+        assert _run(monkeypatch, ASKED, "send", *raw) == 0
 
     report = json.loads(capfdbinary.readouterr().err)
     assert report == {"losses": [], "additions": [], "warnings": ["api_key has white space around it, which was removed"]}
@@ -335,9 +335,9 @@ def test_the_error_about_a_missing_model_names_the_option(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The argument of a function is of no use in a shell."""
-    asked = {"contents": [{"parts": [{"text": "hi"}]}]}
+    request = {"contents": [{"parts": [{"text": "hi"}]}]}
 
-    assert _run(monkeypatch, asked, *command, "--from", "generate_content", "--report", "none") == 2
+    assert _run(monkeypatch, request, *command, "--from", "generate_content", "--report", "none") == 2
 
     assert capfdbinary.readouterr().err == b"formatbridge: generate_content needs a model: pass --model\n"
 
@@ -348,20 +348,20 @@ def test_the_report_on_an_error_answer_has_its_fields(monkeypatch: pytest.Monkey
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
         status = _run(monkeypatch, ASKED, "send", "--from", "chat_completions", "--base-url", relay.base_url, "--report", "json")
 
-    told = json.loads(capfdbinary.readouterr().err)
+    printed = json.loads(capfdbinary.readouterr().err)
     assert status == 3
-    assert (told["status"], told["code"], told["retry_after"]) == (429, "busy", 77)
+    assert (printed["status"], printed["code"], printed["retry_after"]) == (429, "busy", 77)
 
 
 @pytest.mark.parametrize(("floor", "status"), [("impossible", 1), ("none", 0)])
 def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor: str, status: int) -> None:
     """Who knows what is lost sends all the same."""
-    asked = ASKED | {"n": 2}
+    request = ASKED | {"n": 2}
     with served("Hello") as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
-        made = _run(
+        result = _run(
             monkeypatch,
-            asked,
+            request,
             "send",
             "--from",
             "chat_completions",
@@ -373,7 +373,7 @@ def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor:
             floor,
         )
 
-    assert made == status
+    assert result == status
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
@@ -394,8 +394,8 @@ def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch
     """What had to be added to an answer that nobody got is of no interest."""
     assert _run(monkeypatch, b"", "stream", "--from", "messages", "--to", "chat_completions", "--report", "json") == 2
 
-    told = json.loads(capfdbinary.readouterr().err)
-    assert (told["losses"], told["additions"]) == ([], [])
+    printed = json.loads(capfdbinary.readouterr().err)
+    assert (printed["losses"], printed["additions"]) == ([], [])
 
 
 def test_a_truncated_stream_ends_as_configured(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
@@ -403,10 +403,10 @@ def test_a_truncated_stream_ends_as_configured(monkeypatch: pytest.MonkeyPatch, 
     data = stream_of("messages")
     cut = data[: data.index(b"event: message_delta")]
 
-    made = ("stream", "--from", "messages", "--to", "chat_completions", "--report", "none")
+    result = ("stream", "--from", "messages", "--to", "chat_completions", "--report", "none")
 
-    assert _run(monkeypatch, cut, *made) == 2
-    assert _run(monkeypatch, cut, *made, "--on-truncated", "close", "--created", "5") == 0
+    assert _run(monkeypatch, cut, *result) == 2
+    assert _run(monkeypatch, cut, *result, "--on-truncated", "close", "--created", "5") == 0
     assert capfdbinary.readouterr().out.endswith(b"data: [DONE]\n\n")
 
 
@@ -425,15 +425,15 @@ def test_the_error_about_a_missing_base_url_names_the_option(
 @pytest.mark.parametrize("option", [field.name for field in fields(fb.Options)])
 def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
     """An option that only Python code can set is not available to a shell."""
-    given = parser().parse_args(["convert", "--to", "messages"])
+    arguments = parser().parse_args(["convert", "--to", "messages"])
 
-    assert getattr(options_of(given), option) == getattr(fb.Options(), option)
-    assert hasattr(given, option)
+    assert getattr(options_of(arguments), option) == getattr(fb.Options(), option)
+    assert hasattr(arguments, option)
 
 
 @pytest.mark.parametrize(("option", "value"), [("unsigned_reasoning", "item"), ("unsigned_calls", "leave"), ("json_mode", "drop")])
 def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> None:
     """A script that says how to convert gets that conversion."""
-    given = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
+    arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 
-    assert getattr(options_of(given), option) == value
+    assert getattr(options_of(arguments), option) == value

@@ -30,8 +30,8 @@ def _asked(library: ModuleType, serve: Callable[[Any], Any], **settings: Any) ->
         seen.append(request)
         return serve(request)
 
-    own = library.Client(transport=library.MockTransport(answer))
-    return fb.Client("https://relay.test", KEY, http_client=own, **settings), seen
+    http_client = library.Client(transport=library.MockTransport(answer))
+    return fb.Client("https://relay.test", KEY, http_client=http_client, **settings), seen
 
 
 RESERVED = "".join(sorted(set(string.printable[:95]) - set(string.ascii_letters + string.digits + "-._~")))
@@ -98,7 +98,7 @@ def _page(*names: str, more: bool = False, last: str | None = None) -> dict[str,
 
 
 @pytest.mark.parametrize(
-    ("pages", "asked"),
+    ("pages", "requested"),
     [
         ([_page("a", more=True, last="a b"), _page("c")], ["", "?after_id=a+b"]),
         ([_page("a", more=True, last="a"), _page("b", more=True, last="b"), _page("c")], ["", "?after_id=a", "?after_id=b"]),
@@ -107,15 +107,15 @@ def _page(*names: str, more: bool = False, last: str | None = None) -> dict[str,
     ],
     ids=["two pages", "three pages", "more of nothing", "the last"],
 )
-def test_pages_after_an_id_are_read(pages: list[Any], asked: list[str]) -> None:
+def test_pages_after_an_id_are_read(pages: list[Any], requested: list[str]) -> None:
     """One vendor counts its pages by the last id of each."""
-    told = iter(pages)
-    client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(told)), profile="messages")
+    reported = iter(pages)
+    client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(reported)), profile="messages")
 
-    found = client.models()
+    models = client.models()
 
-    assert [model.id for model in found] == [name["id"] for page in pages for name in page["data"]]
-    assert [request.url.raw_path.decode() for request in seen] == [f"/v1/models{query}" for query in asked]
+    assert [model.id for model in models] == [name["id"] for page in pages for name in page["data"]]
+    assert [request.url.raw_path.decode() for request in seen] == [f"/v1/models{query}" for query in requested]
 
 
 def test_a_list_without_end_is_refused() -> None:
@@ -141,9 +141,9 @@ def test_a_query_in_the_models_path_precedes_the_page() -> None:
     profile = fb.RelayProfile(paths={"models": "/v1beta/models?api-version=7"})
     client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(pages)), profile=profile)
 
-    found = client.models()
+    models = client.models()
 
-    assert [model.id for model in found] == ["a", "b"]
+    assert [model.id for model in models] == ["a", "b"]
     assert [request.url.query for request in seen] == [b"api-version=7", b"api-version=7&pageToken=x"]
 
 
@@ -182,29 +182,29 @@ def test_a_request_that_loses_more_than_is_allowed_is_not_sent(stream: bool) -> 
 
 def test_the_models_path_of_another_format_is_tried_after_a_404() -> None:
     """Many relays have the list of one format only, at that format's path."""
-    asked: list[str] = []
+    requested: list[str] = []
     listed = {"object": "list", "data": [{"id": "m-large", "object": "model", "created": 1, "owned_by": "x"}]}
 
     def serve(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
+        requested.append(request.url.path)
         return httpx.Response(200, json=listed) if request.url.path == "/team/v1/models" else httpx.Response(404)
 
     client = fb.Client("https://relay.test/team", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
 
     assert [model.id for model in client.models()] == ["m-large"]
-    assert asked == ["/team/v1beta/models", "/team/v1/models"]
+    assert requested == ["/team/v1beta/models", "/team/v1/models"]
 
 
 def test_a_relay_without_a_list_of_models_raises_one_error() -> None:
     """Each place is asked once, and the error is a 404."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
+        requested.append(request.url.path)
         return httpx.Response(404)
 
     client = fb.Client("https://relay.test", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
 
     with pytest.raises(fb.NotFoundError):
         client.models()
-    assert asked == ["/v1beta/models", "/v1/models"]
+    assert requested == ["/v1beta/models", "/v1/models"]

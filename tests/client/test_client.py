@@ -130,11 +130,11 @@ def _surface(kind: type) -> dict[str, list[str]]:
     """Return the public methods of a class with their parameters, by the names that both clients share."""
     names = {name.replace("__a", "__") if name in ("__aenter__", "__aexit__", "__aiter__") else name: name for name in dir(kind)}
     names = {shared: name for shared, name in names.items() if not name.startswith("_") or name == "__init__"}
-    found = {}
+    result = {}
     for shared, name in names.items():
         member = inspect.getattr_static(kind, name)
-        found[shared] = [str(p) for p in inspect.signature(member).parameters.values()] if callable(member) else ["property"]
-    return found
+        result[shared] = [str(p) for p in inspect.signature(member).parameters.values()] if callable(member) else ["property"]
+    return result
 
 
 @pytest.mark.parametrize(("sync", "awaited"), [(fb.Client, fb.AsyncClient), (fb.Stream, fb.AsyncStream)])
@@ -214,15 +214,15 @@ def test_prepare_returns_a_call_and_sends_nothing() -> None:
     seen: list[Any] = []
     client = client_on(httpx, seen, headers={"X-Team": "a", "X-Token": "hush"})
 
-    made = client.prepare(body_of("requests", "chat_completions") | {"seed": 7}, "chat_completions", "messages", stream=True)
+    call = client.prepare(body_of("requests", "chat_completions") | {"seed": 7}, "chat_completions", "messages", stream=True)
 
     assert seen == []
-    assert (made.method, made.url) == ("POST", "https://relay.test/v1/messages")
-    assert made.body["stream"] is True
-    assert [loss.path for loss in made.losses] == ["/seed"]
-    assert made.headers["authorization"] == "Bearer ***"
-    assert made.headers["vendor-version"] == made.headers["anthropic-version"] == "2023-06-01"
-    assert (made.headers["x-team"], made.headers["x-token"]) == ("a", "***")
+    assert (call.method, call.url) == ("POST", "https://relay.test/v1/messages")
+    assert call.body["stream"] is True
+    assert [loss.path for loss in call.losses] == ["/seed"]
+    assert call.headers["authorization"] == "Bearer ***"
+    assert call.headers["vendor-version"] == call.headers["anthropic-version"] == "2023-06-01"
+    assert (call.headers["x-team"], call.headers["x-token"]) == ("a", "***")
 
 
 MCP = {"type": "mcp", "server_label": "l", "server_url": "https://s", "require_approval": "never"}
@@ -230,7 +230,7 @@ COMPACTION = {"type": "compaction", "compact_threshold": 60_000}
 
 
 @pytest.mark.parametrize(
-    ("own", "sent"),
+    ("http_client", "sent"),
     [
         (None, "mcp-client-2025-11-20,context-management-2025-06-27,compact-2026-01-12"),
         (
@@ -239,13 +239,13 @@ COMPACTION = {"type": "compaction", "compact_threshold": 60_000}
         ),
     ],
 )
-def test_beta_headers_of_a_body_are_sent(own: str | None, sent: str) -> None:
+def test_beta_headers_of_a_body_are_sent(http_client: str | None, sent: str) -> None:
     """The server of messages refuses such fields without them; who wrote a version out gets that one."""
-    client = client_on(httpx, [], headers={"anthropic-beta": own} if own else {})
+    client = client_on(httpx, [], headers={"anthropic-beta": http_client} if http_client else {})
 
-    made = client.prepare({"model": "m", "input": "x", "tools": [MCP], "context_management": [COMPACTION]}, "responses", "messages")
+    call = client.prepare({"model": "m", "input": "x", "tools": [MCP], "context_management": [COMPACTION]}, "responses", "messages")
 
-    assert made.headers["anthropic-beta"] == sent
+    assert call.headers["anthropic-beta"] == sent
 
 
 def test_changes_in_system_messages_need_beta_headers() -> None:
@@ -257,9 +257,9 @@ def test_changes_in_system_messages_need_beta_headers() -> None:
         {"type": "additional_tools", "role": "developer", "tools": [tool]},
     ]
 
-    made = client_on(httpx, []).prepare({"model": "m", "input": items}, "responses", "messages")
+    call = client_on(httpx, []).prepare({"model": "m", "input": items}, "responses", "messages")
 
-    assert made.headers["anthropic-beta"].split(",") == [
+    assert call.headers["anthropic-beta"].split(",") == [
         "mid-conversation-output-config-2026-07-01",
         "mid-conversation-tool-changes-2026-07-01",
         "inline-tools-2026-09-15",
@@ -289,9 +289,9 @@ def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], 
     """The server refuses each of these fields and tools without its header."""
     request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], **fields}
 
-    made = client_on(httpx, []).prepare(request, "messages")
+    call = client_on(httpx, []).prepare(request, "messages")
 
-    assert made.headers.get("anthropic-beta") == sent
+    assert call.headers.get("anthropic-beta") == sent
 
 
 def test_a_request_without_beta_fields_has_no_beta_header() -> None:
@@ -330,31 +330,31 @@ def test_a_reply_has_the_losses_of_request_and_answer() -> None:
     assert "/seed" in [loss.path for loss in losses]
 
 
-@pytest.mark.parametrize(("near", "via"), PAIRS)
-def test_losses_of_request_and_answer_point_into_their_sources(near: str, via: str) -> None:
+@pytest.mark.parametrize(("source", "via"), PAIRS)
+def test_losses_of_request_and_answer_point_into_their_sources(source: str, via: str) -> None:
     """The same pointer may name a field of the question and one of the answer; whoever follows it must know of which."""
-    asked, native = body_of("requests", near) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
+    request, native = body_of("requests", source) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
     client = fb.Client(
         "https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=native)))
     )
 
-    reply = client.send(asked, near, via)
+    reply = client.send(request, source, via)
 
     assert reply.native == native
-    assert [(loss.path, loss.before) for loss in reply.request.losses] == [("/x_new", "asked")] * (near != via)
+    assert [(loss.path, loss.before) for loss in reply.request.losses] == [("/x_new", "asked")] * (source != via)
     assert all(value_at(native, loss.path) == loss.before for loss in reply.answer.losses)
-    assert ("/x_new" in [loss.path for loss in reply.answer.losses]) == (near != via)
+    assert ("/x_new" in [loss.path for loss in reply.answer.losses]) == (source != via)
     assert all(value_at(reply.request.body, added.path) == added.value for added in reply.request.additions)
     assert all(value_at(reply.body, added.path) == added.value for added in reply.answer.additions)
     assert reply.losses == reply.request.losses + reply.answer.losses
     assert reply.additions == reply.request.additions + reply.answer.additions
 
 
-@pytest.mark.parametrize(("near", "via"), PAIRS)
-def test_a_stream_separates_losses_of_request_and_answer(near: str, via: str) -> None:
+@pytest.mark.parametrize(("source", "via"), PAIRS)
+def test_a_stream_separates_losses_of_request_and_answer(source: str, via: str) -> None:
     """The report grows with the answer; what the request lost is known from the start."""
-    asked = body_of("requests", near) | {"x_new": "asked"}
-    stream = client_on(httpx).stream(asked, near, via)
+    request = body_of("requests", source) | {"x_new": "asked"}
+    stream = client_on(httpx).stream(request, source, via)
     lost = stream.losses
 
     with pytest.raises(fb.ConfigurationError, match="not open"):
@@ -365,8 +365,8 @@ def test_a_stream_separates_losses_of_request_and_answer(near: str, via: str) ->
         whole = stream.answer
 
     assert lost == stream.request.losses
-    assert all(value_at(asked, loss.path) == loss.before for loss in lost)
-    assert begun.target == whole.target == near
+    assert all(value_at(request, loss.path) == loss.before for loss in lost)
+    assert begun.target == whole.target == source
     assert whole.body == stream.response().body != begun.body
     assert stream.losses == lost + whole.losses
     assert stream.additions == stream.request.additions + whole.additions
@@ -412,24 +412,24 @@ def test_a_stream_is_opened_once() -> None:
 def test_repr_of_a_stream_shows_its_state() -> None:
     """Somebody prints it, or a traceback does: neither reads anything, and no key shows."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages", "responses")
-    told = [repr(stream)]
+    shown = [repr(stream)]
     with stream:
-        told.append(repr(stream))
+        shown.append(repr(stream))
         stream.response()
-        told.append(repr(stream))
+        shown.append(repr(stream))
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as left:
         pass
 
-    assert told == [f"<Stream messages via responses, {state}>" for state in ("not open", "open", "over")]
+    assert shown == [f"<Stream messages via responses, {state}>" for state in ("not open", "open", "over")]
     assert repr(left) == "<Stream messages via messages, closed>"
 
 
 @pytest.mark.parametrize("making", [fb.Client.__init__, fb.AsyncClient.__init__])
 def test_help_shows_the_arguments_of_a_client(making: Callable[..., None]) -> None:
     """``help`` is where people look first; it reads no class that they cannot import."""
-    told = inspect.getdoc(making) or ""
+    reported = inspect.getdoc(making) or ""
 
-    assert [name for name in [*inspect.signature(making).parameters][1:] if f"``{name}``" not in told] == []
+    assert [name for name in [*inspect.signature(making).parameters][1:] if f"``{name}``" not in reported] == []
 
 
 def test_reading_a_closed_stream_raises() -> None:
@@ -503,18 +503,18 @@ MODEL_LISTS: dict[str, list[dict[str, Any]]] = {
 def test_models_are_listed_page_by_page(shape: str) -> None:
     """Ids are those that a request names, whatever the list writes before them."""
     pages = iter(MODEL_LISTS[shape])
-    asked: list[str] = []
+    requested: list[str] = []
 
     def serve(request: Any) -> Any:
-        asked.append(request.url.raw_path.decode())
+        requested.append(request.url.raw_path.decode())
         return httpx.Response(200, json=next(pages))
 
     client = fb.Client("https://relay.test", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)))
 
-    found = client.models()
+    models = client.models()
 
-    assert [model.id for model in found] == (["a", "b", "c"] if shape == "generate_content" else ["a"])
-    assert asked == ["/v1beta/models", "/v1beta/models?pageToken=p+2"][: len(asked)]
+    assert [model.id for model in models] == (["a", "b", "c"] if shape == "generate_content" else ["a"])
+    assert requested == ["/v1beta/models", "/v1beta/models?pageToken=p+2"][: len(requested)]
 
 
 def test_the_environment_is_read_where_arguments_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,12 +523,12 @@ def test_the_environment_is_read_where_arguments_are_missing(monkeypatch: pytest
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-from-the-environment")
     request = body_of("requests", "messages")
 
-    found = fb.Client().prepare(request, "messages")
-    given = fb.Client("https://arg.test", "").prepare(request, "messages")
+    result = fb.Client().prepare(request, "messages")
+    raw = fb.Client("https://arg.test", "").prepare(request, "messages")
 
-    assert (found.url, found.headers["authorization"]) == ("https://env.test/relay/v1/messages", "Bearer ***")
-    assert given.url == "https://arg.test/v1/messages"
-    assert "authorization" not in given.headers
+    assert (result.url, result.headers["authorization"]) == ("https://env.test/relay/v1/messages", "Bearer ***")
+    assert raw.url == "https://arg.test/v1/messages"
+    assert "authorization" not in raw.headers
 
 
 def test_a_missing_base_url_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -545,10 +545,10 @@ def test_each_format_has_a_profile_of_its_official_host(name: str) -> None:
     client = fb.Client("https://relay.test" if name == "relay" else None, KEY, profile=name)
     format = name if name in fb.FORMATS else "messages"
 
-    made = client.prepare(body_of("requests", format), format)
+    call = client.prepare(body_of("requests", format), format)
 
     header = {"messages": "x-api-key", "generate_content": "x-goog-api-key"}.get(name, "authorization")
-    assert [header for header in ("x-api-key", "x-goog-api-key", "authorization") if header in made.headers] == [header]
+    assert [header for header in ("x-api-key", "x-goog-api-key", "authorization") if header in call.headers] == [header]
     if name == "messages":
         with pytest.raises(fb.ConfigurationError, match="no endpoint"):
             client.prepare(body_of("requests", "messages"), "messages", "responses")
@@ -559,11 +559,11 @@ def test_the_dialect_of_a_profile_holds_for_header_and_body() -> None:
     profile = fb.RelayProfile(messages_version="2026-10-21", version_headers=("anthropic-version",))
     client = fb.Client("https://relay.test", profile=profile)
 
-    made = client.prepare(body_of("requests", "chat_completions") | {"temperature": 0.5}, "chat_completions", "messages")
+    call = client.prepare(body_of("requests", "chat_completions") | {"temperature": 0.5}, "chat_completions", "messages")
 
-    assert made.headers["anthropic-version"] == "2026-10-21"
-    assert "temperature" not in made.body
-    assert "/temperature" in [loss.path for loss in made.losses]
+    assert call.headers["anthropic-version"] == "2026-10-21"
+    assert "temperature" not in call.body
+    assert "/temperature" in [loss.path for loss in call.losses]
 
 
 def test_a_derived_client_differs_and_shares() -> None:
@@ -580,23 +580,23 @@ def test_a_derived_client_differs_and_shares() -> None:
 def test_every_attempt_is_reported() -> None:
     """Whoever counts, bills or traces wants each attempt, with its status and what comes next."""
     statuses = iter((503, 200))
-    told: list[fb.Attempt] = []
+    events: list[fb.Attempt] = []
 
     def serve(_request: Any) -> Any:
         return httpx.Response(next(statuses), json=answer_of("messages"), headers={"request-id": "r"})
 
-    own = httpx.Client(transport=httpx.MockTransport(serve))
-    client = fb.Client("https://relay.test", KEY, http_client=own, retry=fb.Retry(base=0), on_attempt=told.append)
+    http_client = httpx.Client(transport=httpx.MockTransport(serve))
+    client = fb.Client("https://relay.test", KEY, http_client=http_client, retry=fb.Retry(base=0), on_attempt=events.append)
 
     reply = client.send(body_of("requests", "responses"), "responses", "messages")
 
     assert reply.attempts == 2
-    assert [(attempt.number, attempt.status, attempt.request_id, attempt.pause) for attempt in told] == [
+    assert [(attempt.number, attempt.status, attempt.request_id, attempt.pause) for attempt in events] == [
         (1, 503, "r", 0),
         (2, 200, "r", None),
     ]
-    assert isinstance(told[0].error, fb.OverloadedError)
-    assert (told[1].format, told[1].via, told[1].model) == ("responses", "messages", "m-large")
+    assert isinstance(events[0].error, fb.OverloadedError)
+    assert (events[1].format, events[1].via, events[1].model) == ("responses", "messages", "m-large")
 
 
 def test_a_client_of_the_wrong_kind_is_refused() -> None:
@@ -658,8 +658,8 @@ def test_a_closed_client_raises() -> None:
 
 
 def _list_of_models(*pages: dict[str, Any]) -> fb.Client:
-    told = iter([*pages, *[pages[-1]] * 200])
-    inner = httpx.MockTransport(lambda _: httpx.Response(200, json=next(told)))
+    reported = iter([*pages, *[pages[-1]] * 200])
+    inner = httpx.MockTransport(lambda _: httpx.Response(200, json=next(reported)))
     return fb.Client("https://relay.test", http_client=httpx.Client(transport=inner))
 
 

@@ -37,10 +37,10 @@ def test_a_connection_that_its_owner_opened_ends_in_time(library: ModuleType) ->
         return False
 
     taken: list[float] = []
-    with Server(answer) as server, library.Client(timeout=30) as own:
-        client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(total=LIMIT, idle=30), http_client=own)
+    with Server(answer) as server, library.Client(timeout=30) as http_client:
+        client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(total=LIMIT, idle=30), http_client=http_client)
         while len(taken) < 3 and min(taken, default=9) > LIMIT + SLACK:
-            own.get(server.url)
+            http_client.get(server.url)
             begun = time.monotonic()
             with pytest.raises(fb.APITimeoutError):
                 read(client)
@@ -70,8 +70,8 @@ def test_cancelling_close_still_closes(cancels: int) -> None:
 
     async def call() -> None:
         held = Held()
-        own = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=held)))
-        stream = await fb.AsyncClient("https://relay.test", KEY, http_client=own).stream(REQUEST, "messages").__aenter__()
+        http_client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=held)))
+        stream = await fb.AsyncClient("https://relay.test", KEY, http_client=http_client).stream(REQUEST, "messages").__aenter__()
         task = asyncio.ensure_future(stream.close())
         await held.is_closing.wait()
         for _ in range(cancels):
@@ -205,8 +205,8 @@ class _Job:
 def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
     """It comes at any allocation, also of the pool itself; a thread that then waits for its own lock waits for ever."""
     transport = Answering()
-    with httpx.Client(transport=transport) as own:
-        client = fb.Client("https://relay.test", KEY, http_client=own)
+    with httpx.Client(transport=transport) as http_client:
+        client = fb.Client("https://relay.test", KEY, http_client=http_client)
         gc.disable()
         try:
             _Job(client)
@@ -224,8 +224,8 @@ def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
 def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
     """Its connection is missing in the pool of whoever handed the client in."""
     transport = Answering()
-    with httpx.Client(transport=transport) as own:
-        client = fb.Client("https://relay.test", KEY, http_client=own, retry=0)
+    with httpx.Client(transport=transport) as http_client:
+        client = fb.Client("https://relay.test", KEY, http_client=http_client, retry=0)
         client.stream(REQUEST, "messages").__enter__()
         assert transport.closed == []
 
@@ -238,8 +238,8 @@ def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(en
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
     """Nobody can await its end any more; a client that serves other loops must not keep it."""
-    own = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
-    client = fb.AsyncClient("https://relay.test", KEY, http_client=own)
+    http_client = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
+    client = fb.AsyncClient("https://relay.test", KEY, http_client=http_client)
 
     async def leave_open() -> tuple[fb.AsyncStream, weakref.ref[asyncio.AbstractEventLoop]]:
         stream = await client.stream(REQUEST, "messages").__aenter__()
@@ -259,12 +259,12 @@ def _answered(_: httpx.Request) -> httpx.Response:
     return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream_of("messages"))
 
 
-def _in_memory(kind: type, made: list[httpx.Client | httpx.AsyncClient]) -> Callable[..., Any]:
+def _in_memory(kind: type, result: list[httpx.Client | httpx.AsyncClient]) -> Callable[..., Any]:
     """Return what makes clients of the library without a socket, and notes them."""
 
     def make(**settings: Any) -> Any:
-        made.append(kind(transport=httpx.MockTransport(_answered), **settings))
-        return made[-1]
+        result.append(kind(transport=httpx.MockTransport(_answered), **settings))
+        return result[-1]
 
     return make
 
@@ -283,29 +283,29 @@ async def _open_many_async(client: fb.AsyncClient) -> None:
 
 def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a burst has opened nobody uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
-    made: list[httpx.Client | httpx.AsyncClient] = []
-    monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, made))
+    results: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, results))
 
     _open_many(fb.Client("https://relay.test", KEY))
 
-    assert [own.is_closed for own in made] == [False, True, True]
+    assert [http_client.is_closed for http_client in results] == [False, True, True]
 
 
 def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same in an event loop, where closing has to be awaited."""
-    made: list[httpx.Client | httpx.AsyncClient] = []
-    monkeypatch.setattr(httpx, "AsyncClient", _in_memory(httpx.AsyncClient, made))
+    results: list[httpx.Client | httpx.AsyncClient] = []
+    monkeypatch.setattr(httpx, "AsyncClient", _in_memory(httpx.AsyncClient, results))
 
     asyncio.run(_open_many_async(fb.AsyncClient("https://relay.test", KEY)))
 
-    assert [own.is_closed for own in made] == [False, True, True]
+    assert [http_client.is_closed for http_client in results] == [False, True, True]
 
 
 def test_a_client_that_was_handed_in_stays_open_after_many_calls() -> None:
     """It is its owner's to close, however many calls it has served at once."""
-    with httpx.Client(transport=httpx.MockTransport(_answered)) as own:
-        client = fb.Client("https://relay.test", KEY, http_client=own)
+    with httpx.Client(transport=httpx.MockTransport(_answered)) as http_client:
+        client = fb.Client("https://relay.test", KEY, http_client=http_client)
 
         _open_many(client)
 
-        assert not own.is_closed
+        assert not http_client.is_closed

@@ -133,8 +133,8 @@ def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) ->
 @pytest.mark.parametrize("answer", [_drip_headers, _drip_chunk_sizes, _drip_after_an_event])
 def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: Any) -> None:
     """Its own timeouts count from byte to byte; ours hold for it as well."""
-    with Server(answer) as server, library.Client(timeout=30) as own:
-        client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=own)
+    with Server(answer) as server, library.Client(timeout=30) as http_client:
+        client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=http_client)
         error, seconds = _late(lambda: read(client))
 
     assert error.kind == "total"
@@ -356,8 +356,8 @@ class _Slow(httpx.BaseTransport):
 
 def _slow_client(relay: FakeRelay, seconds: float, **settings: Any) -> fb.Client:
     clock = VirtualClock()
-    own = httpx.Client(transport=_Slow(relay, clock, seconds))
-    return fb.Client("https://relay.test", "sk-fake", http_client=own, clock=clock, **settings)
+    http_client = httpx.Client(transport=_Slow(relay, clock, seconds))
+    return fb.Client("https://relay.test", "sk-fake", http_client=http_client, clock=clock, **settings)
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
@@ -401,8 +401,8 @@ def test_slow_bytes_after_the_last_event_are_not_awaited(via: str) -> None:
                 yield b": still here\n" * 100
             raise AssertionError("read for ever")
 
-    own = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
-    with fb.Client("https://relay.test", http_client=own).stream(REQUEST, "messages", via) as stream:
+    http_client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
+    with fb.Client("https://relay.test", http_client=http_client).stream(REQUEST, "messages", via) as stream:
         assert "".join(stream.text())
 
     assert len(taken) * 1300 <= 64 * 1024 + 1300
@@ -453,8 +453,8 @@ def test_time_after_the_last_event_counts_towards_the_total(total: float | None,
                 taken.append(clock.now())
                 yield b": still here\n"
 
-    own = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
-    client = fb.Client("https://relay.test", http_client=own, clock=clock, timeout=fb.Timeout(total=total))
+    http_client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=Dripping())))
+    client = fb.Client("https://relay.test", http_client=http_client, clock=clock, timeout=fb.Timeout(total=total))
     with client.stream(REQUEST, "messages") as stream:
         assert "".join(stream.text())
 
@@ -501,8 +501,10 @@ def _through_proxy(reply: bytes, timeout: fb.Timeout, *, is_async: bool) -> None
             return
 
         async def send() -> None:
-            async with httpx.AsyncClient(transport=transport) as own:
-                await fb.AsyncClient("https://relay.test", KEY, retry=0, timeout=timeout, http_client=own).send(REQUEST, "messages")
+            async with httpx.AsyncClient(transport=transport) as http_client:
+                await fb.AsyncClient("https://relay.test", KEY, retry=0, timeout=timeout, http_client=http_client).send(
+                    REQUEST, "messages"
+                )
 
         asyncio.run(send())
 

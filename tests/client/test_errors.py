@@ -147,12 +147,12 @@ UNEXPECTED: dict[str, bytes] = {
 @pytest.mark.parametrize("body", [{}, [], [1, 2], {"errors": []}, {"error": {}}, {"error": {"message": None}}, {"a": {"b": "c"}}])
 def test_an_error_of_unknown_shape_is_shown_unchanged(body: Any) -> None:
     """An error without a word would leave nothing to go by."""
-    told = json.dumps(body, separators=(",", ":"))
+    text = json.dumps(body, separators=(",", ":"))
 
-    error = raised(client_of(always(400, told.encode()), retry=0))
+    error = raised(client_of(always(400, text.encode()), retry=0))
 
-    assert str(error) == f"400: {told}"
-    assert [error.as_format(format)[1]["error"]["message"] for format in fb.FORMATS] == [told] * 4
+    assert str(error) == f"400: {text}"
+    assert [error.as_format(format)[1]["error"]["message"] for format in fb.FORMATS] == [text] * 4
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -172,10 +172,10 @@ def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], 
     """The relay's owner asks for it, the caller of a gateway has nothing else, and it is no part of what went wrong."""
     error = raised(client_of(always(400, body), retry=0))
 
-    made = error.as_format(format)[1]
+    result = error.as_format(format)[1]
 
     assert error.request_id == "r-9"
-    assert (made["error"]["message"], made["request_id"]) == ("no", "r-9")
+    assert (result["error"]["message"], result["request_id"]) == ("no", "r-9")
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_a_missing_answer_has_a_general_message_for_the_end_user(body: str) -> N
     """The pointers of what is missing are for whoever runs the gateway."""
     error = raised(client_of(always(200, body.encode()), retry=0))
 
-    status, made = error.as_format("messages")
+    status, result = error.as_format("messages")
 
     assert status == 502
-    assert made["error"]["message"] == "no usable answer came from upstream"
+    assert result["error"]["message"] == "no usable answer came from upstream"
 
 
 BARE = {
@@ -236,10 +236,10 @@ BARE = {
 @pytest.mark.parametrize("case", BARE)
 def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: str, stream: bool) -> None:
     """In one format no field must be there: what says nothing at all would pass for an empty answer."""
-    body, told = BARE[case]
+    body, reported = BARE[case]
     client = client_of(always(200, body), retry=0)
 
-    with pytest.raises(fb.UnexpectedResponseError, match=told):
+    with pytest.raises(fb.UnexpectedResponseError, match=reported):
         read(client, "messages", via) if stream else client.send(REQUEST, "messages", via)
 
 
@@ -412,8 +412,8 @@ def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
     with pytest.raises((fb.UnexpectedResponseError, fb.StreamFailedError)) as caught:
         read(client, "messages", "messages")
 
-    told: Any = caught.value.error if isinstance(caught.value, fb.StreamFailedError) else caught.value
-    assert (told.type, told.request_id) == (None, "r1")
+    reported: Any = caught.value.error if isinstance(caught.value, fb.StreamFailedError) else caught.value
+    assert (reported.type, reported.request_id) == (None, "r1")
     assert str(caught.value).count("r1") == (0 if begun else 1)
 
 
@@ -632,11 +632,11 @@ def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[f
         calls.append(request)
         raise error
 
-    found = raised(client_of(serve, retry=fb.Retry(on=frozenset(on))))
+    result = raised(client_of(serve, retry=fb.Retry(on=frozenset(on))))
 
     assert len(calls) == count
-    assert isinstance(found, fb.APIConnectionError)
-    assert isinstance(found, fb.APITimeoutError) is isinstance(error, httpx.TimeoutException)
+    assert isinstance(result, fb.APIConnectionError)
+    assert isinstance(result, fb.APITimeoutError) is isinstance(error, httpx.TimeoutException)
 
 
 def test_nothing_of_the_http_library_rides_along() -> None:
@@ -657,10 +657,10 @@ def test_exceptions_of_hooks_are_raised_unchanged() -> None:
     def hook(_request: httpx.Request) -> None:
         raise KeyError("mine")
 
-    own = httpx.Client(transport=httpx.MockTransport(always(200)), event_hooks={"request": [hook]})
+    same_format = httpx.Client(transport=httpx.MockTransport(always(200)), event_hooks={"request": [hook]})
 
     with pytest.raises(KeyError, match="mine"):
-        fb.Client("https://relay.test", http_client=own).send(REQUEST, "messages")
+        fb.Client("https://relay.test", http_client=same_format).send(REQUEST, "messages")
 
 
 STATUS_ERRORS: list[type[fb.APIStatusError]] = [fb.APIStatusError, *fb.APIStatusError.__subclasses__()]
@@ -719,8 +719,8 @@ def test_both_clients_raise_the_same() -> None:
     """Sync and async are one flow: the same answers, the same errors, the same pauses."""
 
     async def call(serve: Callable[[httpx.Request], httpx.Response], clock: StillClock) -> str:
-        own = httpx.AsyncClient(transport=httpx.MockTransport(serve))
-        client = fb.AsyncClient("https://relay.test", KEY, http_client=own, clock=clock)
+        same_format = httpx.AsyncClient(transport=httpx.MockTransport(serve))
+        client = fb.AsyncClient("https://relay.test", KEY, http_client=same_format, clock=clock)
         with pytest.raises(fb.APIError) as caught:
             await client.send(REQUEST, "messages")
         return repr(caught.value)
@@ -728,8 +728,8 @@ def test_both_clients_raise_the_same() -> None:
     cases: list[tuple[int, Any]] = [(status, body) for status in CLASSES for body, _ in SHAPES.values()]
     for status, body in [*cases, (200, b"<p>"), (307, b"")]:
         sync, awaited = StillClock(), StillClock()
-        found = repr(raised(client_of(always(status, body), clock=sync)))
-        assert asyncio.run(call(always(status, body), awaited)) == found
+        result = repr(raised(client_of(always(status, body), clock=sync)))
+        assert asyncio.run(call(always(status, body), awaited)) == result
         assert sync.slept == awaited.slept
 
 
@@ -745,10 +745,10 @@ def test_an_answer_is_answered_once() -> None:
 @pytest.mark.parametrize("size", [600, 2000, 5000])
 def test_an_error_message_has_at_most_two_kibibytes(size: int) -> None:
     """Logs cut longer lines where they like; what is told behind the relay's words counts as well."""
-    told = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
-    own = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": told}})))
+    reported = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
+    same_format = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": reported}})))
 
-    error = raised(fb.Client("https://relay.test/v1", KEY, http_client=own))
+    error = raised(fb.Client("https://relay.test/v1", KEY, http_client=same_format))
 
     assert len(str(error).encode()) <= 2048
     assert str(error).endswith("expected a base_url without it")

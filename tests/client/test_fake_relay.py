@@ -43,10 +43,10 @@ def heard(answer: Any, format: str) -> Heard:
 
 
 def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
-    made = dict(REQUESTS[format])
+    result = dict(REQUESTS[format])
     if not is_streaming:
-        made.pop("stream_options", None)
-    return made
+        result.pop("stream_options", None)
+    return result
 
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])

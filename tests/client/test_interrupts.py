@@ -105,9 +105,9 @@ def test_a_stream_in_disorder_is_truncated_for_an_sdk(fail: Callable[[], None]) 
     transport = fb.transport("https://relay.test", KEY, via="messages", inner=inner)
 
     with httpx2.Client(transport=transport) as client:
-        told = client.post("https://vendor.test/v1/messages", json={**REQUEST, "stream": True}).content
+        reported = client.post("https://vendor.test/v1/messages", json={**REQUEST, "stream": True}).content
 
-    assert b"event: error" in told
+    assert b"event: error" in reported
 
 
 class _Interrupt:

@@ -68,19 +68,19 @@ def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, f
     """Without the client, too, in whatever pieces it comes."""
     body = comments + whole(format)
 
-    made = fb.collect_stream([body[at : at + 64] for at in range(0, len(body), 64)], source=format)
+    collected = fb.collect_stream([body[at : at + 64] for at in range(0, len(body), 64)], source=format)
 
-    assert text_of(made.body, format) == text_of(answer_of(format), format) != ""
+    assert text_of(collected.body, format) == text_of(answer_of(format), format) != ""
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @every_format
 def test_a_whole_answer_in_the_place_of_a_stream_is_converted(format: str, target: str) -> None:
     """Its reader gets events, and an end."""
-    told = b"".join(fb.convert_stream([b": PROCESSING\n\n" + whole(format)], source=format, target=target))
+    output = b"".join(fb.convert_stream([b": PROCESSING\n\n" + whole(format)], source=format, target=target))
 
-    assert list(fb.iter_events([told], format=target))
-    assert text_of(fb.collect_stream([told], source=target).body, target) == text_of(answer_of(format), format)
+    assert list(fb.iter_events([output], format=target))
+    assert text_of(fb.collect_stream([output], source=target).body, target) == text_of(answer_of(format), format)
 
 
 ERROR: dict[str, Any] = {"error": {"message": "The provider is down", "code": "provider_down", "type": "server_error"}}

@@ -259,8 +259,8 @@ def test_redirects_are_followed_up_to_their_limit(limit: int, over: int) -> None
             return httpx.Response(307, headers={"location": f"/v1/messages/{len(calls)}"})
         return httpx.Response(200, content=BODY)
 
-    own = httpx.Client(transport=httpx.MockTransport(serve))
-    client = fb.Client("https://relay.test", KEY, http_client=own, limits=fb.Limits(max_redirects=limit))
+    http_client = httpx.Client(transport=httpx.MockTransport(serve))
+    client = fb.Client("https://relay.test", KEY, http_client=http_client, limits=fb.Limits(max_redirects=limit))
 
     if hops <= limit:
         assert client.send(REQUEST, "messages").status == 200

@@ -21,8 +21,8 @@ libraries = pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda libra
 
 
 def _client(library: ModuleType, serve: Any, **settings: Any) -> fb.Client:
-    own = library.Client(transport=library.MockTransport(serve))
-    return fb.Client("https://relay.test", KEY, http_client=own, clock=VirtualClock(), **settings)
+    http_client = library.Client(transport=library.MockTransport(serve))
+    return fb.Client("https://relay.test", KEY, http_client=http_client, clock=VirtualClock(), **settings)
 
 
 def _caused(error: Exception, cause: Exception) -> Exception:
@@ -79,15 +79,15 @@ def test_a_connection_error_has_its_phase(name: str, cause: Exception | None, ph
 @libraries
 def test_a_closed_http_client_raises_without_retry(library: ModuleType) -> None:
     """It will be as closed the second time."""
-    own = library.Client()
-    own.close()
-    told: list[fb.Attempt] = []
-    client = fb.Client("https://relay.test", KEY, http_client=own, on_attempt=told.append)
+    http_client = library.Client()
+    http_client.close()
+    events: list[fb.Attempt] = []
+    client = fb.Client("https://relay.test", KEY, http_client=http_client, on_attempt=events.append)
 
     with pytest.raises(fb.APIConnectionError, match="cannot be used"):
         client.send(REQUEST, "messages")
 
-    assert len(told) == 1
+    assert len(events) == 1
 
 
 @libraries
@@ -178,12 +178,12 @@ def _hooked(library: ModuleType, serve: Any, hook: Callable[[Any], object], *, i
         hook(response)
 
     def call() -> object:
-        own = library.Client(transport=library.MockTransport(serve), event_hooks={"response": [hook]})
-        return fb.Client("https://relay.test", KEY, http_client=own, retry=0).send(REQUEST, "messages")
+        http_client = library.Client(transport=library.MockTransport(serve), event_hooks={"response": [hook]})
+        return fb.Client("https://relay.test", KEY, http_client=http_client, retry=0).send(REQUEST, "messages")
 
     def call_async() -> object:
-        own = library.AsyncClient(transport=library.MockTransport(serve), event_hooks={"response": [hook_async]})
-        return asyncio.run(fb.AsyncClient("https://relay.test", KEY, http_client=own, retry=0).send(REQUEST, "messages"))
+        http_client = library.AsyncClient(transport=library.MockTransport(serve), event_hooks={"response": [hook_async]})
+        return asyncio.run(fb.AsyncClient("https://relay.test", KEY, http_client=http_client, retry=0).send(REQUEST, "messages"))
 
     with pytest.raises(fb.APIError) as caught:
         call_async() if is_async else call()
@@ -196,8 +196,8 @@ def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, librar
     """Many a client is made to raise for every status; what it raises has the request on it, and the request has the key."""
 
     def serve(_request: Any) -> Any:
-        told = {"error": {"message": f"slow down, {KEY}"}}
-        return library.Response(429, json=told, headers={"x-request-id": "r-1", "retry-after": "7"})
+        message = {"error": {"message": f"slow down, {KEY}"}}
+        return library.Response(429, json=message, headers={"x-request-id": "r-1", "retry-after": "7"})
 
     error = _hooked(library, serve, lambda response: response.raise_for_status(), is_async=is_async)
 
@@ -207,12 +207,12 @@ def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, librar
     assert error.__context__ is None
 
 
-def _streamed(library: ModuleType, status: int, said: bytes, **more: Any) -> Callable[[Any], Any]:
+def _streamed(library: ModuleType, status: int, message: bytes, **more: Any) -> Callable[[Any], Any]:
     """Return what answers every request with a body that has yet to be read."""
 
     class Streamed(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
         def __iter__(self) -> Iterator[bytes]:
-            yield said
+            yield message
 
     return lambda _request: library.Response(status, stream=Streamed(), **more)
 

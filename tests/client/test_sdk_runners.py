@@ -31,8 +31,8 @@ def _client(format: str, relay: FakeRelay, via: str) -> Any:
 
 
 def _results(relay: FakeRelay, via: str) -> list[Any]:
-    asked = fb.convert_request(relay.requests[-1].body, source=via, target="chat_completions", model="m").body
-    return [turn["content"] for turn in asked["messages"] if turn["role"] == "tool"]
+    request = fb.convert_request(relay.requests[-1].body, source=via, target="chat_completions", model="m").body
+    return [turn["content"] for turn in request["messages"] if turn["role"] == "tool"]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -43,9 +43,11 @@ def test_the_tool_runner_of_messages_runs(via: str) -> None:
     tool = official_sdks.anthropic.beta_tool(get_weather)
     turns: list[Any] = [{"role": "user", "content": "How is the weather in Rome?"}]
 
-    heard = list(_client("messages", relay, via).beta.messages.tool_runner(model="m", max_tokens=99, messages=turns, tools=[tool]))
+    received = list(
+        _client("messages", relay, via).beta.messages.tool_runner(model="m", max_tokens=99, messages=turns, tools=[tool])
+    )
 
-    assert heard[-1].content[0].text == "It is sunny."
+    assert received[-1].content[0].text == "It is sunny."
     assert _results(relay, via) == ["sunny in Rome"]
 
 
@@ -58,8 +60,8 @@ def test_automatic_function_calling_of_generate_content_runs(via: str, streams: 
     config = official_sdks.genai.types.GenerateContentConfig(tools=[get_weather])
     ask = models.generate_content_stream if streams else models.generate_content
 
-    heard = ask(model="m", contents="How is the weather in Rome?", config=config)
+    received = ask(model="m", contents="How is the weather in Rome?", config=config)
 
-    text = "".join(event.text or "" for event in heard) if streams else heard.text
+    text = "".join(event.text or "" for event in received) if streams else received.text
     assert text == "It is sunny."
     assert _results(relay, via) == ['{"result":"sunny in Rome"}']

@@ -52,9 +52,9 @@ def test_a_key_with_any_escape_is_hidden(spelling: str) -> None:
     """JSON has several ways to write a character, and relays echo keys in all of them."""
     body = _escaped(KEY, spelling)
 
-    told, error = _told(body)
+    reported, error = _told(body)
 
-    assert KEY not in told
+    assert KEY not in reported
     assert json.loads(error.body)["error"]["message"] == "bad key ***"
 
 
@@ -62,18 +62,18 @@ def test_a_slash_of_a_key_may_be_escaped() -> None:
     """Some writers of JSON put a backslash before each."""
     key = "sk/canary/0123"
 
-    told, _ = _told(b'{"error": {"message": "bad key sk\\/canary\\/0123"}}', key)
+    reported, _ = _told(b'{"error": {"message": "bad key sk\\/canary\\/0123"}}', key)
 
-    assert key not in told.replace("\\", "")
+    assert key not in reported.replace("\\", "")
 
 
 def test_a_key_as_a_member_name_is_hidden() -> None:
     """A relay that lists its keys by themselves."""
 
     def serve(_request: httpx.Request) -> httpx.Response:
-        told = {"type": "message_start", "message": {**answer_of("messages"), KEY: {KEY: [KEY]}}}
+        message = {"type": "message_start", "message": {**answer_of("messages"), KEY: {KEY: [KEY]}}}
         failed = {"type": "error", "error": {"type": "api_error", "message": "no"}}
-        return httpx.Response(200, content=b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in (told, failed)))
+        return httpx.Response(200, content=b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in (message, failed)))
 
     with (
         pytest.raises(fb.StreamFailedError) as caught,
@@ -90,10 +90,10 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
     """A key that begins another one must not leave the other's end behind."""
     longer = f"{KEY}-and-more"
 
-    told, _ = _told(json.dumps({"error": {"message": f"bad keys {longer} {KEY}"}}).encode(), KEY, headers={"x-token": longer})
+    reported, _ = _told(json.dumps({"error": {"message": f"bad keys {longer} {KEY}"}}).encode(), KEY, headers={"x-token": longer})
 
-    assert "and-more" not in told
-    assert "bad keys *** ***" in told
+    assert "and-more" not in reported
+    assert "bad keys *** ***" in reported
 
 
 @pytest.mark.parametrize(("length", "is_hidden"), [(5, False), (6, True), (7, True)])
@@ -101,9 +101,9 @@ def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) ->
     """A shorter one would garble every text that has its letters, and is nobody's key."""
     key = "zq8x4v7w"[:length]
 
-    told, _ = _told(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
+    reported, _ = _told(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
 
-    assert (key not in told) is is_hidden
+    assert (key not in reported) is is_hidden
 
 
 @pytest.mark.parametrize(
@@ -136,20 +136,20 @@ def test_a_header_that_may_hold_a_secret_is_shown_nowhere(name: str, caplog: pyt
 
     client = _client(serve, headers={name: "hush-hush"})
 
-    made = client.prepare(REQUEST, "messages")
+    call = client.prepare(REQUEST, "messages")
     client.send(REQUEST, "messages")
 
     assert seen[0].headers[name] == "hush-hush"
-    assert made.headers[name.lower()] in ("***", "Bearer ***")
+    assert call.headers[name.lower()] in ("***", "Bearer ***")
     assert f"'{name.lower()}': '***'" in caplog.text
-    assert "hush" not in caplog.text + repr(made) + repr(vars(client))
+    assert "hush" not in caplog.text + repr(call) + repr(vars(client))
 
 
 def test_other_headers_are_shown() -> None:
     """Who compares with what a relay says it got wants to see them."""
-    made = _client(None, headers={"X-Team": "blue"}).prepare(REQUEST, "messages")
+    call = _client(None, headers={"X-Team": "blue"}).prepare(REQUEST, "messages")
 
-    assert made.headers["x-team"] == "blue"
+    assert call.headers["x-team"] == "blue"
 
 
 MISTAKES: dict[str, Callable[[], object]] = {
@@ -253,11 +253,11 @@ ENCODED: dict[str, Callable[[str], str]] = {
 }
 
 
-def _remains(key: str, told: str) -> list[str]:
+def _remains(key: str, text: str) -> list[str]:
     """Return the pieces of a key, five characters long, that a text holds in any encoding."""
-    told = re.sub("0x[0-9a-f]+", "", told)  # addresses of functions
-    read = [told, unquote(told), html.unescape(told.replace("\\u0026", "&"))]
-    for token in re.findall(r"[A-Za-z0-9+/]{6,}", told.replace("\\/", "/").replace("-", "+").replace("_", "/")):
+    text = re.sub("0x[0-9a-f]+", "", text)  # addresses of functions
+    read = [text, unquote(text), html.unescape(text.replace("\\u0026", "&"))]
+    for token in re.findall(r"[A-Za-z0-9+/]{6,}", text.replace("\\/", "/").replace("-", "+").replace("_", "/")):
         for start in range(4):
             whole = token[start : len(token) - (len(token) - start) % 4]
             read.append(base64.b64decode(whole).decode("latin-1"))
@@ -271,9 +271,9 @@ def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
     echoed = ENCODED[encoding](key)
     assert _remains(key, echoed)
 
-    told, error = _told(b'{"error": {"message": "cannot use ' + echoed.encode() + b'"}}', key)
+    reported, error = _told(b'{"error": {"message": "cannot use ' + echoed.encode() + b'"}}', key)
 
-    assert _remains(key, told) == []
+    assert _remains(key, reported) == []
     assert re.search(r"cannot use [A-Za-z0-9]{0,6}\*\*\*", str(error))
 
 
@@ -284,9 +284,9 @@ def test_the_beginning_of_an_encoded_key_is_hidden_in_a_truncated_text(encoding:
     echoed = ENCODED[encoding](KEY)
 
     for length in range(len(echoed)):
-        told = mask.text("cannot use " + echoed[:length])
+        reported = mask.text("cannot use " + echoed[:length])
 
-        assert len(_remains(KEY, told)) <= 3, (length, told)  # seven characters of a key are left, for they may be any word
+        assert len(_remains(KEY, reported)) <= 3, (length, reported)  # seven characters of a key are left, for they may be any word
 
 
 def _exchange(**settings: Any) -> Exchange:
@@ -323,11 +323,11 @@ def test_an_exchange_hides_its_secrets_in_a_stream_that_fails() -> None:
     """In the event for the caller and in all that the converter says of it."""
     converter = _exchange().stream()
 
-    told = converter.feed(b"data: " + json.dumps({"error": {"message": f"bad key {KEY}", "code": 401}}).encode() + b"\n\n")
-    told += converter.finish()
+    output = converter.feed(b"data: " + json.dumps({"error": {"message": f"bad key {KEY}", "code": 401}}).encode() + b"\n\n")
+    output += converter.finish()
 
-    assert b"bad key ***" in told
-    assert KEY not in told.decode() + repr(converter.error)
+    assert b"bad key ***" in output
+    assert KEY not in output.decode() + repr(converter.error)
 
 
 def test_an_exchange_hides_its_secrets_in_what_a_stream_raises() -> None:
@@ -359,10 +359,10 @@ def test_an_exchange_without_secrets_changes_no_error() -> None:
 @pytest.mark.parametrize("wrong", [KEY, [5], [f"{KEY}\u201d"], 5], ids=["a string", "no string", "not ASCII", "no list"])
 def test_invalid_secrets_are_rejected_without_their_value(wrong: Any) -> None:
     """A string would be read as a list of letters."""
-    told = _shown(lambda: fb.Bridge("messages", via="messages", secrets=wrong))
+    reported = _shown(lambda: fb.Bridge("messages", via="messages", secrets=wrong))
 
-    assert "expected strings of printable ASCII" in told
-    assert KEY not in told.replace(repr(wrong), "")
+    assert "expected strings of printable ASCII" in reported
+    assert KEY not in reported.replace(repr(wrong), "")
 
 
 def test_a_bridge_rejects_a_request_in_the_callers_format() -> None:

@@ -63,8 +63,8 @@ def test_a_redirect_carries_nothing_to_another_origin(status: int, kind: str) ->
     """Whoever takes over a path of the relay must get neither the key nor the prompt."""
     library: Any = {"httpx": httpx, "httpx2": httpx2}.get(kind)
     with Server(relay) as other, Server(_redirect(status, f"{other.url}/v1/messages")) as server:
-        own = library.Client(follow_redirects=True) if library else None
-        client = fb.Client(server.url, KEY, http_client=own, headers={"X-Api-Key": KEY})
+        http_client = library.Client(follow_redirects=True) if library else None
+        client = fb.Client(server.url, KEY, http_client=http_client, headers={"X-Api-Key": KEY})
         with pytest.raises(fb.APIConnectionError) as caught:
             client.send(REQUEST, "messages")
 
@@ -106,7 +106,7 @@ def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
 def test_a_key_is_sent_in_its_header_to_its_origin_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
     """A canary: no log, error, repr or traceback holds it, even where the relay echoes it."""
     caplog.set_level(logging.DEBUG)
-    told: list[str] = []
+    reported: list[str] = []
 
     def answer(peer: Peer, _request: Received) -> bool:
         echo = {"error": {"message": f"bad key {KEY}", "type": KEY, "code": KEY, "param": KEY}, "request_id": KEY}
@@ -119,15 +119,15 @@ def test_a_key_is_sent_in_its_header_to_its_origin_and_nowhere_else(caplog: pyte
                 read(client) if streams else client.send(REQUEST, "messages")
             error = caught.value
             shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-            told += [str(error), repr(error), repr(vars(error)), "".join(shown.format()), repr(error.as_format("responses"))]
-            told.append(repr(pickle.dumps(error)))
-        told += [repr(client), repr(vars(client)), str(client), repr(client.prepare(REQUEST, "messages"))]
-    told += [record.getMessage() + repr(vars(record)) for record in caplog.records]
+            reported += [str(error), repr(error), repr(vars(error)), "".join(shown.format()), repr(error.as_format("responses"))]
+            reported.append(repr(pickle.dumps(error)))
+        reported += [repr(client), repr(vars(client)), str(client), repr(client.prepare(REQUEST, "messages"))]
+    reported += [record.getMessage() + repr(vars(record)) for record in caplog.records]
 
     assert server.requests[0].raw.count(KEY.encode()) == 1
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    assert [text for text in told if KEY in text] == []
-    assert any("***" in text for text in told)
+    assert [text for text in reported if KEY in text] == []
+    assert any("***" in text for text in reported)
 
 
 def test_a_prompt_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -152,12 +152,12 @@ def test_a_secret_is_not_shown() -> None:
         key: Secret
 
     secret = Secret(KEY)
-    told = [
+    shown = [
         repr(secret), str(secret), f"{secret}", f"{secret!r:>40}", repr(pickle.dumps(secret)), repr(copy.deepcopy(secret)),
         repr(dataclasses.asdict(Settings(secret))), json.dumps({"key": secret}, default=str),
     ]  # fmt: skip
 
-    assert [text for text in told if KEY in text] == []
+    assert [text for text in shown if KEY in text] == []
     assert not hasattr(secret, "__dict__")
 
 
@@ -199,10 +199,10 @@ KEYED: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("act", KEYED)
 def test_the_warning_about_white_space_names_the_line_of_the_caller(act: str) -> None:
     """A warning that names a line of this library leaves its reader to look for their own."""
-    with pytest.warns(UserWarning, match="white space") as told:
+    with pytest.warns(UserWarning, match="white space") as reported:
         KEYED[act]()
 
-    assert [warning.filename for warning in told if warning.category is UserWarning] == [__file__]
+    assert [warning.filename for warning in reported if warning.category is UserWarning] == [__file__]
 
 
 def test_a_key_may_change_from_call_to_call() -> None:
@@ -220,9 +220,9 @@ def test_a_key_may_change_from_call_to_call() -> None:
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> None:
     """One header, one key: the one that this client was given."""
-    with Server(relay) as server, library.Client(auth=("u", "p"), headers={"Authorization": "Bearer other"}) as own:
-        fb.Client(server.url, KEY, http_client=own).send(REQUEST, "messages")
-        fb.Client(server.url, "", http_client=own).send(REQUEST, "messages")
+    with Server(relay) as server, library.Client(auth=("u", "p"), headers={"Authorization": "Bearer other"}) as http_client:
+        fb.Client(server.url, KEY, http_client=http_client).send(REQUEST, "messages")
+        fb.Client(server.url, "", http_client=http_client).send(REQUEST, "messages")
 
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert server.requests[1].headers["authorization"] != f"Bearer {KEY}"
@@ -236,8 +236,8 @@ VENDOR_KEYS = {"authorization": "Bearer other", "x-api-key": "other-1", "x-goog-
 def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
     """A client that was made for a vendor is handed in: the relay gets one key, and not the vendor's."""
     profile = fb.RelayProfile(auth={"messages": name, "models": name})
-    with Server(relay) as server, library.Client(headers={**VENDOR_KEYS, "x-team": "blue"}) as own:
-        fb.Client(server.url, KEY, profile=profile, http_client=own).send(REQUEST, "messages")
+    with Server(relay) as server, library.Client(headers={**VENDOR_KEYS, "x-team": "blue"}) as http_client:
+        fb.Client(server.url, KEY, profile=profile, http_client=http_client).send(REQUEST, "messages")
 
     sent = server.requests[0].headers
     assert [header for header in (*VENDOR_KEYS, "x-relay-key") if header in sent] == [name]
@@ -248,8 +248,8 @@ def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
 
 def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
     """Somebody else may hold the key; a session of ours beside it is none."""
-    with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as own:
-        fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=own).send(REQUEST, "messages")
+    with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as http_client:
+        fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=http_client).send(REQUEST, "messages")
 
     assert server.requests[0].headers["x-api-key"] == "theirs"
     assert server.requests[0].headers["x-session-token"] == "s-1"
@@ -297,9 +297,13 @@ def test_a_bomb_does_not_go_off(encoding: str, streams: bool) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
 def test_a_compressed_answer_is_read(encoding: str) -> None:
     """Compression is asked for, where no stream is."""
-    plain = json.dumps(answer_of("messages")).encode()
+    answer_body = json.dumps(answer_of("messages")).encode()
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "raw deflate": packer.compress(plain) + packer.flush()}
+    packed = {
+        "gzip": gzip.compress(answer_body),
+        "deflate": zlib.compress(answer_body),
+        "raw deflate": packer.compress(answer_body) + packer.flush(),
+    }
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(whole(packed[encoding], Content_Encoding=encoding.removeprefix("raw ")))
@@ -482,9 +486,9 @@ def test_an_unreferenced_async_stream_releases_its_connection() -> None:
     """The same, in an event loop, from which the garbage collector cannot wait."""
 
     async def call(url: str) -> str:
-        own = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
-        async with own:
-            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+        http_client = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
+        async with http_client:
+            client = fb.AsyncClient(url, KEY, http_client=http_client, timeout=fb.Timeout(pool=1))
             stream = await client.stream(REQUEST, "messages").__aenter__()
             with pytest.warns(ResourceWarning, match="was not closed"):
                 del stream
@@ -573,8 +577,8 @@ def test_hundreds_of_streams_run_side_by_side_and_can_be_cancelled() -> None:
         return seen
 
     async def call(url: str) -> list[int]:
-        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=200), timeout=None) as own:
-            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=30))
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=200), timeout=None) as http_client:
+            client = fb.AsyncClient(url, KEY, http_client=http_client, timeout=fb.Timeout(pool=30))
             seen = await asyncio.gather(*(read(client, hangs=False) for _ in range(200)))
             tasks = [asyncio.ensure_future(read(client, hangs=True)) for _ in range(100)]
             async with asyncio.timeout(30):
@@ -609,8 +613,8 @@ def test_a_cancelled_stream_gives_its_connection_back() -> None:
                 pass
 
     async def call(url: str) -> list[str]:
-        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as own:
-            client = fb.AsyncClient(url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=1)) as http_client:
+            client = fb.AsyncClient(url, KEY, http_client=http_client, timeout=fb.Timeout(pool=1))
             texts = []
             for after in (0, 0.001, 0.01, 0.1):
                 task = asyncio.ensure_future(read(client))
@@ -668,18 +672,18 @@ def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture
     with Server(relay) as server:
         fb.Client(server.url, KEY, headers={"X-Token": KEY}).send(REQUEST, "messages")
 
-    told = caplog.records[0].getMessage()
-    assert "POST" in told
-    assert "'authorization': '***'" in told
-    assert "'x-token': '***'" in told
+    reported = caplog.records[0].getMessage()
+    assert "POST" in reported
+    assert "'authorization': '***'" in reported
+    assert "'x-token': '***'" in reported
     assert KEY not in caplog.text
 
 
 def test_streams_left_early_leave_nothing() -> None:
     """Sockets and memory of streams that were left early come back."""
-    own = httpx.Client(limits=httpx.Limits(max_connections=2))
-    with Server(relay) as server, own:
-        client = fb.Client(server.url, KEY, http_client=own, timeout=fb.Timeout(pool=1))
+    http_client = httpx.Client(limits=httpx.Limits(max_connections=2))
+    with Server(relay) as server, http_client:
+        client = fb.Client(server.url, KEY, http_client=http_client, timeout=fb.Timeout(pool=1))
         for _ in range(300):
             with client.stream(REQUEST, "messages") as stream:
                 next(iter(stream))
@@ -725,7 +729,7 @@ ECHOES = {
 def test_an_error_never_contains_the_key(echo: str) -> None:
     """In text, attributes, answers so far and pickles; errors go to logs and to other services."""
     format = "responses" if echo == "an answer that failed" else "chat_completions"
-    heard: list[fb.Attempt] = []
+    received: list[fb.Attempt] = []
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(ECHOES[echo])
@@ -733,14 +737,14 @@ def test_an_error_never_contains_the_key(echo: str) -> None:
 
     caught: Any
     with Server(answer) as server, pytest.raises((fb.APIError, fb.StreamError)) as caught:
-        read(fb.Client(server.url, KEY, retry=0, on_attempt=heard.append), format)
+        read(fb.Client(server.url, KEY, retry=0, on_attempt=received.append), format)
 
     error: Any = caught.value
     shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-    told = [str(error), repr(vars(error)), "".join(shown.format()), repr(pickle.dumps(vars(error)))]
-    told.append(repr(getattr(getattr(error, "partial", None), "body", None)))
-    told += [f"{attempt} {vars(attempt.error) if attempt.error else ''}" for attempt in heard]
-    assert [text for text in told if KEY in text] == []
+    events = [str(error), repr(vars(error)), "".join(shown.format()), repr(pickle.dumps(vars(error)))]
+    events.append(repr(getattr(getattr(error, "partial", None), "body", None)))
+    events += [f"{attempt} {vars(attempt.error) if attempt.error else ''}" for attempt in received]
+    assert [text for text in events if KEY in text] == []
 
 
 CUT_ECHOES: dict[str, Callable[[str], bytes]] = {
@@ -765,8 +769,8 @@ def test_a_text_truncated_in_the_key_shows_no_part_of_it(echo: str, before: int)
     with Server(answer) as server, pytest.raises((fb.APIError, fb.StreamError)) as caught:
         read(fb.Client(server.url, KEY, retry=0), "chat_completions")
 
-    told = f"{caught.value} {caught.value!r} {vars(caught.value)!r}".replace("\\u0030", "0")
-    assert KEY[:8] not in told
+    reported = f"{caught.value} {caught.value!r} {vars(caught.value)!r}".replace("\\u0030", "0")
+    assert KEY[:8] not in reported
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via
     with httpx2.Client(transport=fb.transport(relay.base_url, relay.api_key, via=via)) as http_client:
         client = official_sdks.sdk(format, "https://vendor.test", "sk-vendor", http_client)
 
-        found = [official_sdks.ask(format, client, is_streaming=is_streaming) for is_streaming in (False, True)]
+        result = [official_sdks.ask(format, client, is_streaming=is_streaming) for is_streaming in (False, True)]
 
-    assert found == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 2
+    assert result == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 2
 
 
 @every_pair
@@ -88,6 +88,6 @@ def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> Non
     http_client = httpx2.AsyncClient(transport=fb.transport(relay.base_url, relay.api_key, via="messages"))
     client = official_sdks.sdk("responses", "https://vendor.test", "sk-vendor", http_client)
 
-    found = [asyncio.run(official_sdks.ask_async("responses", client, is_streaming=True)) for _ in range(3)]
+    result = [asyncio.run(official_sdks.ask_async("responses", client, is_streaming=True)) for _ in range(3)]
 
-    assert found == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 3
+    assert result == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 3

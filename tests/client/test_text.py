@@ -31,15 +31,15 @@ def client_of(pieces: Iterable[bytes]) -> fb.Client:
 
 def told(pieces: Iterable[bytes], format: str, via: str) -> tuple[str, dict[str, Any] | None]:
     """Return the text of a stream, and the answer so far; None where there is none, for the stream failed at once."""
-    heard: list[str] = []
+    received: list[str] = []
     try:
         with client_of(pieces).stream(body_of("requests", format), format, via) as stream:
-            heard.extend(stream.text())
+            received.extend(stream.text())
             answer = stream.response()
     except (fb.StreamError, fb.APIError) as error:
         partial = getattr(error, "partial", None)
-        return "".join(heard), partial and partial.body
-    return "".join(heard), answer.body
+        return "".join(received), partial and partial.body
+    return "".join(received), answer.body
 
 
 def text_of(body: dict[str, Any] | None, format: str) -> str:
@@ -173,12 +173,12 @@ def _message(at: int, text: str) -> dict[str, Any]:
     return {"id": f"msg_{at % 2}", "type": "message", "role": "assistant", "status": "completed", "content": content}
 
 
-def _of_item(kind: str, at: int, **told: Any) -> dict[str, Any]:
-    return {"type": kind, "output_index": at % 2, **told}
+def _of_item(kind: str, at: int, **reported: Any) -> dict[str, Any]:
+    return {"type": kind, "output_index": at % 2, **reported}
 
 
-def _of_text(kind: str, at: int, **told: Any) -> dict[str, Any]:
-    return _of_item(kind, at, item_id=f"msg_{at % 2}", content_index=0, **told)
+def _of_text(kind: str, at: int, **reported: Any) -> dict[str, Any]:
+    return _of_item(kind, at, item_id=f"msg_{at % 2}", content_index=0, **reported)
 
 
 def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:

@@ -46,9 +46,9 @@ def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is
     """Text, calls and usage are those that were said, and the wire is of the format that was chosen."""
     relay = relay_of()
 
-    heard = official_sdks.ask(format, joined(format, via, relay), is_streaming=is_streaming)
+    received = official_sdks.ask(format, joined(format, via, relay), is_streaming=is_streaming)
 
-    assert heard == HEARD
+    assert received == HEARD
     assert (relay.requests[0].format, relay.requests[0].stream) == (via, is_streaming)
 
 
@@ -100,11 +100,11 @@ def test_the_other_sdk_s_older_library_is_taken_too() -> None:
     """One official SDK still takes clients of httpx."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
 
-    heard = official_sdks.ask(
+    received = official_sdks.ask(
         "responses", official_sdks.sdk("responses", VENDOR, VENDOR_KEY, httpx.Client(transport=transport)), is_streaming=True
     )
 
-    assert heard == HEARD
+    assert received == HEARD
 
 
 @whole_and_streamed
@@ -128,9 +128,9 @@ def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pyte
     relay = relay_of()
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay))
 
-    heard = official_sdks.ask(format, official_sdks.sdk(format, VENDOR, RELAY_KEY, http_client), is_streaming=False)
+    received = official_sdks.ask(format, official_sdks.sdk(format, VENDOR, RELAY_KEY, http_client), is_streaming=False)
 
-    assert heard == HEARD
+    assert received == HEARD
     assert relay.leaks(RELAY_KEY) == []
 
 
@@ -141,9 +141,9 @@ def test_base_url_and_key_may_come_from_the_environment(monkeypatch: pytest.Monk
     relay = relay_of(base_url="https://relay.test/team")
     http_client = httpx2.Client(transport=fb.transport(via="chat_completions", inner=relay))
 
-    heard = official_sdks.ask("messages", official_sdks.sdk("messages", VENDOR, VENDOR_KEY, http_client), is_streaming=False)
+    received = official_sdks.ask("messages", official_sdks.sdk("messages", VENDOR, VENDOR_KEY, http_client), is_streaming=False)
 
-    assert heard == HEARD
+    assert received == HEARD
 
 
 def test_a_key_may_change_between_requests() -> None:
@@ -281,10 +281,10 @@ def test_a_request_that_would_mean_something_else_is_not_sent() -> None:
     """Options raise on what is impossible unless told otherwise, and the SDK does not try again."""
     relay = relay_of()
     client = joined("chat_completions", "messages", relay).with_options(max_retries=2)
-    sound = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+    audio = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
 
     with pytest.raises(official_sdks.openai.BadRequestError, match="conversion loses"):
-        client.chat.completions.create(model="m", messages=[{"role": "user", "content": [sound]}])
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": [audio]}])
 
     assert relay.requests == []
 
@@ -324,15 +324,15 @@ def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> No
 def test_an_answer_without_a_time_gets_that_of_now(is_streaming: bool) -> None:
     """Applications sort and expire answers by it; the caller's own time wins."""
     now = int(time.time())
-    found = []
+    problems = []
 
     for options in (None, fb.Options(created=7)):
         client = joined("chat_completions", "messages", relay_of(["Hi."]), options=options)
         answer = client.chat.completions.create(model="m", messages=official_sdks.TURN, stream=is_streaming)
-        found.append(next(iter(answer)).created if is_streaming else answer.created)
+        problems.append(next(iter(answer)).created if is_streaming else answer.created)
 
-    assert found[0] in range(now, now + 60)
-    assert found[1] == 7
+    assert problems[0] in range(now, now + 60)
+    assert problems[1] == 7
 
 
 SOCKETS: dict[str, Any] = {
@@ -375,28 +375,28 @@ OTHER_LISTS = {
 @every_pair
 def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: str, shape: str) -> None:
     """Many relays have the list of one format only, at that format's path."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url.path)
-        found = request.url.path == "/v1/models"
-        return httpx2.Response(200, json=OTHER_LISTS[shape]) if found else httpx2.Response(404, json={"error": {"message": "no"}})
+        requested.append(request.url.path)
+        result = request.url.path == "/v1/models"
+        return httpx2.Response(200, json=OTHER_LISTS[shape]) if result else httpx2.Response(404, json={"error": {"message": "no"}})
 
     assert official_sdks.model_ids(joined(format, via, httpx2.MockTransport(answer))) == ["m-large"]
-    assert asked == ["/v1beta/models", "/v1/models"]
+    assert requested == ["/v1beta/models", "/v1/models"]
 
 
 def test_a_relay_without_a_list_of_models_is_an_error() -> None:
     """Each place is asked once."""
-    asked: list[str] = []
+    requested: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url.path)
+        requested.append(request.url.path)
         return httpx2.Response(404, json={"error": {"message": "no such path"}})
 
     with pytest.raises(official_sdks.openai.NotFoundError, match="no such path"):
         joined("responses", "messages", httpx2.MockTransport(answer)).models.list()
-    assert asked == ["/v1beta/models", "/v1/models"]
+    assert requested == ["/v1beta/models", "/v1/models"]
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2])
@@ -476,8 +476,8 @@ def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_st
         with pytest.raises(Exception, match="ended before"):
             official_sdks.ask(format, client, is_streaming=True)
     elif not (quirk == "empty_output_in_completed" and format == via == "responses"):  # where nothing is converted, it passes
-        heard = official_sdks.ask(format, client, is_streaming=is_streaming)
-        assert (heard.text, heard.calls) == (HEARD.text, HEARD.calls)
+        received = official_sdks.ask(format, client, is_streaming=is_streaming)
+        assert (received.text, received.calls) == (HEARD.text, HEARD.calls)
 
 
 @pytest.mark.parametrize(
@@ -539,9 +539,11 @@ def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         seen.append(request)
-        made = httpx2.Response(status if len(seen) == 1 else 200, headers={"location": "/v1/x"}, json=BODY)
-        made.headers["x-flood"] = "a" * (size - sum(len(name) + len(value) for name, value in made.headers.raw) - len("x-flood"))
-        return made
+        response = httpx2.Response(status if len(seen) == 1 else 200, headers={"location": "/v1/x"}, json=BODY)
+        response.headers["x-flood"] = "a" * (
+            size - sum(len(name) + len(value) for name, value in response.headers.raw) - len("x-flood")
+        )
+        return response
 
     client = joined("responses", "responses", httpx2.MockTransport(answer))
 
@@ -567,14 +569,14 @@ def test_redirects_without_end_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "text"),
     [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")],
 )
-def test_what_is_no_answer_is_an_error(content: bytes, told: str) -> None:
+def test_what_is_no_answer_is_an_error(content: bytes, text: str) -> None:
     """A status of 200 proves nothing."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, content=content))
 
-    with pytest.raises(official_sdks.openai.InternalServerError, match=told):
+    with pytest.raises(official_sdks.openai.InternalServerError, match=text):
         official_sdks.ask("responses", joined("responses", "messages", inner), is_streaming=False)
 
 
@@ -658,8 +660,8 @@ def test_a_redirect_releases_its_connection(is_async: bool) -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         if request.url.path == "/v1/messages":
             return httpx2.Response(307, headers={"location": "/v1/messages/"}, stream=body)
-        made = relay.handle_request(request)
-        return httpx2.Response(made.status_code, headers=made.headers, content=made.read())
+        result = relay.handle_request(request)
+        return httpx2.Response(result.status_code, headers=result.headers, content=result.read())
 
     assert exchange(httpx2.MockTransport(answer), is_async=is_async) == HEARD
     assert body.is_closed
@@ -688,7 +690,7 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "text"),
     [
         ({"success": False, "message": "get user group failed"}, "get user group failed"),
         ({"models": 5}, "is no list of models"),
@@ -696,11 +698,11 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
         ({"message": "maintenance"}, "maintenance"),
     ],
 )
-def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], told: str) -> None:
+def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], text: str) -> None:
     """A status of 200 proves nothing here, either."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
 
-    with pytest.raises(official_sdks.openai.InternalServerError, match=told):
+    with pytest.raises(official_sdks.openai.InternalServerError, match=text):
         joined("responses", "messages", inner).models.list()
 
 
@@ -756,9 +758,9 @@ def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
     relay = relay_of()
     profile = fb.RelayProfile(plain_only=frozenset({"messages"}))
 
-    heard = official_sdks.ask("responses", joined("responses", "messages", relay, profile=profile), is_streaming=True)
+    received = official_sdks.ask("responses", joined("responses", "messages", relay, profile=profile), is_streaming=True)
 
-    assert heard == HEARD
+    assert received == HEARD
     assert relay.requests[0].stream is False
 
 
@@ -800,41 +802,41 @@ def test_headers_of_one_vendor_stay_with_its_format() -> None:
 @whole_and_streamed
 def test_losses_are_reported(is_streaming: bool) -> None:
     """Of the request first, then of the answer."""
-    told: list[fb.Converted] = []
-    client = joined("chat_completions", "messages", relay_of(), on_convert=told.append)
+    converted: list[fb.Converted] = []
+    client = joined("chat_completions", "messages", relay_of(), on_convert=converted.append)
 
     answer = client.chat.completions.create(model="m", messages=official_sdks.TURN, seed=7, stream=is_streaming)
     list(answer)
 
-    assert [(made.kind, made.source, made.target) for made in told] == [
+    assert [(result.kind, result.source, result.target) for result in converted] == [
         ("request", "chat_completions", "messages"),
         ("response", "messages", "chat_completions"),
     ]
-    assert [loss.path for loss in told[0].losses] == ["/seed"]
+    assert [loss.path for loss in converted[0].losses] == ["/seed"]
 
 
 def test_a_stream_left_early_is_closed_and_its_losses_so_far_are_reported() -> None:
     """Whoever has heard enough leaves."""
-    told: list[fb.Converted] = []
-    client = joined("responses", "chat_completions", relay_of(), on_convert=told.append)
+    converted: list[fb.Converted] = []
+    client = joined("responses", "chat_completions", relay_of(), on_convert=converted.append)
 
     with client.responses.create(model="m", input="x", stream=True) as stream:
         for event in stream:
             if event.type == "response.output_text.delta":
                 break
 
-    assert told[1].body["output"][-1]["content"][0]["text"] == ANSWER.text[:16]
+    assert converted[1].body["output"][-1]["content"][0]["text"] == ANSWER.text[:16]
 
 
 def test_a_stream_is_converted_as_it_arrives() -> None:
     """Nobody waits for the end to hear the beginning."""
     pieces = [bytes(piece) for piece in relay_of().handle_request(_streaming_request("chat_completions")).stream]
-    given: list[bytes] = []
+    values: list[bytes] = []
 
     class Slow(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
             for piece in pieces:
-                given.append(piece)
+                values.append(piece)
                 yield piece
 
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Slow()))
@@ -845,7 +847,7 @@ def test_a_stream_is_converted_as_it_arrives() -> None:
     first = next(event for event in stream if event.type == "content_block_delta")
 
     assert first.delta.thinking == ANSWER.reasoning[:16]
-    assert len(given) < len(pieces) / 2
+    assert len(values) < len(pieces) / 2
 
 
 def test_reasoning_tokens_return_over_two_turns() -> None:
@@ -982,7 +984,7 @@ def test_on_convert_must_be_callable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "client", "told"),
+    ("inner", "client", "text"),
     [
         (httpx2.AsyncHTTPTransport(), httpx2.Client, "expected a transport for a sync client"),
         (httpx2.HTTPTransport(), httpx2.AsyncClient, "expected a transport for an async client"),
@@ -990,7 +992,7 @@ def test_on_convert_must_be_callable() -> None:
         (httpx2.AsyncHTTPTransport(), httpx.AsyncClient, "of the other library, expected one of httpx"),
     ],
 )
-def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, told: str) -> None:
+def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, text: str) -> None:
     """Which client comes is known at its first request; nothing has been sent by then."""
     transport = fb.transport("https://relay.test", via="messages", inner=inner)
 
@@ -998,7 +1000,7 @@ def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, to
         async with client(transport=transport) as http_client:
             await http_client.post(f"{VENDOR}/v1/messages", json=BODIES["messages"])
 
-    with pytest.raises(fb.ConfigurationError, match=told):
+    with pytest.raises(fb.ConfigurationError, match=text):
         asyncio.run(ask()) if "Async" in client.__name__ else client(transport=transport).post(f"{VENDOR}/v1/messages", json={})
 
 

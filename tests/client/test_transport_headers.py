@@ -19,17 +19,23 @@ URL = VENDOR + PATHS["messages"]
 
 
 def _crossed(
-    format: str, via: str, given: dict[str, str], home: dict[str, str] | None = None, *, key: str | None = RELAY_KEY, **asked: Any
+    format: str,
+    via: str,
+    raw: dict[str, str],
+    returned: dict[str, str] | None = None,
+    *,
+    key: str | None = RELAY_KEY,
+    **requested: Any,
 ) -> tuple[httpx.Request, httpx.Response]:
     """Return the request that the wire gets, and the answer that the SDK does."""
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         seen.append(request)
-        return httpx.Response(200, json=answer_of(via), headers=home)
+        return httpx.Response(200, json=answer_of(via), headers=returned)
 
     transport = fb.transport("https://relay.test", key, via=via, inner=httpx.MockTransport(answer))
-    response = httpx.Client(transport=transport).post(VENDOR + PATHS[format], json=BODIES[format], headers=given, **asked)
+    response = httpx.Client(transport=transport).post(VENDOR + PATHS[format], json=BODIES[format], headers=raw, **requested)
     return seen[0], response
 
 
@@ -70,7 +76,7 @@ def test_headers_of_the_wire_stay_on_it(name: str, comes_home: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("raw", "sent"),
     [
         ({"authorization": f"Bearer {VENDOR_KEY}"}, f"Bearer {VENDOR_KEY}"),
         ({"authorization": f"bearer {VENDOR_KEY}"}, f"Bearer {VENDOR_KEY}"),
@@ -84,12 +90,12 @@ def test_headers_of_the_wire_stay_on_it(name: str, comes_home: bool) -> None:
     ids=str,
 )
 def test_the_sdk_s_key_is_a_bearer_token_or_in_a_key_header(
-    given: dict[str, str], sent: str | None, monkeypatch: pytest.MonkeyPatch
+    raw: dict[str, str], sent: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user and password for a proxy are no key, and nobody is to get them as one."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
 
-    request, _ = _crossed("messages", "responses", given, key=None)
+    request, _ = _crossed("messages", "responses", raw, key=None)
 
     assert request.headers.get("authorization") == sent
     assert [name for name in ("x-api-key", "x-goog-api-key", "api-key") if name in request.headers] == []
@@ -136,8 +142,8 @@ def test_what_will_not_pass_is_not_tried_again(case: str) -> None:
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         calls.append(request)
-        given = NO_ANSWERS[case]
-        return httpx2.Response(given.status_code, headers=given.headers, content=given.content)
+        raw = NO_ANSWERS[case]
+        return httpx2.Response(raw.status_code, headers=raw.headers, content=raw.content)
 
     _calls(httpx2.MockTransport(answer))
 
@@ -146,20 +152,20 @@ def test_what_will_not_pass_is_not_tried_again(case: str) -> None:
 
 def test_a_request_that_cannot_be_converted_is_not_retried() -> None:
     """It would be refused on this side again."""
-    told: list[fb.Converted] = []
+    converted: list[fb.Converted] = []
     relay = FakeRelay("Hello", api_key=RELAY_KEY)
 
-    count = _calls(relay, on_convert=told.append, options=fb.Options(raise_on="info"), seed=7)
+    count = _calls(relay, on_convert=converted.append, options=fb.Options(raise_on="info"), seed=7)
 
     assert count == 0
-    assert told == []
+    assert converted == []
 
 
 def _calls(inner: Any, *, seed: int | None = None, **settings: Any) -> int:
     """Ask through an SDK that tries three times, and return how many requests a relay saw."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=inner, **settings)
-    own = httpx2.Client(transport=transport)
-    client = official_sdks.openai.OpenAI(base_url=f"{VENDOR}/v1", api_key=VENDOR_KEY, http_client=own, max_retries=2)
+    http_client = httpx2.Client(transport=transport)
+    client = official_sdks.openai.OpenAI(base_url=f"{VENDOR}/v1", api_key=VENDOR_KEY, http_client=http_client, max_retries=2)
     extra = {} if seed is None else {"seed": seed}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("time.sleep", lambda _: None)
@@ -179,29 +185,29 @@ def test_a_redirect_with_a_password_gets_nothing(to: str) -> None:
 
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=httpx.MockTransport(answer))
 
-    home = httpx.Client(transport=transport).post(URL, json=BODIES["messages"])
+    returned = httpx.Client(transport=transport).post(URL, json=BODIES["messages"])
 
-    assert home.status_code == 502
-    assert "to another origin" in home.text
+    assert returned.status_code == 502
+    assert "to another origin" in returned.text
     assert len(seen) == 1
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_raise_on_does_not_apply_to_an_answer(streams: bool) -> None:
     """``raise_on`` holds for requests, here as in the client; the loss is reported."""
-    told: list[fb.Converted] = []
+    converted: list[fb.Converted] = []
     answer = answer_of("messages") | {"x_new": 5}
     stream = b"".join(fb.replay_response(answer, source="messages"))
     kind = {"content-type": "text/event-stream"}
-    given = httpx.Response(200, content=stream, headers=kind) if streams else httpx.Response(200, json=answer)
+    raw = httpx.Response(200, content=stream, headers=kind) if streams else httpx.Response(200, json=answer)
     transport = fb.transport(
-        "https://relay.test", RELAY_KEY, via="messages", options=fb.Options(raise_on="info"), on_convert=told.append,
-        inner=httpx.MockTransport(lambda _: given),
+        "https://relay.test", RELAY_KEY, via="messages", options=fb.Options(raise_on="info"), on_convert=converted.append,
+        inner=httpx.MockTransport(lambda _: raw),
     )  # fmt: skip
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9, "stream": streams}
 
-    home = httpx.Client(transport=transport).post(VENDOR + PATHS["chat_completions"], json=body)
+    returned = httpx.Client(transport=transport).post(VENDOR + PATHS["chat_completions"], json=body)
 
-    assert home.status_code == 200
-    assert "Vinnufossen" in home.text
-    assert "/x_new" in [loss.path for loss in told[1].losses]
+    assert returned.status_code == 200
+    assert "Vinnufossen" in returned.text
+    assert "/x_new" in [loss.path for loss in converted[1].losses]

@@ -26,8 +26,10 @@ def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) 
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=inner, **settings)
 
     async def ask() -> official_sdks.Heard:
-        async with httpx2.AsyncClient(transport=transport) as own:
-            return await official_sdks.ask_async(format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, own), is_streaming=True)
+        async with httpx2.AsyncClient(transport=transport) as http_client:
+            return await official_sdks.ask_async(
+                format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=True
+            )
 
     if is_async:
         return asyncio.run(ask())
@@ -59,8 +61,8 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
     """A finish reason is not the end of the stream: usage may follow it, or an error."""
-    told = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
-    body = Pieces(b"".join(told).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
+    events = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
+    body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
 
     with pytest.raises(OWN_ERRORS, match="ended before"):
@@ -81,9 +83,9 @@ def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning
     headers = {"content-type": kind} if kind else {}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(*pieces)))
 
-    heard = _ask("chat_completions", "messages", inner, is_async=is_async)
+    received = _ask("chat_completions", "messages", inner, is_async=is_async)
 
-    assert heard == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+    assert received == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
 
 
 @sync_and_async
@@ -94,18 +96,18 @@ def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_asy
     headers = {"content-type": kind} if kind and "vent" not in kind else {}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(b"\n", whole[:9], whole[9:])))
 
-    heard = _ask("chat_completions", "messages", inner, is_async=is_async)
+    received = _ask("chat_completions", "messages", inner, is_async=is_async)
 
-    assert heard == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+    assert received == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
 
 
 @sync_and_async
-@pytest.mark.parametrize(("page", "told"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
-def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, told: str, is_async: bool) -> None:
+@pytest.mark.parametrize(("page", "text"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
+def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
     """A proxy that has lost its relay answers with 200 and a page of its own."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
 
-    with pytest.raises(OWN_ERRORS, match=told):
+    with pytest.raises(OWN_ERRORS, match=text):
         _ask("chat_completions", "messages", inner, is_async=is_async)
 
 
@@ -164,21 +166,21 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
     """Whoever bills by the reports bills once, although a stream ends and is closed."""
-    told: list[fb.Converted] = []
+    converted: list[fb.Converted] = []
 
-    _ask("messages", via, relay_of(), is_async=is_async, on_convert=told.append)
+    _ask("messages", via, relay_of(), is_async=is_async, on_convert=converted.append)
 
-    assert [made.kind for made in told] == ["request", "response"]
+    assert [result.kind for result in converted] == ["request", "response"]
 
 
 @sync_and_async
 def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
     """What came was billed, too."""
-    told: list[fb.Converted] = []
+    converted: list[fb.Converted] = []
     inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))
 
     with pytest.raises(OWN_ERRORS):
-        _ask("chat_completions", "responses", inner, is_async=is_async, on_convert=told.append)
+        _ask("chat_completions", "responses", inner, is_async=is_async, on_convert=converted.append)
 
-    assert [made.kind for made in told] == ["request", "response"]
-    assert told[1].body["choices"][0]["finish_reason"] is None
+    assert [result.kind for result in converted] == ["request", "response"]
+    assert converted[1].body["choices"][0]["finish_reason"] is None

@@ -29,8 +29,8 @@ def _is_complete(sent: bytes, data: bytes, format: str, framing: Framing) -> boo
     if framing == "chunked":  # and here the last chunk is missing
         return sent == data and format != "generate_content"
     last = sent.replace(b"\r\n", b"\n").rpartition(b"\n\n")[2].strip()  # what has no blank line behind it
-    told = last.rpartition(b"data:")[2].strip()
-    return (last == b"" or told == b"[DONE]" or _is_json(told)) and LAST[format] in sent
+    reported = last.rpartition(b"data:")[2].strip()
+    return (last == b"" or reported == b"[DONE]" or _is_json(reported)) and LAST[format] in sent
 
 
 def _is_json(text: bytes) -> bool:
@@ -101,16 +101,16 @@ async def _read_async(client: fb.AsyncClient, format: str, via: str) -> tuple[in
 
 def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, format: str, framing: Framing) -> list[str]:
     """Say where an outcome is not what the law wants."""
-    found = []
+    problems = []
     for upto, seen, error in outcomes:
         is_complete = _is_complete(data[:upto], data, format, framing)
         if not is_complete and not isinstance(error, fb.TruncatedStreamError):
-            found.append(f"cut at {upto}: {error!r} after {seen} events")
+            problems.append(f"cut at {upto}: {error!r} after {seen} events")
         elif isinstance(error, fb.StreamError) and seen and error.partial is None:
-            found.append(f"cut at {upto}: no partial after {seen} events")
+            problems.append(f"cut at {upto}: no partial after {seen} events")
         elif is_complete and error is not None:
-            found.append(f"complete at {upto}: {error!r}")
-    return found
+            problems.append(f"complete at {upto}: {error!r}")
+    return problems
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -216,18 +216,20 @@ def _before_the_end(via: str) -> bytes:
 
 @pytest.mark.parametrize("torn", [b"", b'data: {"id'], ids=["between events", "inside an event"])
 @pytest.mark.parametrize("framing", FRAMINGS)
-@pytest.mark.parametrize(("format", "via"), [(near, far) for near in fb.FORMATS for far in fb.FORMATS if near != far])
+@pytest.mark.parametrize(
+    ("format", "via"), [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
+)
 def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, framing: Framing, torn: bytes) -> None:
     """Who wants what came and an end gets both, whether the HTTP library raised or saw nothing."""
     client = _closing(_before_the_end(via) + torn, framing)
 
     with client.stream(body_of("requests", format), format, via) as stream:
-        told = "".join(event.model_dump_json(exclude_unset=True) for event in stream)
+        text = "".join(event.model_dump_json(exclude_unset=True) for event in stream)
         answer = json.dumps(stream.response().body)
 
-    assert TEXT in told
-    for said in (told, answer):
-        assert any(f'"{word}"' in said for word in ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS"))
+    assert TEXT in text
+    for message in (text, answer):
+        assert any(f'"{word}"' in message for word in ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS"))
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -306,8 +308,8 @@ def _packing_client(body: bytes, packing: str, calls: list[object] | None = None
             calls.append(request)
         return httpx.Response(200, headers={"content-encoding": PACKINGS[packing][0]}, stream=_Pieces(body, "close"))
 
-    own = httpx.Client(transport=httpx.MockTransport(answer))
-    return fb.Client("https://relay.test", KEY, retry=fb.Retry(max=1, base=0), http_client=own)
+    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    return fb.Client("https://relay.test", KEY, retry=fb.Retry(max=1, base=0), http_client=http_client)
 
 
 @every_packing

@@ -155,24 +155,24 @@ def _ask(format: str, client: Any, request: dict[str, Any], is_streaming: bool) 
         return _ask_google(client, request, is_streaming)
     endpoint = client.chat.completions if format == "chat_completions" else getattr(client, format)
     if not is_streaming:
-        made: dict[str, Any] = endpoint.create(model="m-large", **request).to_dict()
-        return made
+        body: dict[str, Any] = endpoint.create(model="m-large", **request).to_dict()
+        return body
     with endpoint.stream(model="m-large", **request) as stream:
         match format:
             case "chat_completions":
-                made = stream.get_final_completion().to_dict()
+                body = stream.get_final_completion().to_dict()
             case "messages":
-                made = stream.get_final_message().to_dict()
+                body = stream.get_final_message().to_dict()
             case _:
-                made = stream.get_final_response().to_dict()
-    return made
+                body = stream.get_final_response().to_dict()
+    return body
 
 
 def _ask_google(client: Any, request: dict[str, Any], is_streaming: bool) -> dict[str, Any]:
     """Send a request through the SDK of generate_content. The parts of a stream's events are joined to one content."""
     config = {"tools": request["tools"], **request["generationConfig"]}
     ask = client.models.generate_content_stream if is_streaming else client.models.generate_content
-    made = ask(model="m-large", contents=request["contents"], config=config)
-    events = [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in (made if is_streaming else [made])]
+    result = ask(model="m-large", contents=request["contents"], config=config)
+    events = [event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in (result if is_streaming else [result])]
     parts = [part for event in events for part in event["candidates"][0]["content"].get("parts") or ()]
     return {"candidates": [{"content": {"role": "model", "parts": parts}}]}

@@ -24,33 +24,33 @@ def _events(format: str) -> list[bytes]:
     return re.findall(rb".*?(?:\r\n\r\n|\n\n)", stream_of(format), re.DOTALL)
 
 
-def _is_told(made: bytes, format: str) -> bool:
+def _is_told(output: bytes, format: str) -> bool:
     """Say whether the reader of some bytes is told an error."""
     reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
-    reader.feed(made)
+    reader.feed(output)
     return reader.error is not None
 
 
 def _looks_whole(source: str) -> list[bytes]:
     """Return the events of an answer that lacks nothing but the event that ends its stream, if there is such an event."""
-    told = _events(source)
-    return told if source == "generate_content" else told[:-1]
+    events = _events(source)
+    return events if source == "generate_content" else events[:-1]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: str) -> None:
     """A proxy hangs up: whoever reads behind a gateway is told, were it directly before the last event, or inside it."""
-    told = _events(source)
-    whole = [b"".join(told[:count]) for count in range(len(_looks_whole(source)) + 1)]
+    events = _events(source)
+    whole = [b"".join(events[:count]) for count in range(len(_looks_whole(source)) + 1)]
     for came in (*whole, stream_of(source).rstrip(b"\r\n")):
         converter = fb.StreamConverter(source=source, target=target)
-        made = converter.feed(came)
+        converted = converter.feed(came)
 
         error = converter.abort()
 
         assert isinstance(error, fb.TruncatedStreamError)
         assert error.partial is not None
-        assert _is_told(made + error.tail, target), came
+        assert _is_told(converted + error.tail, target), came
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -70,12 +70,12 @@ def test_what_is_passed_on_as_it_came_is_never_closed(format: str) -> None:
 def test_what_ends_in_a_break_is_no_complete_answer(source: str, target: str) -> None:
     """A reader who collects what was written must not store it as whole."""
     converter = fb.StreamConverter(source=source, target=target)
-    made = converter.feed(b"".join(_looks_whole(source)))
+    converted = converter.feed(b"".join(_looks_whole(source)))
 
     tail = converter.abort().tail
 
     with pytest.raises(fb.StreamError):
-        fb.collect_stream([made, tail], source=target)
+        fb.collect_stream([converted, tail], source=target)
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
@@ -94,9 +94,9 @@ def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: st
 def test_a_break_behind_an_error_tells_the_reader_nothing(source: str, target: str) -> None:
     """The error of the other side has been written; there is one error to a stream."""
     converter = fb.StreamConverter(source=source, target=target)
-    made = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
+    converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
 
-    assert _is_told(made, target)
+    assert _is_told(converted, target)
     assert converter.abort().tail == b""
 
 
@@ -105,14 +105,14 @@ def test_an_event_that_cannot_be_read_is_told_by_the_break_if_nothing_else_told_
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     for converter in (waiting, raised):
-        made = converter.feed(b"".join(_looks_whole(source)) + b"data: <html>\n\n")
+        converted = converter.feed(b"".join(_looks_whole(source)) + b"data: <html>\n\n")
     with pytest.raises(fb.StreamDecodeError):
         raised.feed(b"")
 
     error = waiting.abort(OSError("reset"))
 
-    assert made
-    assert _is_told(made + error.tail, target)
+    assert converted
+    assert _is_told(converted + error.tail, target)
     assert "is not of" in str(error)
     assert raised.abort().tail == b""
     for converter in (waiting, raised):
@@ -130,14 +130,14 @@ def test_what_loses_too_much_for_its_end_is_told_to_its_reader_once(source: str,
     """A reader without an end waits; the one idiom tells him, whatever ended the stream, be it from ``feed`` or ``finish``."""
     for ending in (b"", b"\n"):
         converter = fb.StreamConverter(source=source, target=target, options=STRICT)
-        made = converter.feed(UNKNOWN + b"".join(_events(source)[:-1]))
+        converted = converter.feed(UNKNOWN + b"".join(_events(source)[:-1]))
         with pytest.raises(fb.LossyConversionError) as caught:
-            made += converter.feed(_events(source)[-1].rstrip() + ending) + converter.finish()
+            converted += converter.feed(_events(source)[-1].rstrip() + ending) + converter.finish()
 
-        told = pickle.loads(pickle.dumps(caught.value))
+        reported = pickle.loads(pickle.dumps(caught.value))
 
-        assert _is_told(made + told.tail, target)
-        assert (told.partial.body, told.partial.target) == (converter.response().body, target)
+        assert _is_told(converted + reported.tail, target)
+        assert (reported.partial.body, reported.partial.target) == (converter.response().body, target)
         assert converter.abort(caught.value).tail == b""
 
 
@@ -145,12 +145,12 @@ def test_what_loses_too_much_for_its_end_is_told_to_its_reader_once(source: str,
 def test_what_loses_too_much_is_told_by_the_break_if_nothing_else_told_it(source: str, target: str) -> None:
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
-    made = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
+    converted = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
 
     error = converter.abort(OSError("reset"))
 
-    assert made
-    assert _is_told(made + error.tail, target)
+    assert converted
+    assert _is_told(converted + error.tail, target)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -159,10 +159,10 @@ def test_a_loop_tells_the_reader_of_what_loses_too_much(source: str, target: str
     """Whoever writes no loop of his own has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
 
-    made, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
+    result, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
 
     assert isinstance(error, fb.LossyConversionError)
-    assert _is_told(made + error.tail, target)
+    assert _is_told(result + error.tail, target)
 
 
 def test_a_collected_answer_that_loses_too_much_can_be_seen_all_the_same() -> None:
@@ -196,17 +196,17 @@ def _converted(
 
     async def gather() -> None:
         async for piece in fb.convert_stream(breaking_later(), source=source, target=target, options=options):
-            made.append(piece)
+            results.append(piece)
 
-    made: list[bytes] = []
+    results: list[bytes] = []
     try:
         if is_async:
             asyncio.run(gather())
         else:
-            made.extend(fb.convert_stream(breaking(), source=source, target=target, options=options))
+            results.extend(fb.convert_stream(breaking(), source=source, target=target, options=options))
     except Exception as error:
-        return b"".join(made), error
-    return b"".join(made), None
+        return b"".join(results), error
+    return b"".join(results), None
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -215,23 +215,23 @@ def test_a_loop_tells_the_reader_of_a_break(source: str, target: str, is_async: 
     """The HTTP library raises an error of its own out of the iterable, behind an answer that looks whole."""
     cause = _ResetError("peer closed the connection")
 
-    made, error = _converted(_looks_whole(source), cause, source, target, None, is_async=is_async)
+    result, error = _converted(_looks_whole(source), cause, source, target, None, is_async=is_async)
 
     assert isinstance(error, fb.TruncatedStreamError)
     assert error.__cause__ is cause
     assert str(error).endswith("(peer closed the connection)")
     assert error.partial is not None
-    assert _is_told(made + error.tail, target)
+    assert _is_told(result + error.tail, target)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_loop_closes_what_broke_where_the_options_say_so(source: str, target: str, is_async: bool) -> None:
     """Its error is raised all the same, for nobody but the caller knows what it means; the reader has an end, and no error."""
-    made, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
+    result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
 
     assert isinstance(error, fb.TruncatedStreamError)
-    assert fb.collect_stream([made, error.tail], source=target).body
+    assert fb.collect_stream([result, error.tail], source=target).body
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -264,7 +264,7 @@ def test_whoever_reads_a_stream_that_breaks_has_what_came(source: str, target: s
             assert event
 
     whole = fb.collect_stream([stream_of(source)], source=source, target=target).body
-    told: list[fb.TruncatedStreamError] = []
+    events: list[fb.TruncatedStreamError] = []
     for read in (
         lambda: fb.collect_stream(breaking(), source=source, target=target),
         lambda: asyncio.run(fb.collect_stream(breaking_later(), source=source, target=target)),
@@ -273,23 +273,23 @@ def test_whoever_reads_a_stream_that_breaks_has_what_came(source: str, target: s
     ):
         with pytest.raises(fb.TruncatedStreamError, match="peer closed the connection") as caught:
             read()
-        told.append(caught.value)
+        events.append(caught.value)
 
-    assert [error.__cause__ for error in told] == [cause] * 4
-    assert None not in [error.partial for error in told]
-    assert told[0].partial.body == told[1].partial.body != whole  # type: ignore[union-attr]
+    assert [error.__cause__ for error in events] == [cause] * 4
+    assert None not in [error.partial for error in events]
+    assert events[0].partial.body == events[1].partial.body != whole  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_break_is_closed_where_the_options_say_so(source: str, target: str) -> None:
     """Who wants what came and an end gets both in the tail, and a reader who sees no error."""
     converter = fb.StreamConverter(source=source, target=target, options=CLOSING)
-    made = converter.feed(b"".join(_events(source)[:3]))
+    converted = converter.feed(b"".join(_events(source)[:3]))
 
     tail = converter.abort().tail
 
     assert converter.is_over
-    assert fb.collect_stream([made, tail], source=target).body
+    assert fb.collect_stream([converted, tail], source=target).body
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -316,35 +316,35 @@ def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) 
 
 def test_a_converter_shows_how_far_it_is() -> None:
     """A log or a debugger shows its formats and no word of the answer."""
-    told = []
+    events = []
     for ends in (False, True):
         converter = fb.StreamConverter(source="messages", target="responses")
         converter.feed(b"".join(_events("messages")[:3]))
-        told.append(repr(converter))
+        events.append(repr(converter))
         if ends:
             converter.feed(b"".join(_events("messages")[3:]))
         else:
             converter.abort()
-        told.append(repr(converter))
+        events.append(repr(converter))
 
-    assert told[:2] == [
+    assert events[:2] == [
         "<StreamConverter messages -> responses, 3 events>",
         "<StreamConverter messages -> responses, 3 events, finished>",
     ]
-    assert told[3].endswith("events, over>")
+    assert events[3].endswith("events, over>")
 
 
 def test_the_error_of_a_break_says_what_broke_and_keeps_nothing_of_it() -> None:
     """A log shows why; a pickle has neither sockets nor requests of the HTTP library."""
     causes = (OSError("peer closed the connection"), OSError())
 
-    told = [fb.StreamConverter(source="messages", target="messages").abort(cause) for cause in causes]
+    events = [fb.StreamConverter(source="messages", target="messages").abort(cause) for cause in causes]
 
-    assert [str(pickle.loads(pickle.dumps(error))).rpartition(" (")[2] for error in told] == [
+    assert [str(pickle.loads(pickle.dumps(error))).rpartition(" (")[2] for error in events] == [
         "peer closed the connection)",
         "OSError)",
     ]
-    assert [error.__cause__ for error in told] == [None, None]
+    assert [error.__cause__ for error in events] == [None, None]
 
 
 @pytest.mark.parametrize("cause", ["boom", OSError, 5])

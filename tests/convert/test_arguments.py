@@ -16,8 +16,8 @@ from tests.support.servers import KEY, answer_of, body_of, stream_of
 ERROR = {"error": {"message": "slow down", "type": "rate_limit_error"}}
 
 
-def _request(source: str = "chat_completions", target: str = "messages", **given: Any) -> fb.ConvertedRequest:
-    return fb.convert_request(body_of("requests", source), source=source, target=target, **given)
+def _request(source: str = "chat_completions", target: str = "messages", **raw: Any) -> fb.ConvertedRequest:
+    return fb.convert_request(body_of("requests", source), source=source, target=target, **raw)
 
 
 def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
@@ -25,7 +25,7 @@ def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "text"),
     [
         (5, "model is 5, expected a string or None"),
         (True, "model is True, expected a string or None"),
@@ -35,9 +35,9 @@ def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
     ],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_model_is_a_text(source: str, target: str, model: Any, told: str) -> None:
+def test_a_model_is_a_text(source: str, target: str, model: Any, text: str) -> None:
     """A number would be sent as the model's name, and half a character would make the body no UTF-8."""
-    with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(told)}$"):
+    with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(text)}$"):
         _request(source, target, model=model)
 
 
@@ -82,19 +82,19 @@ def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(sou
     """Relays answer 200 with an error in it; a gateway that hands on the status would call it a success."""
     body = {"type": "error", "error": {"message": "slow down", "type": "rate_limit_error", "status": "RESOURCE_EXHAUSTED"}}
 
-    made = fb.convert_error(body, source=source, target=target, status=status)
+    converted = fb.convert_error(body, source=source, target=target, status=status)
 
-    assert made.status == 429
-    assert made.body["error"]["message"] == "slow down"
-    assert source != target or (made.body == body and not made.losses)
+    assert converted.status == 429
+    assert converted.body["error"]["message"] == "slow down"
+    assert source != target or (converted.body == body and not converted.losses)
 
 
 def test_a_status_may_be_of_the_standard_library() -> None:
     """``HTTPStatus`` is an integer, and what comes back is a plain one."""
-    made = _error(HTTPStatus.TOO_MANY_REQUESTS, "chat_completions")
+    result = _error(HTTPStatus.TOO_MANY_REQUESTS, "chat_completions")
 
-    assert type(made.status) is int
-    assert made.status == 429
+    assert type(result.status) is int
+    assert result.status == 429
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
@@ -107,7 +107,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize(
-    ("chunks", "told"),
+    ("chunks", "text"),
     [
         (b"data: {}\n\n", "chunks is a bytes, expected an iterable of bytes, such as a list of them"),
         (bytearray(b"data"), "chunks is a bytearray, expected an iterable of bytes, such as a list of them"),
@@ -121,9 +121,9 @@ READERS: dict[str, Callable[[Any], Any]] = {
         ({"data": 1}, "chunk is a str, expected bytes"),
     ],
 )
-def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: Any, told: str) -> None:
+def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: Any, text: str) -> None:
     """Bytes are an iterable of numbers, and a response read as text is one of strings."""
-    with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(told)}$"):
+    with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(text)}$"):
         read(chunks)
 
 
@@ -141,13 +141,13 @@ def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Ca
 def test_an_invalid_chunk_does_not_change_the_converter(chunk: Any) -> None:
     """The mistake is the caller's, and no fault of the stream: whoever mends it may go on."""
     converter, stream = fb.StreamConverter(source="messages", target="responses"), stream_of("messages")
-    made = converter.feed(stream[:100])
+    converted = converter.feed(stream[:100])
 
     with pytest.raises(fb.ConfigurationError, match=r"^chunk is .*, expected bytes$"):
         converter.feed(chunk)
 
-    made += converter.feed(stream[100:]) + converter.finish()
-    assert made == b"".join(fb.convert_stream([stream], source="messages", target="responses"))
+    converted += converter.feed(stream[100:]) + converter.finish()
+    assert converted == b"".join(fb.convert_stream([stream], source="messages", target="responses"))
 
 
 CONVERSIONS: dict[str, Callable[[Any, str], Any]] = {
@@ -199,14 +199,14 @@ def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str,
     """One vendor writes ``models/m`` in its URL; whoever logs the model logs the one that was asked."""
     body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]} | ({"model": "other"} if is_in_body else {})
 
-    made = fb.convert_request(body, source="generate_content", target=target, model=model)
+    converted = fb.convert_request(body, source="generate_content", target=target, model=model)
 
     if target == "generate_content":
-        assert made.path == "/v1beta/models/m:generateContent"
-        assert made.body.get("model", model) == made.model == model
-        assert ("model" in made.body) == is_in_body
+        assert converted.path == "/v1beta/models/m:generateContent"
+        assert converted.body.get("model", model) == converted.model == model
+        assert ("model" in converted.body) == is_in_body
     else:
-        assert made.body["model"] == made.model == "m"
+        assert converted.body["model"] == converted.model == "m"
 
 
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])

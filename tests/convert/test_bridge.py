@@ -42,10 +42,10 @@ def test_the_name_of_a_renamed_tool_is_restored() -> None:
     call = {"id": "c", "type": "function", "function": {"name": renamed, "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
 
-    home = exchange.response({"id": "x", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]})
+    returned = exchange.response({"id": "x", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]})
 
     assert renamed != name
-    assert [item["name"] for item in home.body["output"] if item["type"] == "function_call"] == [name]
+    assert [item["name"] for item in returned.body["output"] if item["type"] == "function_call"] == [name]
 
 
 def test_raise_on_does_not_apply_to_an_error() -> None:
@@ -73,20 +73,20 @@ def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, c
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), model="m")
     strict = Exchange(exchange.request, fb.Options(raise_on="info"))
 
-    made = strict.response(IN_A_SUCCESS[case])
+    answer = strict.response(IN_A_SUCCESS[case])
 
-    assert isinstance(made, ConvertedError)
-    assert (made.status, made.kind, made.body["error"]["message"]) == (404, "error", "bad")
+    assert isinstance(answer, ConvertedError)
+    assert (answer.status, answer.kind, answer.body["error"]["message"]) == (404, "error", "bad")
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
 def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object]) -> None:
     """Whatever stands before a relay has shapes of its own."""
-    made = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
+    converted = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
 
-    assert isinstance(made, ConvertedError)
-    assert made.body["error"]["message"] == "bad"
+    assert isinstance(converted, ConvertedError)
+    assert converted.body["error"]["message"] == "bad"
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)

@@ -18,11 +18,11 @@ TWINS = {("responses", "error")}
 @pytest.mark.parametrize("fixture", fixtures("response"), ids=str)
 def test_a_fixture_is_detected(fixture: Fixture) -> None:
     """Bodies of each format name it, or have keys that no other format has."""
-    found = fb.detect_format(fixture.body)
+    detected = fb.detect_format(fixture.body)
 
-    assert (found.format, found.kind) == (fixture.format, "response")
-    assert found.confidence > 0
-    assert found.reasons
+    assert (detected.format, detected.kind) == (fixture.format, "response")
+    assert detected.confidence > 0
+    assert detected.reasons
 
 
 @requires_corpus
@@ -30,17 +30,17 @@ def test_recorded_bodies_are_detected() -> None:
     """At least 98 % of real bodies; the rest are requests that are valid in two formats, or unusual errors."""
     samples = [sample for sample in recorded() if (sample.format, sample.kind) not in TWINS]
 
-    found = [(fb.detect_format(sample.body), sample) for sample in samples]
-    right = [(told.format, told.kind) == (sample.format, sample.kind) for told, sample in found]
+    detected = [(fb.detect_format(sample.body), sample) for sample in samples]
+    right = [(event.format, event.kind) == (sample.format, sample.kind) for event, sample in detected]
 
     assert sum(right) / len(right) >= 0.98
 
 
 def test_a_body_without_clues_has_no_format() -> None:
     """A body of no format has no format."""
-    found = fb.detect_format({"hello": 1})
+    detected = fb.detect_format({"hello": 1})
 
-    assert found == fb.Detection(None, None, 0.0, ())
+    assert detected == fb.Detection(None, None, 0.0, ())
 
 
 @pytest.mark.parametrize(

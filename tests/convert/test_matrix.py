@@ -42,7 +42,7 @@ def test_a_format_keeps_its_server_tools(format: str, tool: dict[str, Any]) -> N
     assert cell(request, format) == "="
 
 
-@pytest.mark.parametrize(("source", "own"), [("messages", "tool search of messages"), ("responses", "image generation")])
-def test_a_source_has_its_rows_only(source: str, own: str) -> None:
+@pytest.mark.parametrize(("source", "row"), [("messages", "tool search of messages"), ("responses", "image generation")])
+def test_a_source_has_its_rows_only(source: str, row: str) -> None:
     """``formatbridge matrix --source`` omits exactly what the source cannot represent."""
-    assert own in matrix_table(source)
+    assert row in matrix_table(source)

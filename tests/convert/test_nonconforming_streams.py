@@ -44,20 +44,20 @@ def _delta(text: str, **more: Any) -> dict[str, Any]:
 )
 def test_arguments_of_a_call_without_a_start_are_kept(sent: list[dict[str, Any]]) -> None:
     """Servers leave out the events around a call; what it was asked for is no less true."""
-    made = fb.collect_stream([_stream(*sent)], source="responses", target="chat_completions")
+    collected = fb.collect_stream([_stream(*sent)], source="responses", target="chat_completions")
 
-    (call,) = made.body["choices"][0]["message"]["tool_calls"]
+    (call,) = collected.body["choices"][0]["message"]["tool_calls"]
     assert (call["id"], call["function"]["arguments"]) == ("fc_1", '{"a":1}')
-    assert made.body["choices"][0]["finish_reason"] == "tool_calls"
+    assert collected.body["choices"][0]["finish_reason"] == "tool_calls"
 
 
 def test_a_call_without_a_start_has_the_name_of_its_end() -> None:
     """The event that has the arguments whole may have the name, too."""
     done = {"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0, "name": "f", "arguments": "{}"}
 
-    made = fb.collect_stream([_stream(done)], source="responses", target="messages")
+    collected = fb.collect_stream([_stream(done)], source="responses", target="messages")
 
-    assert made.body["content"] == [{"type": "tool_use", "id": "fc_1", "name": "f", "input": {}}]
+    assert collected.body["content"] == [{"type": "tool_use", "id": "fc_1", "name": "f", "input": {}}]
 
 
 def test_a_call_that_starts_after_its_deltas_is_emitted_once() -> None:
@@ -65,9 +65,9 @@ def test_a_call_that_starts_after_its_deltas_is_emitted_once() -> None:
     item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": '{"a":1}', "status": "completed"}
     done = {"type": "response.output_item.done", "output_index": 0, "item": item}
 
-    made = fb.collect_stream([_stream(_delta('{"a":'), _delta("1}"), done)], source="responses", target="messages")
+    collected = fb.collect_stream([_stream(_delta('{"a":'), _delta("1}"), done)], source="responses", target="messages")
 
-    assert made.body["content"] == [{"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}]
+    assert collected.body["content"] == [{"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}]
 
 
 @pytest.mark.parametrize("kind", ["custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code"])
@@ -75,21 +75,21 @@ def test_other_calls_without_a_start_are_kept(kind: str) -> None:
     """Each kind of call has deltas of its own."""
     sent = _delta("ls", type=f"response.{kind}.delta")
 
-    made = fb.StreamConverter(source="responses", target="messages")
-    made.feed(_stream(sent))
-    made.finish()
+    converter = fb.StreamConverter(source="responses", target="messages")
+    converter.feed(_stream(sent))
+    converter.finish()
 
-    assert "ls" in json.dumps(made.response().body["content"])
+    assert "ls" in json.dumps(converter.response().body["content"])
 
 
-@pytest.mark.parametrize(("given", "named"), CROSSINGS)
+@pytest.mark.parametrize(("raw", "named"), CROSSINGS)
 @pytest.mark.parametrize("on_truncated", ["error", "close"])
-def test_a_stream_of_another_format_is_refused_by_name(given: fb.Format, named: fb.Format, on_truncated: Any) -> None:
+def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb.Format, on_truncated: Any) -> None:
     """Its events may fit, for all their members are optional; what they add up to is an answer that says nothing."""
-    stream = next(fixture.data for fixture in streams(given) if fixture.stem.startswith("text"))
-    converter = fb.StreamConverter(source=named, target=given, options=fb.Options(on_truncated=on_truncated))
+    stream = next(fixture.data for fixture in streams(raw) if fixture.stem.startswith("text"))
+    converter = fb.StreamConverter(source=named, target=raw, options=fb.Options(on_truncated=on_truncated))
 
-    with pytest.raises(fb.StreamDecodeError, match=f"is not of {named}: is an event of {given}"):
+    with pytest.raises(fb.StreamDecodeError, match=f"is not of {named}: is an event of {raw}"):
         converter.feed(stream)
 
 
@@ -99,9 +99,9 @@ def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: byte
     """A proxy talks before the server does: an answer that has begun has its id and its model, which nobody knows yet."""
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = converter.feed(b"data: " + sent + b"\n\n")
+    converted = converter.feed(b"data: " + sent + b"\n\n")
 
-    assert made == b""
+    assert converted == b""
     assert bool(converter.losses) is (sent != b"{}")
 
 
@@ -157,11 +157,11 @@ def test_an_error_on_any_event_ends_the_stream(kind: str, target: str) -> None:
     sent = TEXT_DELTA | {"type": kind, "error": SLOW, "response": HEAD | {"status": "completed", "error": None}}
     converter = fb.StreamConverter(source="responses", target=target)
 
-    made = converter.feed(_stream(TEXT_DELTA, sent)) + converter.finish()
+    converted = converter.feed(_stream(TEXT_DELTA, sent)) + converter.finish()
 
     assert converter.error is not None
     assert (converter.error.kind, converter.error.message) == ("rate_limit", "slow down")
-    assert b"slow down" in made
+    assert b"slow down" in converted
 
 
 @pytest.mark.parametrize("error", ["slow down", {"message": {"a": 1}}, {"code": [1]}, ["a"]])
@@ -217,34 +217,34 @@ def test_names_distinguish_events_of_the_same_shape() -> None:
         ("response.output_text.delta", {"output_index": 0, "delta": "Ro"}),
         ("response.output_text.delta", {"output_index": 0, "delta": "me"}),
     ]
-    thoughts = [("response.reasoning_text.delta", {"output_index": 1, "delta": piece}) for piece in ("Hm", "m")]
+    reasoning = [("response.reasoning_text.delta", {"output_index": 1, "delta": piece}) for piece in ("Hm", "m")]
     first, last = (f"response.{status}" for status in ("created", "completed"))
 
-    stream = _named((first, {"response": HEAD | {"status": "in_progress"}}), *deltas, *thoughts, (last, {"response": HEAD}))
-    made = fb.collect_stream([stream], source="responses", target="messages")
+    stream = _named((first, {"response": HEAD | {"status": "in_progress"}}), *deltas, *reasoning, (last, {"response": HEAD}))
+    collected = fb.collect_stream([stream], source="responses", target="messages")
 
-    assert [block.get("text", block.get("thinking")) for block in made.body["content"]] == ["Rome", "Hmm"]
+    assert [block.get("text", block.get("thinking")) for block in collected.body["content"]] == ["Rome", "Hmm"]
 
 
 def test_a_delta_with_unknown_fields_only_is_reported() -> None:
     """Law 1: without a type, too."""
     stream = _named(BEGUN, OPENED, ("content_block_delta", {"index": 0, "delta": {"tomorrow": "calm"}}), *ENDED)
 
-    made = fb.collect_stream([stream], source="messages", target="responses")
+    collected = fb.collect_stream([stream], source="messages", target="responses")
 
-    assert [(loss.path, loss.before) for loss in made.losses] == [("/content/0/tomorrow", "calm")]
+    assert [(loss.path, loss.before) for loss in collected.losses] == [("/content/0/tomorrow", "calm")]
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
     """Law 13: what began as a digest of thoughts is done as a message."""
-    thought = {"type": "reasoning", "id": "x", "summary": []}
+    reasoning = {"type": "reasoning", "id": "x", "summary": []}
     message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
 
-    made = fb.collect_stream(
+    collected = fb.collect_stream(
         [
             _stream(
-                {"type": "response.output_item.added", "output_index": 0, "item": thought},
+                {"type": "response.output_item.added", "output_index": 0, "item": reasoning},
                 {"type": "response.reasoning_summary_text.delta", "item_id": "x", "output_index": 0, "delta": "Hm"},
                 {"type": "response.output_item.done", "output_index": 0, "item": message},
             )
@@ -253,7 +253,7 @@ def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
         target=target,
     )
 
-    assert "Rome" in json.dumps(made.body)
+    assert "Rome" in json.dumps(collected.body)
 
 
 CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
@@ -306,17 +306,17 @@ def test_a_tool_search_of_the_caller_ends_in_tool_use(repeated: bool) -> None:
 
     converter.feed(_stream(*sent, last))
 
-    made = converter.response().body
-    assert made["content"] == [{"type": "tool_use", "id": "c", "name": "tool_search", "input": {"query": "q"}}]
-    assert made["stop_reason"] == "tool_use"
+    converted = converter.response().body
+    assert converted["content"] == [{"type": "tool_use", "id": "c", "name": "tool_search", "input": {"query": "q"}}]
+    assert converted["stop_reason"] == "tool_use"
     assert {loss.severity for loss in converter.losses} == {"info"}
 
 
 def test_another_model_in_the_middle_of_an_answer_is_reported() -> None:
     """The head of what has left names the first, and the report says so."""
     block = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "m2"}}
-    said = [("content_block_delta", {"index": 0, "delta": PIECES[0]}), ENDED[0]]
-    stream = _named(BEGUN, OPENED, *said, ("content_block_start", {"index": 1, "content_block": block}), *ENDED[1:])
+    message = [("content_block_delta", {"index": 0, "delta": PIECES[0]}), ENDED[0]]
+    stream = _named(BEGUN, OPENED, *message, ("content_block_start", {"index": 1, "content_block": block}), *ENDED[1:])
     converter = fb.StreamConverter(source="messages", target="chat_completions")
 
     converter.feed(stream)
@@ -359,12 +359,12 @@ def test_a_summary_that_is_no_text_ends_no_stream() -> None:
     deltas: list[dict[str, Any]] = [{"delta": {"reasoning_details": [detail]}} for detail in details]
     choices = [*deltas, {"delta": {"content": "Hi."}, "finish_reason": "stop"}]
 
-    made = fb.collect_stream(
+    collected = fb.collect_stream(
         [_framed([head | {"choices": [{"index": 0, **choice}]} for choice in choices]) + b"data: [DONE]\n\n"],
         source="chat_completions",
     )
 
-    assert made.body["choices"][0]["message"]["reasoning_details"] == details
+    assert collected.body["choices"][0]["message"]["reasoning_details"] == details
 
 
 def test_a_piece_of_arguments_does_not_change_its_call() -> None:
@@ -373,11 +373,11 @@ def test_a_piece_of_arguments_does_not_change_its_call() -> None:
     call = {"name": "f", "id": "c1", "partialArgs": [piece]}
     event = {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": call}]}, "finishReason": "STOP"}]}
 
-    made = fb.collect_stream([_framed([event])], source="generate_content", target="messages")
+    collected = fb.collect_stream([_framed([event])], source="generate_content", target="messages")
 
-    (block,) = made.body["content"]
+    (block,) = collected.body["content"]
     assert (block["name"], block["input"]) == ("f", {"city": "Oslo"})
-    assert {"all", "other"} <= {loss.before for loss in made.losses if isinstance(loss.before, str)}
+    assert {"all", "other"} <= {loss.before for loss in collected.losses if isinstance(loss.before, str)}
 
 
 ODD = {

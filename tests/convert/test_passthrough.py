@@ -45,8 +45,8 @@ def _text(format: str) -> bytes:
 def _beginning(format: str) -> bytes:
     """Return its first events."""
     whole = _text(format)
-    behind = b"\r\n\r\n" if b"\r\n\r\n" in whole else b"\n\n"
-    return behind.join(whole.split(behind)[:3]) + behind
+    separator = b"\r\n\r\n" if b"\r\n\r\n" in whole else b"\n\n"
+    return separator.join(whole.split(separator)[:3]) + separator
 
 
 def _pass_on(stream: bytes, format: str) -> tuple[bytes, fb.StreamConverter]:
@@ -59,14 +59,14 @@ def _pass_on(stream: bytes, format: str) -> tuple[bytes, fb.StreamConverter]:
 def test_an_error_that_is_passed_on_is_one_to_the_official_client(format: str, error: str) -> None:
     """A client that ignores it takes half an answer for a whole one."""
     for begun in (b"", _beginning(format)):
-        made, converter = _pass_on(begun + ERRORS[error] + (b"" if error == "plain lines" else b"data: [DONE]\n\n"), format)
+        result, converter = _pass_on(begun + ERRORS[error] + (b"" if error == "plain lines" else b"data: [DONE]\n\n"), format)
 
         assert converter.error is not None
-        assert made.endswith(b"data: [DONE]\n\n") == (error != "plain lines" and format != "generate_content")
-        assert b"slow down" in made
+        assert result.endswith(b"data: [DONE]\n\n") == (error != "plain lines" and format != "generate_content")
+        assert b"slow down" in result
         if (format, error) not in FLAT:
             with pytest.raises(ClientRefusesError, match=r"slow down|^APIError"):
-                read(made, format)
+                read(result, format)
 
 
 @pytest.mark.parametrize(("format", "error"), [each for each in product(fb.FORMATS, ERRORS) if each not in FLAT])
@@ -74,10 +74,10 @@ def test_a_transport_to_the_sdk_s_own_format_hides_no_error(format: str, error: 
     """Whoever uses it for its key and its checks alone relies on it as much."""
     body = Pieces(_beginning(format), ERRORS[error])
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
-    own = httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via=format, inner=inner))
+    http_client = httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via=format, inner=inner))
 
     with pytest.raises(OWN_ERRORS):
-        official_sdks.ask(format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, own), is_streaming=True)
+        official_sdks.ask(format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=True)
 
 
 @pytest.mark.parametrize("code", [0, 200, 302, 700])
@@ -85,9 +85,9 @@ def test_an_error_whose_number_is_none_of_an_error_is_followed_by_one(code: int)
     """The client of generate_content for JavaScript raises on codes from 400 to 599 only."""
     error = b'data: {"error":{"code":%d,"message":"slow down"}}\r\n\r\n' % code
 
-    made, _ = _pass_on(_beginning("generate_content") + error, "generate_content")
+    result, _ = _pass_on(_beginning("generate_content") + error, "generate_content")
 
-    assert json.loads(events_of(made)[-1].data)["error"] == {"code": 500, "message": "slow down", "status": "INTERNAL"}
+    assert json.loads(events_of(result)[-1].data)["error"] == {"code": 500, "message": "slow down", "status": "INTERNAL"}
 
 
 OWN = {
@@ -101,17 +101,17 @@ OWN = {
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_the_format_s_own_dialect_passes_as_it_is(format: str) -> None:
     """Law 3: it is the vendor's word, with details that we have no name for, and all of them arrive."""
-    made, converter = _pass_on(_beginning(format) + OWN[format], format)
+    result, converter = _pass_on(_beginning(format) + OWN[format], format)
 
-    assert made.endswith(OWN[format])
+    assert result.endswith(OWN[format])
     assert (converter.losses, converter.additions) == ((), ())
 
 
 def test_an_error_that_is_put_in_other_words_says_what_they_leave_out() -> None:
     """Law 1: where it does not pass as it is, that is a conversion like any other."""
-    made, converter = _pass_on(b'data: {"error":{"message":"slow down","code":"busy"},"user_id":"u"}\n\n', "messages")
+    result, converter = _pass_on(b'data: {"error":{"message":"slow down","code":"busy"},"user_id":"u"}\n\n', "messages")
 
-    assert b"busy" not in made
+    assert b"busy" not in result
     assert [(loss.path, loss.before) for loss in converter.losses] == [("/user_id", "u"), ("/error/code", "busy")]
 
 
@@ -120,11 +120,11 @@ def test_what_a_chunk_says_beside_an_error_passes_before_it() -> None:
     choice = {"index": 0, "delta": {"content": "Rome"}, "finish_reason": "error", "error": {"message": "slow down", "code": 502}}
     chunk = b"data: " + json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
 
-    made, _ = _pass_on(chunk, "chat_completions")
+    result, _ = _pass_on(chunk, "chat_completions")
 
-    assert made.startswith(chunk)
+    assert result.startswith(chunk)
     with pytest.raises(ClientRefusesError, match="slow down"):
-        read(made, "chat_completions")
+        read(result, "chat_completions")
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
@@ -133,19 +133,19 @@ def test_a_stream_without_names_gets_those_that_its_client_looks_for(format: str
     whole = _text(format)
     nameless = b"".join(b"data: %b\n\n" % event.data for event in events_of(whole))
 
-    made, _ = _pass_on(nameless, format)
+    result, _ = _pass_on(nameless, format)
 
-    assert [event.event for event in events_of(made)] == [json.loads(event.data)["type"] for event in events_of(whole)]
-    assert said(read(made, format), format) == said(read(whole, format), format)
+    assert [event.event for event in events_of(result)] == [json.loads(event.data)["type"] for event in events_of(whole)]
+    assert said(read(result, format), format) == said(read(whole, format), format)
 
 
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
 def test_a_done_in_a_format_without_one_is_passed_on_if_its_client_can_read_it(format: str) -> None:
     """OpenRouter ends its streams of responses with it; the client of generate_content reads every event as JSON."""
-    made, _ = _pass_on(_text(format) + b"data: [DONE]\n\n", format)
+    result, _ = _pass_on(_text(format) + b"data: [DONE]\n\n", format)
 
-    assert [event.data for event in events_of(made) if event.data == DONE] == [DONE] * (format != "generate_content")
-    assert read(made, format)
+    assert [event.data for event in events_of(result) if event.data == DONE] == [DONE] * (format != "generate_content")
+    assert read(result, format)
 
 
 FAILED = (
@@ -169,12 +169,12 @@ def test_what_follows_an_error_passes_unchanged(format: str, error: str) -> None
     if error == "plain lines":  # from there on the stream is JSON
         return
 
-    made, converter = _pass_on(_beginning(format) + ERRORS[error] + FOLLOWING[format] + FOLLOWING[format], format)
+    result, converter = _pass_on(_beginning(format) + ERRORS[error] + FOLLOWING[format] + FOLLOWING[format], format)
 
     assert converter.error is not None
     assert converter.error.message == "slow down"
-    assert made.endswith(FOLLOWING[format] * 2)
-    assert not made.endswith(FOLLOWING[format] * 3)
+    assert result.endswith(FOLLOWING[format] * 2)
+    assert not result.endswith(FOLLOWING[format] * 3)
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
@@ -182,25 +182,25 @@ def test_what_follows_an_error_gets_its_name(format: str) -> None:
     """A client that goes by the names of events misses one without."""
     nameless = FOLLOWING[format].partition(b"\n")[2]
 
-    made, _ = _pass_on(_beginning(format) + ERRORS["messages"] + nameless + b"data: bye\n\ndata: 5\n\n", format)
+    result, _ = _pass_on(_beginning(format) + ERRORS["messages"] + nameless + b"data: bye\n\ndata: 5\n\n", format)
 
-    assert made.endswith(FOLLOWING[format] + b"data: bye\n\ndata: 5\n\n")
+    assert result.endswith(FOLLOWING[format] + b"data: bye\n\ndata: 5\n\n")
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_stream_that_ends_within_what_follows_an_error_is_over(format: str) -> None:
     """Its reader has the error; that an event behind it is cut says nothing about the answer."""
     converter = fb.StreamConverter(source=format, target=format)
-    made = converter.feed(_beginning(format) + OWN[format] + FOLLOWING[format][:-9])
+    converted = converter.feed(_beginning(format) + OWN[format] + FOLLOWING[format][:-9])
 
     assert converter.finish() == b""
-    assert made.endswith(OWN[format])
+    assert converted.endswith(OWN[format])
 
 
 def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:
     """The client stops reading there, and would never hear that the answer is not whole."""
     converter = fb.StreamConverter(source="chat_completions", target="chat_completions")
-    made = converter.feed(
+    converted = converter.feed(
         _beginning("chat_completions").replace(b'"stop"', b"null")
         + b'data: {"choices":[{"index":0,"delta":'
         + b'{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}\n\ndata: [DONE]\n\n'
@@ -210,7 +210,7 @@ def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:
         converter.finish()
 
     with pytest.raises(ClientRefusesError, match="ended before"):
-        read(made + raised.value.tail, "chat_completions")
+        read(converted + raised.value.tail, "chat_completions")
 
 
 @pytest.mark.parametrize(("format", "target"), PAIRS)

@@ -81,13 +81,13 @@ LENGTH = {
 def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, target: str) -> None:
     """Whoever forbids losses must not take a lossy answer for a good one because it came in pieces."""
     strict = fb.Options(raise_on="info")
-    made: list[bytes] = []
+    results: list[bytes] = []
 
     with pytest.raises(fb.LossyConversionError) as caught:
-        made.extend(fb.convert_stream([_lossy(source)], source=source, target=target, options=strict))
+        results.extend(fb.convert_stream([_lossy(source)], source=source, target=target, options=strict))
 
     assert caught.value.losses
-    assert ENDS[target] not in b"".join(made)
+    assert ENDS[target] not in b"".join(results)
     assert ENDS[target] in b"".join(fb.convert_stream([_lossy(source)], source=source, target=target))
 
 
@@ -100,10 +100,10 @@ def test_the_answer_so_far_can_be_had_whatever_it_loses(source: str, target: str
     lenient = fb.StreamConverter(source=source, target=target)
     lenient.feed(_lossy(source)) + lenient.finish()
 
-    made = strict.response()
+    answer = strict.response()
 
-    assert made.body == lenient.response().body
-    assert [loss for loss in caught.value.losses if loss not in made.losses] == []
+    assert answer.body == lenient.response().body
+    assert [loss for loss in caught.value.losses if loss not in answer.losses] == []
 
 
 @pytest.mark.parametrize("junk", [b"", b": ping\n\n", b"data:\n\n"], ids=["nothing", "a comment", "no data"])
@@ -120,9 +120,9 @@ def test_nothing_is_not_closed(source: str, target: str, junk: bytes) -> None:
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_stream_that_is_closed_ran_out_of_tokens(source: str, target: str, torn: bytes) -> None:
     """The target's reader gets an answer with an end, and is told that it is not all."""
-    made = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
+    output = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
 
-    answer = fb.collect_stream([made], source=target).body
+    answer = fb.collect_stream([output], source=target).body
     assert _finish(answer, target) == LENGTH[target]
 
 
@@ -130,9 +130,9 @@ def test_a_stream_that_is_closed_ran_out_of_tokens(source: str, target: str, tor
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_collected_answer_that_is_closed_ran_out_of_tokens(source: str, target: str, torn: bytes) -> None:
     """In its own format, too: what is collected is written anew, so it can be given an end."""
-    made = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
+    collected = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
 
-    assert _finish(made.body, target) == LENGTH[target]
+    assert _finish(collected.body, target) == LENGTH[target]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -141,11 +141,11 @@ def test_a_part_of_a_failed_answer_is_never_taken_for_the_whole(source: str, tar
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_begun(source) + FAILURES[source])
 
-    made = converter.response().body
+    converted = converter.response().body
 
     assert converter.error is not None
-    assert _finish(made, target) is None
-    assert made.get("status") in (("failed",) if target == "responses" else (None,))
+    assert _finish(converted, target) is None
+    assert converted.get("status") in (("failed",) if target == "responses" else (None,))
 
 
 def test_additions_of_a_stream_are_those_of_its_answer() -> None:
@@ -196,23 +196,23 @@ def test_what_was_collected_before_an_error_is_kept_by_both(ending: bytes, error
 def test_what_carries_no_event_is_not_passed_on(source: str, target: str, junk: bytes) -> None:
     """Official clients die of an event without data, and servers send them to keep a connection open."""
     events = [event.data for event in StreamReader().feed(stream_of(source))]
-    plain = [encode_event(data, None) for data in events]
+    lines = [encode_event(data, None) for data in events]
 
-    made = b"".join(fb.convert_stream([junk, junk.join(plain), junk], source=source, target=target))
+    output = b"".join(fb.convert_stream([junk, junk.join(lines), junk], source=source, target=target))
 
-    assert made == b"".join(fb.convert_stream(plain, source=source, target=target))
+    assert output == b"".join(fb.convert_stream(lines, source=source, target=target))
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_a_thought_of_white_space_is_a_thought_streamed_or_whole(target: str) -> None:
     """Found by chance: behind another thought it was taken for the blank line between the two."""
-    thoughts = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
-    answer = answer_of("messages") | {"content": thoughts}
+    reasoning = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
+    answer = answer_of("messages") | {"content": reasoning}
     stream = b"".join(fb.replay_response(answer, source="messages"))
 
-    made = fb.collect_stream(fb.convert_stream([stream], source="messages", target=target), source=target)
+    collected = fb.collect_stream(fb.convert_stream([stream], source="messages", target=target), source=target)
 
-    assert "\r" in "".join(value for _, value in leaves(made.body) if isinstance(value, str))
+    assert "\r" in "".join(value for _, value in leaves(collected.body) if isinstance(value, str))
 
 
 _STARTS = {

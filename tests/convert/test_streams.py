@@ -67,12 +67,12 @@ def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> N
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_parallel_calls_keep_their_own_arguments(source: str, target: str) -> None:
     """The arguments of two calls that stream at once are never run together."""
-    made = fb.collect_stream([_stream(source)], source=source, target=target)
+    collected = fb.collect_stream([_stream(source)], source=source, target=target)
 
     whole = fb.convert_response(_answer(source), source=source, target=target)
 
-    assert _arguments(made.body, target) == _arguments(whole.body, target)
-    assert len(_arguments(made.body, target)) > 1
+    assert _arguments(collected.body, target) == _arguments(whole.body, target)
+    assert len(_arguments(collected.body, target)) > 1
 
 
 def _arguments(body: Any, format: str) -> list[str]:
@@ -85,14 +85,14 @@ def test_a_cut_stream_is_never_a_success(source: str, target: str) -> None:
     """A connection that breaks in the middle raises, with the part that came and the bytes that tell the target's reader so."""
     stream = _stream(source)
     converter = fb.StreamConverter(source=source, target=target)
-    made = converter.feed(stream[: len(stream) // 2])
+    converted = converter.feed(stream[: len(stream) // 2])
 
     with pytest.raises(fb.TruncatedStreamError) as caught:
         converter.finish()
 
     assert caught.value.partial is not None
     reader = fb.StreamConverter(source=target, target=source)
-    reader.feed(made + caught.value.tail)
+    reader.feed(converted + caught.value.tail)
     assert reader.error is not None
 
 
@@ -106,13 +106,13 @@ def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str)
             yield piece
 
     async def gather() -> tuple[bytes, fb.Converted, list[BaseModel]]:
-        made = b"".join([piece async for piece in fb.convert_stream(chunks(), source=source, target=target)])
+        result = b"".join([piece async for piece in fb.convert_stream(chunks(), source=source, target=target)])
         collected = await fb.collect_stream(chunks(), source=source, target=target)
-        return made, collected, [event async for event in fb.iter_events(chunks(), format=source)]
+        return result, collected, [event async for event in fb.iter_events(chunks(), format=source)]
 
-    made, collected, read = asyncio.run(gather())
+    result, collected, read = asyncio.run(gather())
 
-    assert made == _convert([stream], source, target)
+    assert result == _convert([stream], source, target)
     assert collected.body == fb.collect_stream([stream], source=source, target=target).body
     assert read == list(fb.iter_events([stream], format=source))
 
@@ -226,9 +226,9 @@ def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
     error = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}})
     converter = fb.StreamConverter(source="messages", target="chat_completions")
 
-    made = converter.feed(f"event: error\ndata: {error}\n\n".encode()) + converter.finish()
+    converted = converter.feed(f"event: error\ndata: {error}\n\n".encode()) + converter.finish()
 
-    assert b"busy" in made
+    assert b"busy" in converted
     assert converter.error is not None
     assert converter.error.message == "busy"
 
@@ -239,11 +239,11 @@ def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, targ
     """Real servers send odd streams; none raises anything but the library's own errors, and what ends well can be read back."""
     for entry in corpus.entries(source, "stream"):
         try:
-            made = _convert([entry.bytes()], source, target)
+            converted = _convert([entry.bytes()], source, target)
         except FormatBridgeError:
             continue
         reader = fb.StreamConverter(source=target, target=target)
-        reader.feed(made)
+        reader.feed(converted)
         reader.finish()
 
 
@@ -263,12 +263,12 @@ def test_a_stream_collected_in_its_own_format_keeps_fields_that_nobody_knows() -
     events = [first, last, chunk | {"choices": [], "usage": usage}]
     stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
 
-    made = fb.collect_stream([stream], source="chat_completions")
+    collected = fb.collect_stream([stream], source="chat_completions")
 
-    assert made.losses == ()
-    assert made.body["id"] == "c"
-    assert (made.body["system_fingerprint"], made.body["x/new"], made.body["usage"]["cost"]) == ("fp", {"a": [1]}, 4)
-    assert (made.body["choices"][0]["message"]["zz"], made.body["choices"][0]["native"]) == (1, "STOP")
+    assert collected.losses == ()
+    assert collected.body["id"] == "c"
+    assert (collected.body["system_fingerprint"], collected.body["x/new"], collected.body["usage"]["cost"]) == ("fp", {"a": [1]}, 4)
+    assert (collected.body["choices"][0]["message"]["zz"], collected.body["choices"][0]["native"]) == (1, "STOP")
 
 
 WRONG: tuple[Any, ...] = (None, True, 5, -1, "", [], [None], {}, {"a": 1}, [[]])
@@ -293,11 +293,11 @@ def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> N
         if event.data == DONE:
             continue
         for spoilt in _spoilt(json.loads(event.data)):
-            told = [encode_event(each.data, each.event or None) for each in read]
-            told[at] = encode_event(dumps(spoilt), event.event or None)
+            events = [encode_event(each.data, each.event or None) for each in read]
+            events[at] = encode_event(dumps(spoilt), event.event or None)
             converter = fb.StreamConverter(source=source, target="messages" if source != "messages" else "responses")
             with suppress(FormatBridgeError):
-                converter.feed(b"".join(told))
+                converter.feed(b"".join(events))
                 converter.finish()
             converter.response().json()
 
@@ -311,9 +311,9 @@ def test_what_came_before_a_broken_event_is_handed_out(source: str) -> None:
     head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
     converter = fb.StreamConverter(source=source, target=other)
 
-    made = converter.feed(head + broken)
+    converted = converter.feed(head + broken)
 
-    assert made == fb.StreamConverter(source=source, target=other).feed(head)
+    assert converted == fb.StreamConverter(source=source, target=other).feed(head)
     for _ in range(2):
         with pytest.raises(fb.StreamDecodeError) as caught:
             converter.feed(b"")
@@ -329,21 +329,21 @@ def test_a_broken_event_is_told_to_the_reader_of_the_target(source: str, target:
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
     head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
     converter = fb.StreamConverter(source=source, target=target)
-    made = converter.feed(head)
+    converted = converter.feed(head)
 
     with pytest.raises((fb.StreamDecodeError, fb.TruncatedStreamError)) as caught:
-        made += converter.feed(broken) + converter.finish()
+        converted += converter.feed(broken) + converter.finish()
 
     reader = fb.StreamConverter(source=target, target=source)
-    reader.feed(made + caught.value.tail)
+    reader.feed(converted + caught.value.tail)
     assert reader.error is not None
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
 def test_words_beside_the_answer_are_an_error_only_as_text_and_in_no_ping(format: str) -> None:
     """Relays send errors as a message alone, and pings with one; another format's message is no error text."""
-    said = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
-    for data, is_error in said.items():
+    message = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
+    for data, is_error in message.items():
         converter = fb.StreamConverter(source=format, target="messages")
         converter.feed(b"data: " + data + b"\n\n")
         assert (converter.error is not None) == is_error
@@ -354,14 +354,14 @@ def test_a_cut_stream_of_the_same_format_ends_in_an_error_behind_whole_events(fo
     """Half an event is none: what was passed on stays readable, and the tail says that it is not all."""
     stream = _stream(format, "text_plain")
     converter = fb.StreamConverter(source=format, target=format)
-    made = converter.feed(stream[: len(stream) // 2])
+    converted = converter.feed(stream[: len(stream) // 2])
 
     with pytest.raises(fb.TruncatedStreamError) as caught:
         converter.finish()
 
-    assert stream.startswith(made)
+    assert stream.startswith(converted)
     reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
-    reader.feed(made + caught.value.tail)
+    reader.feed(converted + caught.value.tail)
     assert reader.error is not None
 
 
@@ -374,11 +374,11 @@ def _words(body: dict[str, Any]) -> str:
 def test_a_cut_stream_of_responses_fails_with_the_answer_so_far(stem: str) -> None:
     """Whoever reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
     stream = next(each.data for each in fixtures.streams("responses") if each.stem == stem)
-    told = [json.loads(event.data) for event in StreamReader().feed(stream)]
-    done = next(at for at, event in enumerate(told) if event["type"] == "response.completed")
+    events = [json.loads(event.data) for event in StreamReader().feed(stream)]
+    done = next(at for at, event in enumerate(events) if event["type"] == "response.completed")
     for count in range(2, done):
         converter = fb.StreamConverter(source="responses", target="responses")
-        converter.feed(b"".join(encode_event(json.dumps(event).encode(), event["type"]) for event in told[:count]))
+        converter.feed(b"".join(encode_event(json.dumps(event).encode(), event["type"]) for event in events[:count]))
 
         with pytest.raises(fb.TruncatedStreamError) as caught:
             converter.finish()
@@ -386,11 +386,11 @@ def test_a_cut_stream_of_responses_fails_with_the_answer_so_far(stem: str) -> No
         tail = [json.loads(event.data) for event in StreamReader().feed(caught.value.tail)]
         assert [event["sequence_number"] for event in tail] == list(range(count, count + len(tail)))
         assert tail[-1]["response"]["status"] == "failed"
-        assert _words(tail[-1]["response"]) == "".join(event["delta"] for event in told[:count] if "delta" in event)
-        closed = {event["item"]["id"] for event in told[:count] if event["type"] == "response.output_item.done"}
+        assert _words(tail[-1]["response"]) == "".join(event["delta"] for event in events[:count] if "delta" in event)
+        closed = {event["item"]["id"] for event in events[:count] if event["type"] == "response.output_item.done"}
         ended = {event["item"]["id"]: event["item"]["status"] for event in tail if event["type"] == "response.output_item.done"}
-        grown = {event["item_id"] for event in told[:count] if event["type"].endswith(".delta")}
-        assert ended == dict.fromkeys(grown - closed, "incomplete")
+        longer = {event["item_id"] for event in events[:count] if event["type"].endswith(".delta")}
+        assert ended == dict.fromkeys(longer - closed, "incomplete")
 
 
 def test_a_stream_brings_custom_tools_home() -> None:
@@ -423,9 +423,9 @@ def test_a_stream_brings_custom_tools_home() -> None:
     stream = [*fb.replay_response(answer, source="messages")]
     crossing: dict[str, Any] = {"source": "messages", "target": "chat_completions", "request": request}
 
-    made = fb.convert_stream(stream, **crossing)
+    output = fb.convert_stream(stream, **crossing)
 
-    calls = fb.collect_stream(made, source="chat_completions").body["choices"][0]["message"]["tool_calls"]
+    calls = fb.collect_stream(output, source="chat_completions").body["choices"][0]["message"]["tool_calls"]
     assert fb.collect_stream(stream, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
     assert fb.convert_response(answer, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
     replayed = fb.collect_stream(fb.replay_response(answer, **crossing), source="chat_completions")
@@ -441,10 +441,10 @@ def test_arguments_that_are_an_object_are_replayed_whole(source: str) -> None:
     """Two formats keep arguments as objects; a replay writes them as the text that the others stream."""
     answer = _answer(source)
 
-    made = fb.collect_stream(fb.replay_response(answer, source=source, target="chat_completions"), source="chat_completions")
+    collected = fb.collect_stream(fb.replay_response(answer, source=source, target="chat_completions"), source="chat_completions")
 
     whole = fb.convert_response(answer, source=source, target="chat_completions")
-    assert made.body["choices"][0]["message"]["tool_calls"] == whole.body["choices"][0]["message"]["tool_calls"]
+    assert collected.body["choices"][0]["message"]["tool_calls"] == whole.body["choices"][0]["message"]["tool_calls"]
 
 
 FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -523,12 +523,12 @@ def test_the_end_is_told_when_it_comes(source: str, target: str) -> None:
     """A server may hold its connection open behind ``[DONE]`` or the last event; the caller's client must not wait for it."""
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = converter.feed(_stream(source))
+    converted = converter.feed(_stream(source))
 
     assert converter.feed(_stream(source)) == b"" or source == target
     assert source == target or converter.finish() == b""
-    given = fb.collect_stream([_stream(source)], source=source, target=target)
-    assert _meaning(fb.collect_stream([made], source=target).body, target) == _meaning(given.body, target)
+    collected = fb.collect_stream([_stream(source)], source=source, target=target)
+    assert _meaning(fb.collect_stream([converted], source=target).body, target) == _meaning(collected.body, target)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -563,13 +563,13 @@ _NOTHING = (b"\n", b":", b": ping", b": ping\n\n", b"i", b"id: 7\n", b"retry: 1"
 def test_what_breaks_off_in_its_next_event_is_cut(target: str) -> None:
     """Behind a finish reason that event may have been an error, wherever in it the bytes end."""
     ended = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
-    found = {}
+    result = {}
     for rest in (*_OPENED, *_NOTHING, b"data: [DONE]"):
         converter = fb.StreamConverter(source="chat_completions", target=target)
         converter.feed(encode_event(dumps(ended)) + rest)
-        found[rest] = _fault(converter.finish)
+        result[rest] = _fault(converter.finish)
 
-    assert [rest for rest, fault in found.items() if fault is not None] == [*_OPENED]
+    assert [rest for rest, fault in result.items() if fault is not None] == [*_OPENED]
 
 
 def test_nothing_is_cut_behind_the_end() -> None:

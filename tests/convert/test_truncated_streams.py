@@ -115,9 +115,9 @@ def test_a_closed_answer_has_its_usage(source: str) -> None:
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in _LAST_EVENTS[source])
     closing = fb.Options(on_truncated="close")
 
-    made = fb.collect_stream(fb.convert_stream([data], source=source, target="responses", options=closing), source="responses")
+    collected = fb.collect_stream(fb.convert_stream([data], source=source, target="responses", options=closing), source="responses")
 
-    assert (made.body["usage"]["input_tokens"], made.body["usage"]["output_tokens"]) == (7, 3)
+    assert (collected.body["usage"]["input_tokens"], collected.body["usage"]["output_tokens"]) == (7, 3)
 
 
 @pytest.mark.parametrize(("first", "status"), [('{"path":"/', "incomplete"), ('{"path":"/"}', "completed"), ("", "completed")])
@@ -133,13 +133,13 @@ def test_an_incomplete_call_has_no_complete_status(first: str, status: str) -> N
     closing = fb.StreamConverter(source="chat_completions", target="responses", options=fb.Options(on_truncated="close"))
     cut = fb.StreamConverter(source="chat_completions", target="responses")
 
-    told = closing.feed(source) + closing.finish()
+    output = closing.feed(source) + closing.finish()
     cut.feed(source)
     with pytest.raises(fb.TruncatedStreamError) as caught:
         cut.finish()
 
-    made = fb.collect_stream([told], source="responses").body["output"]
-    assert [item["status"] for item in made] == [status, "incomplete"]
+    collected = fb.collect_stream([output], source="responses").body["output"]
+    assert [item["status"] for item in collected] == [status, "incomplete"]
     assert [item["status"] for item in closing.response().body["output"]] == [status, "incomplete"]
     so_far = "in_progress" if status == "incomplete" else "completed"
     assert caught.value.partial is not None
@@ -168,13 +168,13 @@ _REPEATED = {
 
 def _cuts(stream: StreamFixture) -> Iterator[tuple[list[ServerSentEvent], JsonObject]]:
     """Yield each event of the answer, with those before it."""
-    told = read(stream.data)
+    events = read(stream.data)
     converter = fb.StreamConverter(source=stream.format, target=stream.format)
-    for at, event in enumerate(told):
+    for at, event in enumerate(events):
         if converter.has_ended:
             return
         if event.data.strip() and event.data != DONE:
-            yield told[:at], json.loads(event.data)
+            yield events[:at], json.loads(event.data)
         converter.feed(write([event]))
 
 
@@ -188,12 +188,12 @@ def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, targe
     return None
 
 
-def _shows(made: PartialAnswer) -> bool:
-    return "serene" in json.dumps(made.body) + json.dumps([(loss.path, loss.before) for loss in made.losses])
+def _shows(result: PartialAnswer) -> bool:
+    return "serene" in json.dumps(result.body) + json.dumps([(loss.path, loss.before) for loss in result.losses])
 
 
-def _may_be_silent(made: PartialAnswer, place: tuple[str, str, str]) -> bool:
-    return place in _REPEATED or _HELD_BY.get(place) in {re.sub(r"/\d+", "/*", loss.path) for loss in made.losses}
+def _may_be_silent(result: PartialAnswer, place: tuple[str, str, str]) -> bool:
+    return place in _REPEATED or _HELD_BY.get(place) in {re.sub(r"/\d+", "/*", loss.path) for loss in result.losses}
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -203,9 +203,9 @@ def test_a_truncated_stream_loses_nothing_without_a_report(source: str, target: 
     for stream in streams(source):
         for before, last in _cuts(stream):
             for at in objects(last):
-                made = _partial(before, with_value(last, f"{at}/tomorrow", "serene"), source, target)
+                result = _partial(before, with_value(last, f"{at}/tomorrow", "serene"), source, target)
                 place = (source, str(last.get("type") or ""), re.sub(r"/\d+", "/*", at))
-                if made is not None and not _shows(made) and not _may_be_silent(made, place):
+                if result is not None and not _shows(result) and not _may_be_silent(result, place):
                     silent.add((*place, stream.stem))
 
     assert silent == set()
@@ -215,21 +215,21 @@ def test_a_truncated_stream_loses_nothing_without_a_report(source: str, target: 
 def test_a_report_in_the_middle_of_a_stream_changes_nothing(source: str, target: str) -> None:
     """``finish("truncated")`` does not change the decoder: output and report at the end are the same with and without it."""
     for stream in streams(source):
-        asked, left_alone = (fb.StreamConverter(source=source, target=target) for _ in range(2))
-        made: list[list[bytes]] = [[], []]
+        request, left_alone = (fb.StreamConverter(source=source, target=target) for _ in range(2))
+        results: list[list[bytes]] = [[], []]
         for event in read(stream.data):
-            made[0].append(asked.feed(write([event])))
-            made[1].append(left_alone.feed(write([event])))
-            assert asked.response().losses == asked.losses, stream
-        made[0].append(asked.finish())
-        made[1].append(left_alone.finish())
+            results[0].append(request.feed(write([event])))
+            results[1].append(left_alone.feed(write([event])))
+            assert request.response().losses == request.losses, stream
+        results[0].append(request.finish())
+        results[1].append(left_alone.finish())
 
-        assert made[0] == made[1], stream
-        assert (asked.losses, asked.response().body) == (left_alone.losses, left_alone.response().body), stream
+        assert results[0] == results[1], stream
+        assert (request.losses, request.response().body) == (left_alone.losses, left_alone.response().body), stream
 
 
-def _candidate(*parts: JsonObject, **beside: Any) -> JsonObject:
-    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0, **beside}]}
+def _candidate(*parts: JsonObject, **extra: Any) -> JsonObject:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0, **extra}]}
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
@@ -237,22 +237,22 @@ def test_an_incomplete_call_in_pieces_is_reported(target: str) -> None:
     """Half of its arguments are a valid object, so it must not become a call of the answer."""
     begun = {"functionCall": {"name": "move", "id": "call_1", "willContinue": True}}
     piece = {"functionCall": {"partialArgs": [{"jsonPath": "$.from", "stringValue": "here"}], "willContinue": True}}
-    told = [ServerSentEvent("", json.dumps(_candidate(begun)).encode(), 0)]
+    events = [ServerSentEvent("", json.dumps(_candidate(begun)).encode(), 0)]
 
-    made = _partial(told, _candidate(piece), "generate_content", target)
+    result = _partial(events, _candidate(piece), "generate_content", target)
 
-    assert made is not None
-    assert [(loss.path, loss.code) for loss in made.losses] == [("/candidates/0/content/parts/0", "unfinished")]
-    assert "move" not in json.dumps(made.body)
+    assert result is not None
+    assert [(loss.path, loss.code) for loss in result.losses] == [("/candidates/0/content/parts/0", "unfinished")]
+    assert "move" not in json.dumps(result.body)
 
 
 def test_a_report_is_possible_after_an_unreadable_event() -> None:
     """The parts that such an event began do not exist, and pending events for them are skipped."""
     cited = {"groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://a.example"}}]}, "tomorrow": "serene"}
     astray = {"functionCall": {"name": "move", "partialArgs": [{"jsonPath": "null_ledger", "stringValue": "x"}]}}
-    told = [ServerSentEvent("", json.dumps(_candidate(**cited)).encode(), 0)]
+    events = [ServerSentEvent("", json.dumps(_candidate(**cited)).encode(), 0)]
 
-    made = _partial(told, _candidate({"text": "Hi"}, astray), "generate_content", "messages")
+    result = _partial(events, _candidate({"text": "Hi"}, astray), "generate_content", "messages")
 
-    assert made is not None
-    assert _shows(made)
+    assert result is not None
+    assert _shows(result)

@@ -16,9 +16,9 @@ ASKED = [{"role": "user", "content": "x"}]
 
 def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Converted:
     """Convert an answer of chat_completions whose tokens have probabilities."""
-    told: list[Any] = [{"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": []} for token in tokens]
+    events: list[Any] = [{"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": []} for token in tokens]
     choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-    choice["logprobs"] = {"content": told, "refusal": None}
+    choice["logprobs"] = {"content": events, "refusal": None}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     return fb.convert_response(body, source="chat_completions", target=target)
 
@@ -34,10 +34,10 @@ def test_free_text_for_a_tool_stays_text_where_calls_have_objects(text: str) -> 
     """Text that looks like JSON is text all the same; whoever parses it calls the tool with something else."""
     call = {"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "f", "input": text}
 
-    made = _of_responses([call], "generate_content")
+    result = _of_responses([call], "generate_content")
 
-    assert made.body["candidates"][0]["content"]["parts"] == [{"functionCall": {"id": "c", "name": "f", "args": {"input": text}}}]
-    assert ("/output/0", "wrapped") in [(loss.path, loss.code) for loss in made.losses]
+    assert result.body["candidates"][0]["content"]["parts"] == [{"functionCall": {"id": "c", "name": "f", "args": {"input": text}}}]
+    assert ("/output/0", "wrapped") in [(loss.path, loss.code) for loss in result.losses]
 
 
 def test_a_run_that_warned_has_not_failed() -> None:
@@ -50,11 +50,11 @@ def test_a_run_that_warned_has_not_failed() -> None:
     head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
     body = head | {"content": content, "usage": {"input_tokens": 1, "output_tokens": 1}}
 
-    made = fb.convert_response(body, source="messages", target="generate_content")
+    converted = fb.convert_response(body, source="messages", target="generate_content")
 
-    result = made.body["candidates"][0]["content"]["parts"][1]["codeExecutionResult"]
+    result = converted.body["candidates"][0]["content"]["parts"][1]["codeExecutionResult"]
     assert (result["outcome"], result["output"]) == ("OUTCOME_OK", "42\n")
-    assert [(loss.path, loss.kind) for loss in made.losses] == [("/content/1/content/stderr", "dropped")]
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/content/1/content/stderr", "dropped")]
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_a_run_that_warned_has_not_failed() -> None:
 )
 def test_the_tokens_of_a_text_are_those_that_spell_it(message: Any, tokens: list[str], kept: list[str], lost: list[int]) -> None:
     """Servers count tokens of thoughts, calls and the end, too; a probability beside the wrong text is worse than none."""
-    made = _answered(message, tokens, "responses")
+    result = _answered(message, tokens, "responses")
 
-    assert [token["token"] for token in made.body["output"][-1]["content"][0]["logprobs"]] == kept
-    assert [loss.path for loss in made.losses] == [f"/choices/0/logprobs/content/{index}" for index in lost]
+    assert [token["token"] for token in result.body["output"][-1]["content"][0]["logprobs"]] == kept
+    assert [loss.path for loss in result.losses] == [f"/choices/0/logprobs/content/{index}" for index in lost]
 
 
 def test_tokens_of_calls_are_reported_one_by_one() -> None:
     """There is no text that they could stand beside."""
     calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 
-    made = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
+    result = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
 
-    lost = [loss.path for loss in made.losses]
+    lost = [loss.path for loss in result.losses]
     assert [path for path in lost if "logprobs" in path] == ["/choices/0/logprobs/content/0", "/choices/0/logprobs/content/1"]
 
 
@@ -99,14 +99,14 @@ def test_each_list_of_tokens_that_goes_is_reported(first: list[str], lost: list[
     """An answer of several messages has a list for each; an empty one says nothing."""
 
     def said(index: int, tokens: list[str]) -> dict[str, Any]:
-        told = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
-        part = {"type": "output_text", "text": "a", "annotations": [], "logprobs": told}
+        events = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
+        part = {"type": "output_text", "text": "a", "annotations": [], "logprobs": events}
         return {"type": "message", "id": f"m{index}", "role": "assistant", "status": "completed", "content": [part]}
 
-    made = _of_responses([said(0, first), said(1, ["a"])], "messages")
+    converted = _of_responses([said(0, first), said(1, ["a"])], "messages")
 
-    found = [loss.path for loss in made.losses if loss.path.endswith("logprobs")]
-    assert found == [f"{place}/content/0/logprobs" for place in lost]
+    result = [loss.path for loss in converted.losses if loss.path.endswith("logprobs")]
+    assert result == [f"{place}/content/0/logprobs" for place in lost]
 
 
 @pytest.mark.parametrize(("item", "text"), [(0, 1), (16, 0)])
@@ -118,19 +118,19 @@ def test_a_list_of_tokens_is_reported_wherever_its_text_stands(item: int, text: 
     message = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": texts}
     calls = [call | {"id": f"f{index}", "call_id": f"c{index}"} for index in range(item)]
 
-    made = _of_responses([*calls, message], "messages")
+    converted = _of_responses([*calls, message], "messages")
 
-    found = [(loss.path, loss.kind) for loss in made.losses if "logprobs" in loss.path or loss.path == "/output"]
-    assert found == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
+    result = [(loss.path, loss.kind) for loss in converted.losses if "logprobs" in loss.path or loss.path == "/output"]
+    assert result == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
 
 
 def test_a_loss_is_shown_where_something_stood() -> None:
     """An empty list beside the summary is no thought that could be lost."""
-    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
 
-    made = fb.convert_request({"model": "m", "input": [thought, *ASKED]}, source="responses", target="messages")
+    converted = fb.convert_request({"model": "m", "input": [reasoning, *ASKED]}, source="responses", target="messages")
 
-    assert {loss.path: loss.before for loss in made.losses}["/input/0/summary"] == thought["summary"]
+    assert {loss.path: loss.before for loss in converted.losses}["/input/0/summary"] == reasoning["summary"]
 
 
 def test_what_a_place_does_not_say_is_not_said() -> None:
@@ -139,9 +139,9 @@ def test_what_a_place_does_not_say_is_not_said() -> None:
     tool = {"type": "web_search_20260318", "name": "web_search", "user_location": place}
     body = {"model": "m", "max_tokens": 99, "messages": ASKED, "tools": [tool]}
 
-    made = fb.convert_request(body, source="messages", target="chat_completions")
+    converted = fb.convert_request(body, source="messages", target="chat_completions")
 
-    assert problems("chat_completions", "request", made.body) == []
+    assert problems("chat_completions", "request", converted.body) == []
 
 
 @pytest.mark.parametrize(
@@ -168,15 +168,20 @@ def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], targ
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
 def test_thoughts_between_tools_only_are_none_where_nobody_knows_them(target: str, place: list[str]) -> None:
     """An effort beside them would make the model think before it speaks, which was turned off."""
-    asked = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
+    request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
-    made = fb.convert_request({"model": "m", "max_tokens": 9000, "messages": ASKED, **asked}, source="messages", target=target)
+    converted = fb.convert_request(
+        {"model": "m", "max_tokens": 9000, "messages": ASKED, **request}, source="messages", target=target
+    )
 
-    written: Any = made.body
+    written: Any = converted.body
     for step in place:
         written = written[step]
     assert written == "none"
-    assert {(loss.path, loss.kind) for loss in made.losses} == {("/thinking/type", "changed"), ("/output_config/effort", "dropped")}
+    assert {(loss.path, loss.kind) for loss in converted.losses} == {
+        ("/thinking/type", "changed"),
+        ("/output_config/effort", "dropped"),
+    }
 
 
 def test_what_to_show_of_no_thoughts_is_told() -> None:
@@ -184,10 +189,12 @@ def test_what_to_show_of_no_thoughts_is_told() -> None:
     config = {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}}
     body = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config}
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
 
-    assert made.body["thinking"] == {"type": "disabled"}
-    assert [(loss.path, loss.severity) for loss in made.losses] == [("/generationConfig/thinkingConfig/includeThoughts", "info")]
+    assert converted.body["thinking"] == {"type": "disabled"}
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [
+        ("/generationConfig/thinkingConfig/includeThoughts", "info")
+    ]
 
 
 def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None:
@@ -199,9 +206,9 @@ def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None
 
     stream = [chunk(0, "half"), chunk(1, "Who"), chunk(0, "", finish_reason="error"), chunk(1, "le.", finish_reason="stop")]
 
-    made = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="generate_content")
+    collected = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="generate_content")
 
-    ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in made.body["candidates"]]
+    ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in collected.body["candidates"]]
     assert ends == [("half", "MALFORMED_RESPONSE"), ("Whole.", "STOP")]
 
 
@@ -211,14 +218,14 @@ def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
     model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
     body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}
 
-    made = fb.convert_models(body, source="messages", target=target)
+    converted = fb.convert_models(body, source="messages", target=target)
 
-    assert made.body["data"][0]["created"] == 1_767_225_600
-    assert ("/data/0/created_at", "changed", 1_767_225_600) in [(loss.path, loss.kind, loss.after) for loss in made.losses]
+    assert converted.body["data"][0]["created"] == 1_767_225_600
+    assert ("/data/0/created_at", "changed", 1_767_225_600) in [(loss.path, loss.kind, loss.after) for loss in converted.losses]
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "result"),
     [
         ("chat_completions", {"reasoning_effort": "high"}),
         ("responses", {"reasoning": {"effort": "high"}}),
@@ -228,14 +235,14 @@ def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
         ),
     ],
 )
-def test_thinking_without_a_number_is_asked_for(target: str, told: dict[str, Any]) -> None:
+def test_thinking_without_a_number_is_asked_for(target: str, result: dict[str, Any]) -> None:
     """Some clients leave the budget to the server; without a word of it recent models would not think at all."""
     body = {"model": "m", "max_tokens": 9000, "messages": ASKED, "thinking": {"type": "enabled"}}
 
-    made = fb.convert_request(body, source="messages", target=target)
+    converted = fb.convert_request(body, source="messages", target=target)
 
-    assert told.items() <= made.body.items()
-    assert [(loss.path, loss.kind, loss.severity) for loss in made.losses] == [("/thinking/type", "changed", "lossy")]
+    assert result.items() <= converted.body.items()
+    assert [(loss.path, loss.kind, loss.severity) for loss in converted.losses] == [("/thinking/type", "changed", "lossy")]
 
 
 _RUN = {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "code": "1/0"}
@@ -250,15 +257,15 @@ def _told_and_streamed(body: Any, source: str, target: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "error"),
+    ("name", "body", "error"),
     [
         ("code_execution", {"code": "1/0"}, "code_execution_tool_result"),
         ("web_search", {"query": "q"}, "web_search_tool_result"),
     ],
 )
-def test_a_server_tool_that_failed_is_no_success(name: str, given: dict[str, Any], error: str) -> None:
+def test_a_server_tool_that_failed_is_no_success(name: str, body: dict[str, Any], error: str) -> None:
     """The server had no machine to run the code on, or too many searches; an application that shows it green would lie."""
-    call = {"type": "server_tool_use", "id": "s1", "name": name, "input": given}
+    call = {"type": "server_tool_use", "id": "s1", "name": name, "input": body}
     result = {"type": error, "tool_use_id": "s1", "content": {"type": f"{error}_error", "error_code": "unavailable"}}
     usage = {"input_tokens": 1, "output_tokens": 1}
     head = {"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
@@ -289,7 +296,7 @@ def test_a_run_of_code_has_the_result_that_was_told(run: dict[str, Any], codes: 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None:
     """The vendor's own documentation names the enum, its examples the media type."""
-    plain, asked = [
+    unchanged, request = [
         fb.convert_request(
             {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseFormat": [{"text": text}]}},
             source="generate_content",
@@ -299,15 +306,15 @@ def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None
         for text in ({"mimeType": "TEXT_PLAIN"}, {"mimeType": "APPLICATION_JSON", "schema": {"type": "object"}})
     ]
 
-    assert plain.losses == asked.losses == ()
-    assert "json_schema" in str(asked.body)
-    assert "format" not in str(plain.body)
+    assert unchanged.losses == request.losses == ()
+    assert "json_schema" in str(request.body)
+    assert "format" not in str(unchanged.body)
 
 
 def test_what_an_answer_speaks_is_flattened_where_it_becomes_text() -> None:
     """The words of a sound come back as words beside it, so an application would show them twice."""
-    sound = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
-    choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": sound}, "finish_reason": "stop"}
+    audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     converter = fb.StreamConverter(source="chat_completions", target="generate_content")
 
@@ -327,9 +334,9 @@ def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity:
     parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
     body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
 
-    made = fb.convert_response(body, source="generate_content", target="chat_completions")
+    converted = fb.convert_response(body, source="generate_content", target="chat_completions")
 
-    assert [loss.severity for loss in made.losses if loss.path.endswith("/mimeType")] == [severity]
+    assert [loss.severity for loss in converted.losses if loss.path.endswith("/mimeType")] == [severity]
 
 
 # A speed and a tier.
@@ -346,13 +353,13 @@ def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity:
 def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, lost: str) -> None:
     """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
     body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
-    asked = body | {"speed": "fast", "service_tier": "standard_only"}
+    request = body | {"speed": "fast", "service_tier": "standard_only"}
 
-    made = fb.convert_request(asked, source="messages", target=target)
+    converted = fb.convert_request(request, source="messages", target=target)
 
-    assert made.body[key] == word
-    assert (lost, "dropped", "lossy") in [(loss.path, loss.kind, loss.severity) for loss in made.losses]
-    assert {loss.path for loss in made.losses} <= {"/speed", lost}
+    assert converted.body[key] == word
+    assert (lost, "dropped", "lossy") in [(loss.path, loss.kind, loss.severity) for loss in converted.losses]
+    assert {loss.path for loss in converted.losses} <= {"/speed", lost}
 
 
 def test_a_tool_of_a_version_that_nobody_knows_is_read_by_what_it_holds() -> None:
@@ -361,10 +368,10 @@ def test_a_tool_of_a_version_that_nobody_knows_is_read_by_what_it_holds() -> Non
     tool = {"type": "web_search_20990101", "name": "web_search", **options}
     body = {"model": "m", "max_tokens": 99, "messages": ASKED, "tools": [tool]}
 
-    made = fb.convert_request(body, source="messages", target="responses")
+    converted = fb.convert_request(body, source="messages", target="responses")
 
-    assert made.body["tools"] == [{"type": "web_search", "filters": {"allowed_domains": ["example.org"]}}]
-    assert {loss.path: loss.before for loss in made.losses} == {
+    assert converted.body["tools"] == [{"type": "web_search", "filters": {"allowed_domains": ["example.org"]}}]
+    assert {loss.path: loss.before for loss in converted.losses} == {
         f"/tools/0/{key}": options[key] for key in ("max_uses", "blocked_domains")
     }
 
@@ -392,5 +399,5 @@ def test_an_unknown_field_of_usage_counts_something_and_zero_counts_nothing(sour
 
     losses = fb.convert_response(body, source=source, target=target).losses
 
-    told = [(loss.path, loss.severity, loss.code) for loss in losses if loss.path.startswith(f"/{place}/")]
-    assert told == [(f"/{place}/new_tokens", "info", "accounting"), (f"/{place}/new_word", "info", "accounting")]
+    reported = [(loss.path, loss.severity, loss.code) for loss in losses if loss.path.startswith(f"/{place}/")]
+    assert reported == [(f"/{place}/new_tokens", "info", "accounting"), (f"/{place}/new_word", "info", "accounting")]

@@ -22,10 +22,10 @@ def test_never_more_marks_than_messages_takes() -> None:
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part] * 6}]}
 
-    made = fb.convert_request(request, source="chat_completions", target="messages")
+    converted = fb.convert_request(request, source="chat_completions", target="messages")
 
-    assert made.json().count(b"cache_control") == 4
-    assert {(loss.severity, loss.code) for loss in made.losses} == {("info", "too_many")}
+    assert converted.json().count(b"cache_control") == 4
+    assert {(loss.severity, loss.code) for loss in converted.losses} == {("info", "too_many")}
 
 
 def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
@@ -33,9 +33,11 @@ def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
     block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": [block]}]}
 
-    made = fb.convert_request(request, source="messages", target="chat_completions")
+    converted = fb.convert_request(request, source="messages", target="chat_completions")
 
-    assert made.body["messages"][0]["content"] == [{"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}}]
+    assert converted.body["messages"][0]["content"] == [
+        {"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    ]
 
 
 def test_the_mark_of_the_whole_request_counts_and_lasts_as_the_others_do() -> None:
@@ -47,11 +49,11 @@ def test_the_mark_of_the_whole_request_counts_and_lasts_as_the_others_do() -> No
         "cache_control": {"type": "ephemeral", "ttl": "24h"},
     }
 
-    made = fb.convert_request(request, source="chat_completions", target="messages")
+    converted = fb.convert_request(request, source="chat_completions", target="messages")
 
-    assert made.body["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
-    assert made.json().count(b"cache_control") == 4
-    assert [(loss.path, loss.code) for loss in made.losses] == [
+    assert converted.body["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert converted.json().count(b"cache_control") == 4
+    assert [(loss.path, loss.code) for loss in converted.losses] == [
         ("/messages/0/content/3/cache_control", "too_many"),
         ("/cache_control/ttl", "nearest_value"),
     ]
@@ -62,9 +64,9 @@ def test_a_mark_without_a_type_is_one() -> None:
     part = {"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
 
-    made = fb.convert_request(request, source="chat_completions", target="messages")
+    converted = fb.convert_request(request, source="chat_completions", target="messages")
 
-    assert made.body["messages"][0]["content"] == [
+    assert converted.body["messages"][0]["content"] == [
         {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
     ]
 
@@ -74,28 +76,28 @@ def test_a_mark_without_a_type_is_one() -> None:
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_what_is_put_in_words_keeps_its_mark(block: dict[str, Any], target: str, place: str) -> None:
     """The words stand where the block stood, and the prompt is as long."""
-    made = _with_block(block, target, place)
+    result = _with_block(block, target, place)
 
-    assert made.json().count(b'"prompt_cache_breakpoint":{"mode":"explicit"}') == 1
-    assert {loss.code for loss in made.losses} == {"flattened"}
+    assert result.json().count(b'"prompt_cache_breakpoint":{"mode":"explicit"}') == 1
+    assert {loss.code for loss in result.losses} == {"flattened"}
 
 
 @pytest.mark.parametrize("place", ["turn", "result"])
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
 def test_the_mark_of_what_is_put_in_words_is_lost_where_there_are_none(block: dict[str, Any], place: str) -> None:
     """Nothing is cached there by request, and the report says so."""
-    made = _with_block(block, "generate_content", place)
+    result = _with_block(block, "generate_content", place)
 
-    assert [loss.severity for loss in made.losses if loss.path.endswith("/cache_control")] == ["info"]
+    assert [loss.severity for loss in result.losses if loss.path.endswith("/cache_control")] == ["info"]
 
 
 def test_a_mark_on_a_block_without_words_is_told() -> None:
     """Nothing is left that could bear it."""
     block = {"type": "document", "source": {"type": "content", "content": ""}, "cache_control": MARK}
 
-    made = _with_block(block, "responses", "turn")
+    result = _with_block(block, "responses", "turn")
 
-    assert ("/messages/0/content/1/cache_control", "empty") in [(loss.path, loss.code) for loss in made.losses]
+    assert ("/messages/0/content/1/cache_control", "empty") in [(loss.path, loss.code) for loss in result.losses]
 
 
 def _with_block(block: dict[str, Any], target: str, place: str) -> fb.Converted:

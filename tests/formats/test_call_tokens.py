@@ -53,21 +53,21 @@ def test_a_token_that_is_bound_to_a_call_comes_home_bound_to_it(caller: str, is_
     if is_streamed:
         (stream,) = (each for each in streams("chat_completions") if each.stem == "reasoning_bound")
         pieces = fb.convert_stream([stream.data], source="chat_completions", target=caller)
-        made, ids = fb.collect_stream(pieces, source=caller), tuple(TOKENS)
+        result, ids = fb.collect_stream(pieces, source=caller), tuple(TOKENS)
     else:
         (fixture,) = (each for each in fixtures("response", "chat_completions") if each.stem == "reasoning_bound")
-        made, ids = fb.convert_response(fixture.body, source="chat_completions", target=caller), tuple(TOKENS)[:2]
-    asked = _told(made.body, caller, ids)
+        result, ids = fb.convert_response(fixture.body, source="chat_completions", target=caller), tuple(TOKENS)[:2]
+    request = _told(result.body, caller, ids)
 
-    home = fb.convert_request(asked, source=caller, target="chat_completions")
-    other = fb.convert_request(asked, source=caller, target="generate_content", model="m")
+    returned = fb.convert_request(request, source=caller, target="chat_completions")
+    other = fb.convert_request(request, source=caller, target="generate_content", model="m")
 
-    details = home.body["messages"][1]["reasoning_details"]
+    details = returned.body["messages"][1]["reasoning_details"]
     assert {detail["id"]: detail["data"] for detail in details} == {call_id: TOKENS[call_id] for call_id in ids}
     assert {(detail["type"], detail["format"]) for detail in details} == {("reasoning.encrypted", "google-gemini-v1")}
     calls = [part for part in other.body["contents"][1]["parts"] if "functionCall" in part]
     assert _signed(calls) == [(call_id, TOKENS[call_id]) for call_id in ids]
-    assert "lossy" not in {loss.severity for loss in (*home.losses, *other.losses)}
+    assert "lossy" not in {loss.severity for loss in (*returned.losses, *other.losses)}
 
 
 @pytest.mark.parametrize("call_id", ["a|b", "|", "a~1b|~", "a|responses"])
@@ -76,11 +76,11 @@ def test_a_token_that_is_bound_to_a_call_comes_home_bound_to_it(caller: str, is_
 def test_an_id_with_a_bar_comes_home_beside_its_token(caller: str, token: str, call_id: str) -> None:
     """Clients join the ids of a call and of its item with one, and a bar stands between a token and its id, too."""
     answer = _answer({"tool_calls": [_call(call_id)], "reasoning_details": [_detail(call_id, token)]})
-    made = fb.convert_response(answer, source="chat_completions", target=caller)
+    converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
-    home = fb.convert_response(made.body, source=caller, target="chat_completions")
+    returned = fb.convert_response(converted.body, source=caller, target="chat_completions")
 
-    (detail,) = home.body["choices"][0]["message"]["reasoning_details"]
+    (detail,) = returned.body["choices"][0]["message"]["reasoning_details"]
     assert (detail["data"], detail["id"]) == (token, call_id)
 
 
@@ -88,24 +88,24 @@ def test_an_id_with_a_bar_comes_home_beside_its_token(caller: str, token: str, c
 def test_a_call_and_the_token_that_is_bound_to_it_get_the_same_shorter_id(caller: str) -> None:
     """Servers of chat_completions take ids of 40 characters; the name of a function in one makes it longer."""
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
-    made = fb.convert_response(answer, source="chat_completions", target=caller)
+    converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
-    home = fb.convert_request(_told(made.body, caller, (LONG, "b")), source=caller, target="chat_completions")
+    returned = fb.convert_request(_told(converted.body, caller, (LONG, "b")), source=caller, target="chat_completions")
 
-    turn = home.body["messages"][1]
+    turn = returned.body["messages"][1]
     assert turn["reasoning_details"][0]["id"] == turn["tool_calls"][0]["id"] != LONG
 
 
 def test_a_token_that_names_no_call_is_a_thought_of_its_own() -> None:
     """It is at home there, and its server may miss it."""
-    made = fb.convert_request(
+    converted = fb.convert_request(
         _asked({"tool_calls": [_call("a")], "reasoning_details": [_detail("b")]}),
         source="chat_completions",
         target="generate_content",
         options=fb.Options(unsigned_calls="leave"),
     )
 
-    assert _signed(made.body["contents"][1]["parts"]) == [(None, "c2ln"), ("a", None)]
+    assert _signed(converted.body["contents"][1]["parts"]) == [(None, "c2ln"), ("a", None)]
 
 
 def test_a_call_that_has_a_token_keeps_it() -> None:
@@ -113,34 +113,34 @@ def test_a_call_that_has_a_token_keeps_it() -> None:
     outer = {"extra_content": {"google": {"thought_signature": "b3V0ZXI="}}}
     details = [_detail("a"), _detail("b"), _detail("b", "bW9yZQ==")]
 
-    made = fb.convert_request(
+    converted = fb.convert_request(
         _asked({"tool_calls": [_call("a") | outer, _call("b")], "reasoning_details": details}),
         source="chat_completions",
         target="generate_content",
     )
 
-    assert _signed(made.body["contents"][1]["parts"]) == [(None, "c2ln"), (None, "bW9yZQ=="), ("a", "b3V0ZXI="), ("b", "c2ln")]
+    assert _signed(converted.body["contents"][1]["parts"]) == [(None, "c2ln"), (None, "bW9yZQ=="), ("a", "b3V0ZXI="), ("b", "c2ln")]
 
 
 def test_what_else_a_bound_token_has_is_told() -> None:
     """A field that nobody knows is lost wherever the token goes."""
     message = {"tool_calls": [_call("a")], "reasoning_details": [_detail("a") | {"format": "google-gemini-v9", "more": 1}]}
 
-    made = fb.convert_request(_asked(message), source="chat_completions", target="generate_content")
+    converted = fb.convert_request(_asked(message), source="chat_completions", target="generate_content")
 
     place = "/messages/1/reasoning_details/0"
-    assert {loss.path for loss in made.losses} >= {f"{place}/format", f"{place}/more"}
+    assert {loss.path for loss in converted.losses} >= {f"{place}/format", f"{place}/more"}
 
 
 def test_an_id_that_only_counts_binds_nothing() -> None:
     """We number thoughts so ourselves where their tokens stand apart."""
     details = [{"type": "reasoning.text", "text": "hm", "id": "rs_0", "index": 0}, _detail("rs_0")]
 
-    made = fb.convert_response(
+    converted = fb.convert_response(
         _answer({"content": "x", "reasoning_details": details}), source="chat_completions", target="messages"
     )
 
-    assert made.body["content"][0] == {
+    assert converted.body["content"][0] == {
         "type": "thinking", "thinking": "hm", "signature": "fb1|generate_content|thought|c2ln|chat_completions",
     }  # fmt: skip
 
@@ -150,10 +150,10 @@ def test_a_bound_token_of_a_stream_leaves_at_the_end_where_its_call_never_came()
     converter = fb.StreamConverter(source="chat_completions", target="generate_content")
     before = converter.feed(_chunk({"reasoning_details": [_detail("a")]})) + converter.feed(_chunk({"content": "one"}))
 
-    made = converter.feed(_chunk({}, "stop")) + converter.finish()
+    converted = converter.feed(_chunk({}, "stop")) + converter.finish()
 
     assert b"c2ln" not in before
-    assert made.count(b'"thoughtSignature":"c2ln"') == 1
+    assert converted.count(b'"thoughtSignature":"c2ln"') == 1
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:

@@ -51,12 +51,12 @@ def _streamed(content: list[dict[str, Any]]) -> bytes:
     data = data.replace(b'"delta":{"type":"text_delta","text":"I look it up."}', b'"delta":{"type":"text_delta","text":"I look"}')
     more = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":" it up."}}\n\n'
     pieces = data.split(b"\n\n")
-    made = b""
+    output = b""
     for piece in pieces[:-1]:
-        made += piece + b"\n\n"
+        output += piece + b"\n\n"
         if b'"text_delta"' in piece:
-            made += more % json.loads(piece.partition(b"data: ")[2])["index"]
-    return b"".join(fb.convert_stream([made], source="messages", target="generate_content"))
+            output += more % json.loads(piece.partition(b"data: ")[2])["index"]
+    return b"".join(fb.convert_stream([output], source="messages", target="generate_content"))
 
 
 def _parts(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -73,9 +73,9 @@ def _next_turn(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _home(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the model's turn of the next request, back in messages, with texts in one piece."""
-    made = fb.convert_request(_next_turn(parts), source="generate_content", target="messages", model="m", stream=False)
+    converted = fb.convert_request(_next_turn(parts), source="generate_content", target="messages", model="m", stream=False)
     turn: list[dict[str, Any]] = []
-    for block in next(each for each in made.body["messages"] if each["role"] == "assistant")["content"]:
+    for block in next(each for each in converted.body["messages"] if each["role"] == "assistant")["content"]:
         if turn and block["type"] == turn[-1]["type"] == "text":
             turn[-1] = turn[-1] | {"text": turn[-1]["text"] + block["text"]}
         else:
@@ -169,9 +169,9 @@ def test_a_token_waits_for_the_next_part_and_nothing_else_waits() -> None:
     events = [event + b"\n\n" for event in b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).split(b"\n\n")]
     converter = fb.StreamConverter(source="messages", target="generate_content")
 
-    made = [converter.feed(event) for event in events]
+    output = [converter.feed(event) for event in events]
 
-    for event, out in zip(events, made, strict=True):
+    for event, out in zip(events, output, strict=True):
         assert (b'"thinking_delta"' in event) == (b'"thought":true' in out)
         assert (b'"text_delta"' in event) == (b"thoughtSignature" in out)
 
@@ -181,7 +181,7 @@ def test_a_token_that_waits_leaves_before_an_error(fault: str) -> None:
     """What came before a break was said; whoever keeps the half answer keeps its token."""
     events = b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).partition(b"event: content_block_stop")
     converter = fb.StreamConverter(source="messages", target="generate_content")
-    made = converter.feed(events[0] + b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')
+    converted = converter.feed(events[0] + b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')
     if fault == "finish":
         with pytest.raises(fb.TruncatedStreamError) as raised:
             converter.finish()
@@ -191,7 +191,7 @@ def test_a_token_that_waits_leaves_before_an_error(fault: str) -> None:
     else:
         tail = converter.feed(b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"gone"}}\n\n')
 
-    assert b"thoughtSignature" not in made
+    assert b"thoughtSignature" not in converted
     assert b"thoughtSignature" in tail
     assert tail.index(b"thoughtSignature") < tail.index(b'"error"')
 
@@ -200,30 +200,30 @@ def test_a_request_to_the_same_format_loses_the_token_and_keeps_its_part() -> No
     """Google would refuse a token that it did not make; the call beside it is the caller's."""
     parts = _parts(fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content").body)
 
-    made = fb.convert_request(_next_turn(parts), source="generate_content", target="generate_content", model="m", stream=False)
+    converted = fb.convert_request(_next_turn(parts), source="generate_content", target="generate_content", model="m", stream=False)
 
-    assert made.body["contents"][1]["parts"][0]["functionCall"]["name"] == "look"
-    assert [(loss.path, loss.code) for loss in made.losses] == [("/contents/1/parts/0/thoughtSignature", "foreign_signature")]
+    assert converted.body["contents"][1]["parts"][0]["functionCall"]["name"] == "look"
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/contents/1/parts/0/thoughtSignature", "foreign_signature")]
 
 
 def test_a_loss_of_reasoning_names_its_token_alone() -> None:
     """Law 2: the part on which the token stands is not lost."""
     parts = _parts(fb.convert_response(_answer([REDACTED, TEXT, CALL]), source="messages", target="generate_content").body)
 
-    made = fb.convert_request(_next_turn(parts), source="generate_content", target="chat_completions", model="m", stream=False)
+    converted = fb.convert_request(_next_turn(parts), source="generate_content", target="chat_completions", model="m", stream=False)
 
-    assert [loss.path for loss in made.losses if loss.code == "foreign_signature"] == ["/contents/1/parts/0/thoughtSignature"]
+    assert [loss.path for loss in converted.losses if loss.code == "foreign_signature"] == ["/contents/1/parts/0/thoughtSignature"]
 
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_an_answer_without_carried_tokens_has_none(carry: bool) -> None:
     """``carry_reasoning=False``: the token is reported, and the part that follows is as it was."""
     options = fb.Options(carry_reasoning=carry)
-    made = fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options)
+    converted = fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options)
     data = b"".join(fb.replay_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options))
 
-    assert ("thoughtSignature" in json.dumps(made.body)) == carry == (b"thoughtSignature" in data)
-    assert bool(made.losses) != carry
+    assert ("thoughtSignature" in json.dumps(converted.body)) == carry == (b"thoughtSignature" in data)
+    assert bool(converted.losses) != carry
 
 
 JSON = dict[str, Any]
@@ -262,46 +262,46 @@ def _turn(source: str, token: str, part: JSON) -> list[JSON]:
 
 
 def _request(source: str, token: str, part: JSON) -> JSON:
-    turn, asked, more = _turn(source, token, part), {"role": "user", "content": "q"}, {"role": "user", "content": "r"}
+    turn, request, more = _turn(source, token, part), {"role": "user", "content": "q"}, {"role": "user", "content": "r"}
     if source == "messages":
-        return {"model": "m", "max_tokens": 9, "messages": [asked, {"role": "assistant", "content": turn}, more]}
-    return {"model": "m", "input": [asked, *turn, more]}
+        return {"model": "m", "max_tokens": 9, "messages": [request, {"role": "assistant", "content": turn}, more]}
+    return {"model": "m", "input": [request, *turn, more]}
 
 
 def _answer_of_lost(source: str, token: str, part: JSON) -> JSON:
     turn = _turn(source, token, part)
     if source == "messages":
-        said = {"content": turn, "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
-        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", **said}
-    told = {"output": turn, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
-    return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", **told}
+        message = {"content": turn, "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", **message}
+    body = {"output": turn, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", **body}
 
 
 def _streamed_of_lost(body: JSON, source: str, target: str, options: fb.Options) -> tuple[bytes, tuple[fb.Loss, ...]]:
     converter = fb.StreamConverter(source=source, target=target, options=options)
-    told = b"".join([*map(converter.feed, fb.replay_response(body, source=source)), converter.finish()])
-    return told, converter.losses
+    output = b"".join([*map(converter.feed, fb.replay_response(body, source=source)), converter.finish()])
+    return output, converter.losses
 
 
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
 def test_a_token_is_in_what_is_written_or_in_the_report(source: str, part: JSON) -> None:
     """Every other token is told apart: in requests, answers and their streams, also where tokens are not to be carried."""
     targets = {*fb.FORMATS} - {source}
-    for target, home, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
-        if home == source:
+    for target, returned, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
+        if returned == source:
             continue
         options = fb.Options(carry_reasoning=carry)
-        tokens = [f"fb1|{home}|{kind}|{token}" for token in ("QUJD", "WFla")]
-        asked = [fb.convert_request(_request(source, token, part), source=source, target=target) for token in tokens]
-        told = [
+        tokens = [f"fb1|{returned}|{kind}|{token}" for token in ("QUJD", "WFla")]
+        request = [fb.convert_request(_request(source, token, part), source=source, target=target) for token in tokens]
+        items = [
             fb.convert_response(_answer_of_lost(source, token, part), source=source, target=target, options=options)
             for token in tokens
         ]
         streamed = [_streamed_of_lost(_answer_of_lost(source, token, part), source, target, options) for token in tokens]
 
-        assert (asked[0].body, asked[0].losses) != (asked[1].body, asked[1].losses), (target, home, kind)
-        assert (told[0].body, told[0].losses) != (told[1].body, told[1].losses), (target, home, kind, carry)
-        assert streamed[0] != streamed[1], (target, home, kind, carry)
+        assert (request[0].body, request[0].losses) != (request[1].body, request[1].losses), (target, returned, kind)
+        assert (items[0].body, items[0].losses) != (items[1].body, items[1].losses), (target, returned, kind, carry)
+        assert streamed[0] != streamed[1], (target, returned, kind, carry)
 
 
 @pytest.mark.parametrize("carry", [True, False], ids=["carried", "not carried"])
@@ -338,9 +338,9 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
         yield events.Delta(0, number, "{}")
         yield events.PartEnd(0, number)
         return
-    home, sort = random.choice(_HOMES)
-    item = f"rs_x{number}" if home == "responses" else None
-    token = ir.Signature(issuer=home, kind=sort, token=f"token{number}", item=item)
+    returned, sort = random.choice(_HOMES)
+    item = f"rs_x{number}" if returned == "responses" else None
+    token = ir.Signature(issuer=returned, kind=sort, token=f"token{number}", item=item)
     yield events.PartStart(0, number, ir.Text("") if kind == "text" else ir.Reasoning("", id=item))
     for piece in range(random.choice((0, 1, 2, 3)) if kind == "thought" else 2):
         yield events.Delta(0, number, f"{number}{'abc'[piece]}.")
@@ -356,26 +356,26 @@ def _lives(random: Random) -> list[events.Event]:
     """Return the events of an answer whose parts are open side by side, in the order in which they open."""
     waiting = [iter(list(_life(number, random))) for number in range(random.randint(1, 5))]
     running: list[Iterator[events.Event]] = []
-    told: list[events.Event] = [events.Start("a", "m")]
+    emitted: list[events.Event] = [events.Start("a", "m")]
     while waiting or running:
         if waiting and (not running or random.random() < 0.3):
             running.append(waiting.pop(0))
-            told.append(next(running[-1]))
+            emitted.append(next(running[-1]))
             continue
         life = random.choice(running)
         event = next(life, None)
         if event is None:
             running.remove(life)
         else:
-            told.append(event)
-    return [*told, events.Finished(0, ir.Finish("stop")), events.End()]
+            emitted.append(event)
+    return [*emitted, events.Finished(0, ir.Finish("stop")), events.End()]
 
 
 def _kept(data: bytes) -> dict[str, Any]:
     """Return the answer as the history of a client of generate_content has it, which puts no pieces together."""
     reader = StreamReader()
-    told = [json.loads(event.data) for event in (*reader.feed(data), *reader.finish()) if event.data != DONE]
-    parts = [part for raw in told for part in raw["candidates"][0]["content"]["parts"]]
+    emitted = [json.loads(event.data) for event in (*reader.feed(data), *reader.finish()) if event.data != DONE]
+    parts = [part for raw in emitted for part in raw["candidates"][0]["content"]["parts"]]
     return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
 
 
@@ -388,20 +388,22 @@ def _tokens(body: dict[str, Any], target: str) -> dict[str, str]:
 def test_a_token_comes_home_with_the_text_that_it_signs_or_is_reported(target: str) -> None:
     """A server refuses a signed thought that was altered, and an item without the token that it is known by."""
     for seed in range(400):
-        told = _lives(Random(seed))
+        reported = _lives(Random(seed))
         signed = {
-            event.index: event.signature for event in told if isinstance(event, events.PartMeta | events.Signed) and event.signature
+            event.index: event.signature
+            for event in reported
+            if isinstance(event, events.PartMeta | events.Signed) and event.signature
         }
         texts: dict[int, str] = dict.fromkeys(signed, "")
-        for event in told:
+        for event in reported:
             if isinstance(event, events.Delta) and event.index in texts:
                 texts[event.index] += event.text
         encoder = formats.load(target).stream_encoder(DEFAULT_OPTIONS, None)
 
-        data = b"".join([encoder.feed(event) for event in told])
+        data = b"".join([encoder.feed(event) for event in reported])
 
-        late = {token.token for token in encoder.undelivered_tokens() if isinstance(token, ir.Signature)}
-        expected = {token.token: texts[number] for number, token in signed.items() if token.token not in late}
+        delayed = {token.token for token in encoder.undelivered_tokens() if isinstance(token, ir.Signature)}
+        expected = {token.token: texts[number] for number, token in signed.items() if token.token not in delayed}
         bodies = [fb.collect_stream([data], source=target).body, *([_kept(data)] if target == "generate_content" else [])]
         for body in bodies:
             assert _tokens(body, target) == expected, seed

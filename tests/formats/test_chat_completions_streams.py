@@ -40,15 +40,15 @@ ANSWERS = [*shipped(NAME, "response"), *recorded(NAME, "response")]
 
 def _decode(text: bytes) -> list[events.Event]:
     reader, decoder = StreamReader(), StreamDecoder()
-    made: list[events.Event] = []
+    emitted: list[events.Event] = []
     for event in [*reader.feed(text), *reader.finish()]:
-        made += decoder.finish("done") if event.data == DONE else decoder.feed(json.loads(event.data))
-    return [*made, *decoder.finish("end_of_bytes")]
+        emitted += decoder.finish("done") if event.data == DONE else decoder.feed(json.loads(event.data))
+    return [*emitted, *decoder.finish("end_of_bytes")]
 
 
-def _collect(happened: list[events.Event]) -> ir.Response:
+def _collect(emitted: list[events.Event]) -> ir.Response:
     collector = Collector(NAME)
-    for event in happened:
+    for event in emitted:
         collector.feed(event)
     return collector.response()
 
@@ -66,11 +66,11 @@ def _body(answer: ir.Response) -> Any:
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_a_recorded_stream_comes_to_one_end(entry: Entry) -> None:
     """Servers break every rule; the answer is still whole, or the failure is one."""
-    happened = _decode(entry.bytes())
+    emitted = _decode(entry.bytes())
 
-    assert sum(isinstance(event, events.End | events.Failed) for event in happened) == 1
-    assert isinstance(happened[-1], events.End | events.Failed)
-    assert _body(_collect(happened))["choices"] is not None
+    assert sum(isinstance(event, events.End | events.Failed) for event in emitted) == 1
+    assert isinstance(emitted[-1], events.End | events.Failed)
+    assert _body(_collect(emitted))["choices"] is not None
 
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=str)
@@ -133,11 +133,11 @@ def test_a_stream_that_is_cut_has_no_end() -> None:
 
 def _run(deltas: list[dict[str, Any] | None]) -> list[events.Event]:
     decoder = StreamDecoder()
-    made: list[events.Event] = []
+    emitted: list[events.Event] = []
     for delta in deltas:
         choice = {"index": 0, "delta": delta or {}, "finish_reason": None if delta else "tool_calls"}
-        made += decoder.feed({"id": "x", "model": "m", "created": 1, "choices": [choice]})
-    return [*made, *decoder.finish("end_of_bytes")]
+        emitted += decoder.feed({"id": "x", "model": "m", "created": 1, "choices": [choice]})
+    return [*emitted, *decoder.finish("end_of_bytes")]
 
 
 def _chunks(*deltas: dict[str, Any], logprobs: dict[str, Any] | None = None) -> bytes:
@@ -161,19 +161,19 @@ def test_an_index_that_is_used_again_leads_to_the_latest_call() -> None:
 
 def test_an_id_that_comes_late_is_no_second_call() -> None:
     """Some servers name the function first and the call later."""
-    late = [
+    delayed = [
         {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{"}}]},
         {"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "}"}}]},
     ]
 
-    answer = _collect(_decode(_chunks(*late)))
+    answer = _collect(_decode(_chunks(*delayed)))
 
     assert [(part.id, part.arguments) for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == [("a", "{}")]
 
 
 def _piece(arguments: str, name: str | None = None, call_id: str | None = None, index: int | None = 0) -> dict[str, Any]:
-    told = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
-    return {"tool_calls": [{key: value for key, value in told.items() if value is not None}]}
+    message = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return {"tool_calls": [{key: value for key, value in message.items() if value is not None}]}
 
 
 @pytest.mark.parametrize(
@@ -209,21 +209,21 @@ def _piece(arguments: str, name: str | None = None, call_id: str | None = None, 
 @pytest.mark.parametrize("target", [NAME, "responses"])
 def test_calls_at_one_index_are_told_apart_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
     """Servers without ids, and those that give an id to each piece, tell by the name where a call begins; two must not become one."""
-    made = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
+    collected = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
 
-    said = (
-        [item for item in made["output"] if item["type"] == "function_call"]
+    message = (
+        [item for item in collected["output"] if item["type"] == "function_call"]
         if target == "responses"
-        else [call["function"] for call in made["choices"][0]["message"]["tool_calls"]]
+        else [call["function"] for call in collected["choices"][0]["message"]["tool_calls"]]
     )
-    assert [(each["name"], each["arguments"]) for each in said] == calls
+    assert [(each["name"], each["arguments"]) for each in message] == calls
 
 
 def test_another_id_of_a_call_is_reported() -> None:
     """The first id of a call is its own; one that a later piece tells is in the report."""
-    made = collect_stream([_chunks(_piece("{", "f", "a"), _piece("}", call_id="b"))], source=NAME, target="messages")
+    collected = collect_stream([_chunks(_piece("{", "f", "a"), _piece("}", call_id="b"))], source=NAME, target="messages")
 
-    assert [(loss.path, loss.before) for loss in made.losses if loss.severity == "lossy"] == [
+    assert [(loss.path, loss.before) for loss in collected.losses if loss.severity == "lossy"] == [
         ("/choices/0/message/tool_calls/0/id", "b")
     ]
 
@@ -243,19 +243,19 @@ def test_the_tokens_of_a_refusal_stay_with_it() -> None:
 def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
     """Servers that tell the reason too early go on with the call: it grows on, for none without a name was made."""
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
-    late = {"index": 0, "function": {"arguments": "1}"}}
+    delayed = {"index": 0, "function": {"arguments": "1}"}}
     decoder = StreamDecoder()
-    happened: list[events.Event] = []
+    emitted: list[events.Event] = []
 
     for choice in (
         {"delta": {"tool_calls": [call]}},
         {"delta": {}, "finish_reason": "tool_calls"},
-        {"delta": {"tool_calls": [late]}},
+        {"delta": {"tool_calls": [delayed]}},
     ):
-        happened += decoder.feed({"id": "x", "choices": [{"index": 0, **choice}]})
-    happened += decoder.finish("end_of_bytes")
+        emitted += decoder.feed({"id": "x", "choices": [{"index": 0, **choice}]})
+    emitted += decoder.finish("end_of_bytes")
 
-    calls = [part for part in _collect(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
+    calls = [part for part in _collect(emitted).choices[0].parts if isinstance(part, ir.ToolCall)]
     assert [(call.name, call.arguments) for call in calls] == [("f", '{"a":1}')]
 
 
@@ -316,9 +316,9 @@ def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> Non
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
 
-    made = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
+    collected = collect_stream([data + encode_event(DONE)], source=NAME, target="messages")
 
-    assert made.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")
+    assert collected.body["stop_reason"] == ("end_turn" if "content" in deltas[0] else "tool_use")
 
 
 @pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
@@ -350,20 +350,20 @@ def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
 
 def test_a_message_beside_a_delta_is_no_text() -> None:
     """Some servers repeat in each event what has come so far."""
-    told = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
+    items = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
     decoder = StreamDecoder()
-    happened = [event for each in told for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
+    emitted = [event for each in items for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
 
-    assert "".join(event.text for event in happened if isinstance(event, events.Delta)) == "Hello"
+    assert "".join(event.text for event in emitted if isinstance(event, events.Delta)) == "Hello"
 
 
-def _thinks(index: int, *, kind: str = "text", **told: str) -> dict[str, Any]:
-    return {"reasoning_details": [{"type": f"reasoning.{kind}", "format": "anthropic-claude-v1", "index": index, **told}]}
+def _thinks(index: int, *, kind: str = "text", **text: str) -> dict[str, Any]:
+    return {"reasoning_details": [{"type": f"reasoning.{kind}", "format": "anthropic-claude-v1", "index": index, **text}]}
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 @pytest.mark.parametrize(
-    ("deltas", "late"),
+    ("deltas", "delayed"),
     [
         ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(1, signature="S2")], []),
         ([_thinks(0, text="one"), _thinks(1, text="two"), _thinks(0, signature="S1"), _thinks(1, signature="S2")], [0]),
@@ -372,7 +372,7 @@ def _thinks(index: int, *, kind: str = "text", **told: str) -> dict[str, Any]:
         ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
     ],
 )
-def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, Any]], late: list[int], target: str) -> None:
+def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
     """A server checks a token against the text beside it; where that has left, the report says so."""
     stream = _chunks(*deltas)
     converter = StreamConverter(source=NAME, target=target)
@@ -382,8 +382,8 @@ def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, A
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == whole.body
-    told = [loss.path for loss in converter.losses if loss.code == "late"]
-    assert told == [f"/choices/0/message/reasoning_details/{index}/signature" for index in late]
+    reported = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert reported == [f"/choices/0/message/reasoning_details/{index}/signature" for index in delayed]
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
@@ -392,14 +392,14 @@ def test_a_token_behind_the_text_signs_its_thought_where_it_may_stand_apart(targ
     stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
     converter = StreamConverter(source=NAME, target=target)
 
-    made = converter.feed(stream) + converter.finish()
+    converted = converter.feed(stream) + converter.finish()
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
-    told = collect_stream([made], source=target, target="messages").body["content"]
-    meant = convert_response(whole.body, source=target, target="messages").body["content"]
-    late = [loss.path for loss in converter.losses if loss.code == "late"]
+    reported = collect_stream([converted], source=target, target="messages").body["content"]
+    expected = convert_response(whole.body, source=target, target="messages").body["content"]
+    delayed = [loss.path for loss in converter.losses if loss.code == "late"]
     assert converter.response().body == whole.body
-    assert (told == meant, late) == (
+    assert (reported == expected, delayed) == (
         (True, []) if target == "generate_content" else (False, ["/choices/0/message/reasoning_details/0/signature"])
     )
 
@@ -415,10 +415,10 @@ def test_citations_that_come_behind_a_call_hang_on_the_text_that_they_cite(targe
     stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
     whole = collect_stream([stream], source=NAME)
 
-    made = collect_stream([stream], source=NAME, target=target)
+    collected = collect_stream([stream], source=NAME, target=target)
 
     expected = convert_response(whole.body, source=NAME, target=target)
-    assert (made.body, sorted(map(str, made.losses))) == (expected.body, sorted(map(str, expected.losses)))
+    assert (collected.body, sorted(map(str, collected.losses))) == (expected.body, sorted(map(str, expected.losses)))
 
 
 def test_a_span_says_which_text_a_late_citation_cites() -> None:
@@ -426,9 +426,9 @@ def test_a_span_says_which_text_a_late_citation_cites() -> None:
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 8)]
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"content": "Oslo."}, {"refusal": "No."}, {"annotations": cited})
 
-    made = collect_stream([stream], source=NAME, target="responses")
+    collected = collect_stream([stream], source=NAME, target="responses")
 
-    texts = [part for item in made.body["output"] for part in item.get("content", ()) if part["type"] == "output_text"]
+    texts = [part for item in collected.body["output"] for part in item.get("content", ()) if part["type"] == "output_text"]
     assert [(text["text"], [each["url"] for each in text["annotations"]]) for text in texts] == [
         ("Rome.", ["https://a.example"]),
         ("Oslo.", ["https://b.example"]),
@@ -441,10 +441,10 @@ def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: st
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
     converter = StreamConverter(source=NAME, target=target)
 
-    made = converter.feed(stream) + converter.finish()
+    converted = converter.feed(stream) + converter.finish()
 
     assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_late
-    assert (b"https://a.example" in made) is not is_late
+    assert (b"https://a.example" in converted) is not is_late
     assert "https://a.example" in json.dumps(converter.response().body)
 
 
@@ -452,15 +452,15 @@ def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: st
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_who_asks_for_usage_finds_the_field_in_every_chunk(source: str, is_asked: bool) -> None:
     """The vendor's servers say null in all but the last; a reader that takes the field for granted trips over one without it."""
-    asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
-    asked |= {"stream_options": {"include_usage": True}} if is_asked else {}
-    request = convert_request(asked, source=NAME, target=source)
+    requested = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+    requested |= {"stream_options": {"include_usage": True}} if is_asked else {}
+    request = convert_request(requested, source=NAME, target=source)
     stream = next(each.data for each in streams(source) if each.stem == "text_plain")
     converter = StreamConverter(source=source, target=NAME, request=request)
 
-    told = converter.feed(stream) + converter.finish()
+    output = converter.feed(stream) + converter.finish()
 
-    *others, last = [json.loads(line[6:]) for line in told.decode().splitlines() if line.startswith("data: {")]
+    *others, last = [json.loads(line[6:]) for line in output.decode().splitlines() if line.startswith("data: {")]
     if is_asked:
         assert [chunk["usage"] for chunk in others] == [None] * len(others)
         assert (last["choices"], last["usage"]["completion_tokens"] > 0) == ([], True)

@@ -18,9 +18,9 @@ def _answer(**more: str) -> dict[str, Any]:
 
 def test_a_known_quotation_stands_where_messages_has_it() -> None:
     """Some servers tell the cited text of a page beside its address."""
-    made = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
+    converted = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
 
-    assert made.body["content"][0]["citations"][0]["cited_text"] == "Founded in 753 BC."
+    assert converted.body["content"][0]["citations"][0]["cited_text"] == "Founded in 753 BC."
 
 
 def _answer_of_spans(length: int, citations: int) -> dict[str, Any]:
@@ -39,18 +39,18 @@ def test_a_text_that_thousands_cite_is_said_a_few_times_at_most(target: str) -> 
     """Else half a megabyte becomes hundreds, and two of them more than a machine has."""
     body = _answer_of_spans(50_000, 1_500)
 
-    made = fb.convert_response(body, source="chat_completions", target=target)
+    converted = fb.convert_response(body, source="chat_completions", target=target)
 
-    assert len(made.json()) < 12 * len(json.dumps(body))
-    assert made.parse()
+    assert len(converted.json()) < 12 * len(json.dumps(body))
+    assert converted.parse()
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_what_a_few_citations_cite_stands_beside_each(target: str) -> None:
     """Readers show it with the source, and do not count characters themselves."""
-    made = fb.convert_response(_answer_of_spans(20, 3), source="chat_completions", target=target)
+    converted = fb.convert_response(_answer_of_spans(20, 3), source="chat_completions", target=target)
 
-    assert made.json().count(b'"' + b"x" * 18 + b'"') >= 1
+    assert converted.json().count(b'"' + b"x" * 18 + b'"') >= 1
 
 
 JsonObject = dict[str, Any]
@@ -96,24 +96,24 @@ def answer(*items: JsonObject) -> JsonObject:
     return HEAD | {"status": "completed", "output": [*items]}
 
 
-def stream(*told: JsonObject, output: tuple[JsonObject, ...]) -> bytes:
+def stream(*reported: JsonObject, output: tuple[JsonObject, ...]) -> bytes:
     """Frame the events of an answer of responses."""
     first = {"type": "response.created", "response": HEAD | {"status": "in_progress", "output": []}}
     last = {"type": "response.completed", "response": answer(*output)}
-    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *told, last))
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *reported, last))
 
 
-def written(told: bytes, target: str) -> JsonObject:
+def written(output: bytes, target: str) -> JsonObject:
     """Convert a stream and collect what the target's reader has of it."""
     converter = fb.StreamConverter(source="responses", target=target)
-    return fb.collect_stream([converter.feed(told) + converter.finish()], source=target).body
+    return fb.collect_stream([converter.feed(output) + converter.finish()], source=target).body
 
 
 def cited(body: JsonObject) -> list[tuple[str, str]]:
     """Return the sources of an answer of chat completions, each with the words that it stands behind."""
-    said = body["choices"][0]["message"]
-    notes = [each["url_citation"] for each in said.get("annotations", ())]
-    return [(each["title"], said["content"][each["start_index"] : each["end_index"]]) for each in notes]
+    text = body["choices"][0]["message"]
+    notes = [each["url_citation"] for each in text.get("annotations", ())]
+    return [(each["title"], text["content"][each["start_index"] : each["end_index"]]) for each in notes]
 
 
 @pytest.mark.parametrize("numbers", [(), (0,), (1,), (0, 1), (1, 0)], ids=str)
@@ -122,9 +122,9 @@ def test_citations_that_no_event_told_are_told_at_the_end(numbers: tuple[int, ..
     item = message("msg_1", "Hello world", A, B)
     events = [added(0, item), delta(0, item, "Hello world"), *[noted(0, item, number) for number in numbers], done(0, item)]
 
-    made = written(stream(*events, output=(item,)), "chat_completions")
+    result = written(stream(*events, output=(item,)), "chat_completions")
 
-    assert sorted(cited(made)) == [("a", "Hello"), ("b", "world")]
+    assert sorted(cited(result)) == [("a", "Hello"), ("b", "world")]
 
 
 M, N = message("msg_1", "Hello world", A, B), message("msg_2", "Rome, too", note("c", 0, 4))
@@ -140,10 +140,10 @@ APART = {
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-@pytest.mark.parametrize("told", APART.values(), ids=APART)
-def test_citations_span_what_they_span_in_the_whole_answer(told: list[JsonObject], target: str) -> None:
+@pytest.mark.parametrize("reported", APART.values(), ids=APART)
+def test_citations_span_what_they_span_in_the_whole_answer(reported: list[JsonObject], target: str) -> None:
     """Law 6: two messages may be open at once, and where the second begins is known when the first is whole."""
-    data = stream(*told, output=(M, N))
+    data = stream(*reported, output=(M, N))
 
     collected = fb.collect_stream([data], source="responses", target=target)
 
@@ -157,7 +157,7 @@ def test_annotations_count_from_their_own_text_whichever_block_stops() -> None:
     """Laws 1 and 6: a block that is never stopped, or goes on later, stands before the text that cites; its words are not among it."""
     cited = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
     begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}
-    told: list[JsonObject] = [
+    events: list[JsonObject] = [
         {"type": "message_start", "message": begun},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Answer: "}},
@@ -171,8 +171,8 @@ def test_annotations_count_from_their_own_text_whichever_block_stops() -> None:
     ]
     converter = fb.StreamConverter(source="messages", target="responses")
 
-    data = b"".join(b"event: %b\ndata: %b\n\n" % (each["type"].encode(), json.dumps(each).encode()) for each in told)
-    made = fb.collect_stream([converter.feed(data) + converter.finish()], source="responses").body
+    data = b"".join(b"event: %b\ndata: %b\n\n" % (each["type"].encode(), json.dumps(each).encode()) for each in events)
+    collected = fb.collect_stream([converter.feed(data) + converter.finish()], source="responses").body
 
-    (_, said) = [part for item in made["output"] for part in item["content"]]
-    assert [(note["start_index"], note["end_index"]) for note in said["annotations"]] == [(0, 4)]
+    (_, text) = [part for item in collected["output"] for part in item["content"]]
+    assert [(note["start_index"], note["end_index"]) for note in text["annotations"]] == [(0, 4)]

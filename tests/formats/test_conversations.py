@@ -43,9 +43,9 @@ def test_a_result_answers_the_nearest_call_of_its_id() -> None:
         ],
     }
 
-    made = fb.convert_request(body, source="chat_completions", target="generate_content")
+    converted = fb.convert_request(body, source="chat_completions", target="generate_content")
 
-    parts = [part for turn in made.body["contents"] for part in turn["parts"] if "functionResponse" in part]
+    parts = [part for turn in converted.body["contents"] for part in turn["parts"] if "functionResponse" in part]
     assert [part["functionResponse"]["name"] for part in parts] == ["first", "second", "third"]
 
 
@@ -61,10 +61,10 @@ def test_a_result_without_an_id_answers_an_unanswered_call_even_where_its_id_was
         ]
     }
 
-    made = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
 
-    assert [each["tool_call_id"] for each in made.body["messages"] if each["role"] == "tool"] == ["call_0", "call_0"]
-    assert not made.losses
+    assert [each["tool_call_id"] for each in converted.body["messages"] if each["role"] == "tool"] == ["call_0", "call_0"]
+    assert not converted.losses
 
 
 def test_a_late_result_goes_behind_the_call_that_waits_for_it() -> None:
@@ -82,9 +82,9 @@ def test_a_late_result_goes_behind_the_call_that_waits_for_it() -> None:
         ],
     }
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert [each["content"] for each in made.body["messages"]] == [None, "first", "wait", None, "second", "now"]
+    assert [each["content"] for each in converted.body["messages"]] == [None, "first", "wait", None, "second", "now"]
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
@@ -96,8 +96,8 @@ def test_made_ids_of_answers_without_an_id_tell_their_calls_apart(source: str) -
         if source == "generate_content":
             body = _candidate({"functionCall": {"name": "f", "args": arguments}})
             del body["responseId"]
-        made = fb.convert_response(body, source=source, target="messages")
-        return str(made.body["content"][0]["id"])
+        converted = fb.convert_response(body, source=source, target="messages")
+        return str(converted.body["content"][0]["id"])
 
     first, again, other = made_id({"a": 1}, '{"a":1}'), made_id({"a": 1}, '{"a":1}'), made_id({"a": 2}, '{"a":2}')
 
@@ -113,16 +113,16 @@ def test_a_made_call_id_is_an_addition() -> None:
         ]
     }
 
-    made = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
 
-    assert {each.path for each in made.additions} == {"/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"}
+    assert {each.path for each in converted.additions} == {"/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"}
 
 
 def test_a_made_finish_reason_is_an_addition() -> None:
     """An answer without choices said nothing of how it ended."""
-    made = fb.convert_response({"id": "x", "choices": []}, source="chat_completions", target="generate_content")
+    converted = fb.convert_response({"id": "x", "choices": []}, source="chat_completions", target="generate_content")
 
-    assert "/candidates/0/finishReason" in {each.path for each in made.additions}
+    assert "/candidates/0/finishReason" in {each.path for each in converted.additions}
 
 
 # Reasoning and order in answers of chat_completions.
@@ -141,10 +141,10 @@ def test_a_thought_comes_home_whole_over_chat_completions() -> None:
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": output}
     there = fb.convert_response(body, source="responses", target="chat_completions")
 
-    home = fb.convert_response(there.body, source="chat_completions", target="responses")
+    returned = fb.convert_response(there.body, source="chat_completions", target="responses")
 
-    assert home.body["output"][:3] == output[:3]
-    assert not home.losses
+    assert returned.body["output"][:3] == output[:3]
+    assert not returned.losses
 
 
 def test_a_token_that_loses_its_place_is_told() -> None:
@@ -159,9 +159,9 @@ def test_a_token_that_loses_its_place_is_told() -> None:
         ],
     }  # fmt: skip
 
-    made = fb.convert_response(body, source="responses", target="chat_completions")
+    converted = fb.convert_response(body, source="responses", target="chat_completions")
 
-    assert ("/output/1", "position_lost") in {(loss.path, loss.code) for loss in made.losses}
+    assert ("/output/1", "position_lost") in {(loss.path, loss.code) for loss in converted.losses}
 
 
 @pytest.mark.parametrize(("first", "is_told"), [("inlineData", True), ("text", False)])
@@ -170,9 +170,9 @@ def test_media_before_text_is_told(first: str, is_told: bool) -> None:
     parts: list[dict[str, Any]] = [{"inlineData": {"mimeType": "image/png", "data": "aaaa"}}, {"text": "below"}]
     body = _candidate(*sorted(parts, key=lambda part: first not in part))
 
-    made = fb.convert_response(body, source="generate_content", target="chat_completions")
+    converted = fb.convert_response(body, source="generate_content", target="chat_completions")
 
-    assert ("position_lost" in {loss.code for loss in made.losses}) is is_told
+    assert ("position_lost" in {loss.code for loss in converted.losses}) is is_told
 
 
 # Errors in place of answers.
@@ -182,17 +182,17 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
     """Servers send it with status 200; it must not look like an answer that ended well."""
     body = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
 
-    made = fb.convert_response(body, source="generate_content", target="messages")
+    converted = fb.convert_response(body, source="generate_content", target="messages")
 
-    assert isinstance(made, fb.ConvertedError)
-    assert (made.status, made.body["error"]["type"]) == (429, "rate_limit_error")
+    assert isinstance(converted, fb.ConvertedError)
+    assert (converted.status, converted.body["error"]["type"]) == (429, "rate_limit_error")
 
 
 def test_an_answer_of_nothing_does_not_end_well_in_silence() -> None:
     """Nothing says why there are no candidates, so the normal end that the target shows is a loss, and points at what is there."""
-    made = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
+    converted = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
 
-    assert [(loss.path, loss.code) for loss in made.losses] == [("", "finish_reason")]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("", "finish_reason")]
 
 
 # Keys that nobody knows.
@@ -233,18 +233,18 @@ def test_an_unknown_key_in_a_request_is_told(added: dict[str, Any], path: str) -
     tools = [{"type": "function", "function": {"name": "f"}}]
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools} | added
 
-    made = fb.convert_request(body, source="chat_completions", target="responses")
+    converted = fb.convert_request(body, source="chat_completions", target="responses")
 
-    assert path in _paths(made.losses)
+    assert path in _paths(converted.losses)
 
 
 def test_an_unknown_key_in_a_call_without_an_id_is_told() -> None:
     """One key missing and one too many is not the usual number."""
     body = _answer({"tool_calls": [_call(None, "f") | {"x": 1}]})
 
-    made = fb.convert_response(body, source="chat_completions", target="messages")
+    converted = fb.convert_response(body, source="chat_completions", target="messages")
 
-    assert "/choices/0/message/tool_calls/0/x" in _paths(made.losses)
+    assert "/choices/0/message/tool_calls/0/x" in _paths(converted.losses)
 
 
 def test_an_unknown_key_in_a_format_of_the_answer_is_told() -> None:
@@ -252,18 +252,18 @@ def test_an_unknown_key_in_a_format_of_the_answer_is_told() -> None:
     text = {"mimeType": "text/plain", "x": 1}
     body = {"contents": [{"parts": [{"text": "hi"}]}], "generationConfig": {"responseFormat": [{"text": text}]}}
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
 
-    assert "/generationConfig/responseFormat/0/text/x" in _paths(made.losses)
+    assert "/generationConfig/responseFormat/0/text/x" in _paths(converted.losses)
 
 
 def test_an_unknown_key_beside_a_token_is_told() -> None:
     """A part that is nothing but a token still has what stands beside it."""
     body = _candidate({"text": "hi"}, {"text": "", "thoughtSignature": "QUJD", "x": 1})
 
-    made = fb.convert_response(body, source="generate_content", target="responses")
+    converted = fb.convert_response(body, source="generate_content", target="responses")
 
-    assert "/candidates/0/content/parts/1/x" in _paths(made.losses)
+    assert "/candidates/0/content/parts/1/x" in _paths(converted.losses)
 
 
 def test_a_model_that_only_the_url_could_name_is_asked_for() -> None:

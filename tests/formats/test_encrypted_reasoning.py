@@ -47,16 +47,16 @@ ASKED: dict[str, dict[str, Any]] = {
 
 def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the caller's request with an answer and the result of its call behind it, as an official client writes it."""
-    asked = ASKED[caller]
+    request = ASKED[caller]
     if caller == "messages":
         result = {"type": "tool_result", "tool_use_id": "call_1", "content": "A long inlet."}
-        said = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": [result]}]
-        return asked | {"messages": asked["messages"] + said}
+        message = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": [result]}]
+        return request | {"messages": request["messages"] + message}
     if caller == "chat_completions":
         result = {"role": "tool", "tool_call_id": "call_1", "content": "A long inlet."}
-        return asked | {"messages": [*asked["messages"], answer["choices"][0]["message"], result]}
+        return request | {"messages": [*request["messages"], answer["choices"][0]["message"], result]}
     response = {"functionResponse": {"id": "call_1", "name": "look_up", "response": {"output": "A long inlet."}}}
-    return asked | {"contents": [*asked["contents"], answer["candidates"][0]["content"], {"role": "user", "parts": [response]}]}
+    return request | {"contents": [*request["contents"], answer["candidates"][0]["content"], {"role": "user", "parts": [response]}]}
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
@@ -84,13 +84,13 @@ def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams
 @pytest.mark.parametrize("caller", ASKED)
 def test_what_is_asked_for_besides_is_an_addition(caller: str) -> None:
     """A caller that logs additions sees what the server is asked to store and to return."""
-    made = fb.convert_request(ASKED[caller], source=caller, target="responses")
+    converted = fb.convert_request(ASKED[caller], source=caller, target="responses")
 
-    assert {(item.path, json.dumps(item.value)) for item in made.additions} == {
+    assert {(item.path, json.dumps(item.value)) for item in converted.additions} == {
         ("/store", "false"),
         ("/include", '["reasoning.encrypted_content"]'),
     }
-    assert "summary" not in made.body["reasoning"]
+    assert "summary" not in converted.body["reasoning"]
 
 
 NOT_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -105,20 +105,22 @@ NOT_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
 def test_a_request_without_reasoning_asks_for_no_token(case: str) -> None:
     """Models that do not reason refuse the word for it: "Encrypted content is not supported with this model"."""
     caller, settings = NOT_ASKED[case]
-    asked = {key: value for key, value in ASKED[caller].items() if key not in ("thinking", "reasoning_effort", "generationConfig")}
+    request = {
+        key: value for key, value in ASKED[caller].items() if key not in ("thinking", "reasoning_effort", "generationConfig")
+    }
 
-    made = fb.convert_request(asked | settings, source=caller, target="responses")
+    converted = fb.convert_request(request | settings, source=caller, target="responses")
 
-    assert "include" not in made.body
+    assert "include" not in converted.body
 
 
 @pytest.mark.parametrize("store", [True, False])
 def test_a_caller_that_says_whether_to_store_is_taken_at_its_word(store: bool) -> None:
     """A stored chat completion is one that its caller wants to fetch again."""
-    made = fb.convert_request(ASKED["chat_completions"] | {"store": store}, source="chat_completions", target="responses")
+    converted = fb.convert_request(ASKED["chat_completions"] | {"store": store}, source="chat_completions", target="responses")
 
-    assert made.body["store"] is store
-    assert "/store" not in {item.path for item in made.additions}
+    assert converted.body["store"] is store
+    assert "/store" not in {item.path for item in converted.additions}
 
 
 @pytest.mark.parametrize(("display", "expected"), [("summarized", "auto"), ("omitted", None)])
@@ -126,9 +128,9 @@ def test_a_summary_is_asked_for_only_where_the_caller_asks(display: str, expecte
     """The server writes summaries for verified organisations only, and refuses the others."""
     thinking = {"type": "enabled", "budget_tokens": 2048, "display": display}
 
-    made = fb.convert_request(ASKED["messages"] | {"thinking": thinking}, source="messages", target="responses")
+    converted = fb.convert_request(ASKED["messages"] | {"thinking": thinking}, source="messages", target="responses")
 
-    assert made.body["reasoning"].get("summary") == expected
+    assert converted.body["reasoning"].get("summary") == expected
 
 
 UNSIGNED: dict[str, Any] = {
@@ -158,15 +160,15 @@ UNSIGNED: dict[str, Any] = {
 )
 def test_reasoning_without_a_token_goes_as_the_caller_chooses(choice: Any, written: list[dict[str, Any]]) -> None:
     """The server answers 404 to the id of a reasoning item that it never stored, so none is made up."""
-    made = fb.convert_request(UNSIGNED, source="messages", target="responses", options=fb.Options(unsigned_reasoning=choice))
+    converted = fb.convert_request(UNSIGNED, source="messages", target="responses", options=fb.Options(unsigned_reasoning=choice))
 
-    said = {"type": "message", "role": "assistant", "content": "Hello."}
-    assert made.body["input"][1:-1] == [*written, said]
-    told = {(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses}
+    message = {"type": "message", "role": "assistant", "content": "Hello."}
+    assert converted.body["input"][1:-1] == [*written, message]
+    reported = {(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses}
     at = "/messages/1/content/0"
     signature = (f"{at}/signature", "dropped", "lossy", "foreign_signature")
     assert (
-        told
+        reported
         == {
             "drop": {(f"{at}/thinking", "dropped", "lossy", "unsigned_reasoning"), signature},
             "text": {(at, "changed", "lossy", "flattened"), signature},
@@ -177,10 +179,10 @@ def test_reasoning_without_a_token_goes_as_the_caller_chooses(choice: Any, writt
 
 def test_a_limit_below_what_the_server_takes_is_raised() -> None:
     """Clients probe an endpoint with a limit of 1 to 10 tokens; the server refuses less than 16."""
-    made = fb.convert_request(UNSIGNED | {"max_tokens": 1}, source="messages", target="responses")
+    converted = fb.convert_request(UNSIGNED | {"max_tokens": 1}, source="messages", target="responses")
 
-    assert made.body["max_output_tokens"] == 16
-    assert ("/max_tokens", "changed", "info") in {(loss.path, loss.kind, loss.severity) for loss in made.losses}
+    assert converted.body["max_output_tokens"] == 16
+    assert ("/max_tokens", "changed", "info") in {(loss.path, loss.kind, loss.severity) for loss in converted.losses}
 
 
 def test_reasoning_of_another_format_is_dropped_on_the_way_to_its_own_endpoint() -> None:
@@ -196,7 +198,7 @@ def test_reasoning_of_another_format_is_dropped_on_the_way_to_its_own_endpoint()
         {"type": "message", "role": "assistant", "content": "Hello."},
     ]
 
-    made = fb.convert_request({"model": "m", "input": history}, source="responses", target="responses")
+    converted = fb.convert_request({"model": "m", "input": history}, source="responses", target="responses")
 
-    assert made.body["input"] == [history[0], history[2]]
-    assert [(loss.path, loss.code) for loss in made.losses] == [("/input/1", "foreign_signature")]
+    assert converted.body["input"] == [history[0], history[2]]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/input/1", "foreign_signature")]

@@ -27,10 +27,10 @@ def error_of(format: str, word: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_word_for_an_error_that_the_target_has_no_room_for_is_reported(source: str, target: str, word: str) -> None:
     """Relays have words of their own there, and they are what an operator looks for."""
-    made = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
+    converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
 
-    told = [(loss.path, loss.severity, loss.before) for loss in made.losses]
-    assert told == ([] if word in made.json().decode() else [("/error/type", "info", word)])
+    reported = [(loss.path, loss.severity, loss.before) for loss in converted.losses]
+    assert reported == ([] if word in converted.json().decode() else [("/error/type", "info", word)])
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,18 @@ def test_an_error_whose_shape_is_plain_is_read_alike_at_every_endpoint(shape: st
 
     read = [fb.convert_error(body, source=source, target=target, status=status) for source in FORMATS if source != target]
 
-    assert all((made.status, made.body, made.losses) == (read[0].status, read[0].body, read[0].losses) for made in read)
-    assert "lossy" not in {loss.severity for made in read for loss in made.losses}
+    assert all((result.status, result.body, result.losses) == (read[0].status, read[0].body, read[0].losses) for result in read)
+    assert "lossy" not in {loss.severity for result in read for loss in result.losses}
 
 
 @pytest.mark.parametrize("source", OPENAI)
 def test_the_word_of_an_error_decides_where_no_status_does(source: str) -> None:
     """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
-    made = fb.convert_error({"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200)
+    converted = fb.convert_error(
+        {"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200
+    )
 
-    assert (made.status, made.body["error"]["type"], made.losses) == (529, "overloaded_error", ())
+    assert (converted.status, converted.body["error"]["type"], converted.losses) == (529, "overloaded_error", ())
 
 
 UNTYPED: dict[str, Any] = {
@@ -104,12 +106,12 @@ def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_targ
     detail = UNTYPED[shape]
     body = {"error": {"message": "no", "type": None, **detail}}
 
-    made = fb.convert_error(body, source=source, target=target, status=400)
+    converted = fb.convert_error(body, source=source, target=target, status=400)
 
-    assert made.body["error"]["code"] == "c"
-    assert made.body["error"]["param"] == detail.get("param")
-    assert {"/error/code", "/error/param"}.isdisjoint(loss.path for loss in made.losses)
-    assert "lossy" not in {loss.severity for loss in made.losses}
+    assert converted.body["error"]["code"] == "c"
+    assert converted.body["error"]["param"] == detail.get("param")
+    assert {"/error/code", "/error/param"}.isdisjoint(loss.path for loss in converted.losses)
+    assert "lossy" not in {loss.severity for loss in converted.losses}
 
 
 @pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
@@ -145,9 +147,9 @@ def failed_call(word: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("word", "is_told"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
 def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_told: bool) -> None:
     """The other format knows one kind: the tool says that it failed."""
-    made = fb.convert_response(failed_call(word), source="responses", target="messages")
+    converted = fb.convert_response(failed_call(word), source="responses", target="messages")
 
-    assert ("/output/0/error/type" in {loss.path for loss in made.losses}) is is_told
+    assert ("/output/0/error/type" in {loss.path for loss in converted.losses}) is is_told
 
 
 UNKNOWN_SHAPES = [
@@ -165,11 +167,11 @@ def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
     source: str, target: str, body: dict[str, Any]
 ) -> None:
     """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
-    made = fb.convert_error(body, source=source, target=target, status=403)
+    converted = fb.convert_error(body, source=source, target=target, status=403)
 
-    assert json.loads(made.body["error"]["message"]) == body
-    assert (made.status, made.losses) == (403, ())
-    made.parse()
+    assert json.loads(converted.body["error"]["message"]) == body
+    assert (converted.status, converted.losses) == (403, ())
+    converted.parse()
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
@@ -180,7 +182,7 @@ def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("message", "text"),
     [
         ({"statusCode": 400, "error": "Bad Request", "message": ["a must be a string"]}, '["a must be a string"]'),
         ({"status": 404, "error": "Not Found", "message": "no handler", "path": "/x"}, "no handler"),
@@ -189,18 +191,20 @@ def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format:
     ],
 )
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_went_wrong_counts_more_than_the_word_for_its_class(source: str, target: str, said: dict[str, Any], told: str) -> None:
+def test_what_went_wrong_counts_more_than_the_word_for_its_class(
+    source: str, target: str, message: dict[str, Any], text: str
+) -> None:
     """The frameworks of servers in front of a relay have both, and only one helps."""
-    made = fb.convert_error(said, source=source, target=target, status=400)
+    converted = fb.convert_error(message, source=source, target=target, status=400)
 
-    assert made.body["error"]["message"] == told
-    assert "/message" not in {loss.path for loss in made.losses if loss.before}
+    assert converted.body["error"]["message"] == text
+    assert "/message" not in {loss.path for loss in converted.losses if loss.before}
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
     """An error has the same words, raised or converted."""
-    made = fb.convert_error(body, source="messages", target="chat_completions", status=403)
+    converted = fb.convert_error(body, source="messages", target="chat_completions", status=403)
     answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
     with (
         fb.Client("http://relay", "key", retry=0, http_client=httpx.Client(transport=answer)) as client,
@@ -208,7 +212,7 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
     ):
         client.chat_completions(model="m", messages=[])
 
-    assert made.body["error"]["message"] in str(caught.value)
+    assert converted.body["error"]["message"] in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -224,11 +228,11 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_fault_of_the_caller_by_its_status_stays_one_whatever_its_word(source: str, word: str, status: int, target: str) -> None:
     """SDKs send a call again for a 500, and for none of these."""
-    made = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
+    converted = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
 
-    assert made.status == status
+    assert converted.status == status
     if target == "generate_content":
-        assert made.body["error"]["status"] == "INVALID_ARGUMENT"
+        assert converted.body["error"]["status"] == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
@@ -238,11 +242,11 @@ def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, ta
     event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
     converter = fb.StreamConverter(source=source, target=target)
 
-    told = converter.feed(event) + converter.finish()
+    output = converter.feed(event) + converter.finish()
 
     assert converter.error is not None
     assert "no" in converter.error.message
-    assert b"error" in told
+    assert b"error" in output
 
 
 def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
@@ -259,9 +263,9 @@ def test_a_code_for_an_empty_account_is_no_fault_of_the_server_where_no_status_s
     in_place = fb.convert_error({"error": error}, source=source, target="messages", status=200)
     failed = fb.convert_response(failed_answer(error), source="responses", target="messages")
 
-    for made in (in_place, failed):
-        assert isinstance(made, fb.ConvertedError)
-        assert (made.status, made.body["error"]["type"]) == (402, "billing_error")
+    for result in (in_place, failed):
+        assert isinstance(result, fb.ConvertedError)
+        assert (result.status, result.body["error"]["type"]) == (402, "billing_error")
 
 
 @pytest.mark.parametrize(
@@ -340,11 +344,11 @@ def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: i
     answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
     failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
 
-    made = fb.convert_response(failed, source="responses", target=target)
+    converted = fb.convert_response(failed, source="responses", target=target)
 
-    assert isinstance(made, fb.ConvertedError)
-    read = formats.load(target).decode_error(made.body, status=made.status)
-    assert (read.kind, read.message) == (kind, "no") or tells_kind(made.losses)
+    assert isinstance(converted, fb.ConvertedError)
+    read = formats.load(target).decode_error(converted.body, status=converted.status)
+    assert (read.kind, read.message) == (kind, "no") or tells_kind(converted.losses)
 
 
 @pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
@@ -391,10 +395,10 @@ def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -
     stream = b"data: " + json.dumps(event).encode() + b"\n\n"
 
     there, read = through("responses", "messages", stream)
-    _, own = through("responses", "responses", stream)
+    _, same_format = through("responses", "responses", stream)
 
     assert read.error is not None
     assert read.error.request_id == "req_1"
     assert '"request_id":"req_1"' in there.decode()
     assert "/request_id" not in {loss.path for loss in read.response().losses}
-    assert (own.response().body["request_id"], own.response().losses) == ("req_1", ())
+    assert (same_format.response().body["request_id"], same_format.response().losses) == ("req_1", ())

@@ -223,13 +223,13 @@ def test_an_unknown_event_changes_nothing_else(format: str) -> None:
     for stream in streams(format):
         first, *rest = (each for each in read(stream.data) if each.data.strip())
         try:
-            plain = fb.collect_stream([stream.data], source=format)
+            collected = fb.collect_stream([stream.data], source=format)
         except fb.StreamError:
             continue
 
         result = fb.collect_stream([write([first]), encode_event(json.dumps(event).encode(), None), write(rest)], source=format)
 
-        assert (result.body, result.losses) == (plain.body | {event["type"]: event}, plain.losses), stream
+        assert (result.body, result.losses) == (collected.body | {event["type"]: event}, collected.losses), stream
 
 
 @pytest.mark.parametrize("is_done", [False, True])

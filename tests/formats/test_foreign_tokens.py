@@ -26,36 +26,36 @@ def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
         case "chat_completions":
             return {"model": "m", "messages": [ask, answer["choices"][0]["message"], ask]}
         case _:
-            said = {"role": "user", "parts": [{"text": "And then?"}]}
-            return {"contents": [said, answer["candidates"][0]["content"], said]}
+            message = {"role": "user", "parts": [{"text": "And then?"}]}
+            return {"contents": [message, answer["candidates"][0]["content"], message]}
 
 
-@pytest.mark.parametrize(("home", "format"), CROSSINGS)
-def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vendor(home: str, format: str) -> None:
+@pytest.mark.parametrize(("returned", "format"), CROSSINGS)
+def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vendor(returned: str, format: str) -> None:
     """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
     carried = 0
-    for fixture in fixtures("response", home):
-        made = fb.convert_response(fixture.body, source=home, target=format)
-        if made.kind != "response" or not any(tag in json.dumps(made.body) for tag in TAGS):
+    for fixture in fixtures("response", returned):
+        converted = fb.convert_response(fixture.body, source=returned, target=format)
+        if converted.kind != "response" or not any(tag in json.dumps(converted.body) for tag in TAGS):
             continue
         carried += 1
-        given = _history(made.body, format)
-        before = json.dumps(given)
+        raw = _history(converted.body, format)
+        before = json.dumps(raw)
 
-        for body in (given, before.encode()):
+        for body in (raw, before.encode()):
             sent = fb.convert_request(body, source=format, target=format, model="m")
 
             assert not any(tag in json.dumps(sent.body) for tag in TAGS)
             assert "foreign_signature" in {loss.code for loss in sent.losses}
-            fb.convert_request(sent.body, source=format, target=home, model="m")
-        assert json.dumps(given) == before
-    assert carried or (home, format) == ("generate_content", "chat_completions")  # where the slot is its own vendor's
+            fb.convert_request(sent.body, source=format, target=returned, model="m")
+        assert json.dumps(raw) == before
+    assert carried or (returned, format) == ("generate_content", "chat_completions")  # where the slot is its own vendor's
 
 
 def test_a_request_without_carried_tokens_stays_the_same_word_for_word() -> None:
     """A token that begins like a tag, and is none, is its vendor's own."""
-    thought = {"type": "thinking", "thinking": "hm", "signature": "fb1|nobody|thinking|c2ln"}
-    body = _history({"content": [thought, {"type": "text", "text": "one"}]}, "messages")
+    reasoning = {"type": "thinking", "thinking": "hm", "signature": "fb1|nobody|thinking|c2ln"}
+    body = _history({"content": [reasoning, {"type": "text", "text": "one"}]}, "messages")
 
     sent = fb.convert_request(body, source="messages", target="messages")
 
@@ -103,18 +103,18 @@ def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
 
 def test_a_turn_of_which_nothing_is_left_goes_too() -> None:
     """An answer that was cut while it thought is nothing but a token; servers refuse turns without content."""
-    said = {"role": "user", "content": "x"}
-    thoughts: dict[str, list[dict[str, Any]]] = {
+    message = {"role": "user", "content": "x"}
+    reasoning: dict[str, list[dict[str, Any]]] = {
         "messages": [{"role": "assistant", "content": [THOUGHT, {"type": "redacted_thinking", "data": ABROAD}]}],
         "chat_completions": [
             {"role": "assistant", "content": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": ABROAD}]}
         ],
     }
-    for format, turns in thoughts.items():
-        made = _sent({"model": "m", "max_tokens": 9, "messages": [said, *turns, said]}, format)
+    for format, turns in reasoning.items():
+        result = _sent({"model": "m", "max_tokens": 9, "messages": [message, *turns, message]}, format)
 
-        assert made.body["messages"] == [said, said]
-        assert {loss.code for loss in made.losses} == {"foreign_signature", "empty"}
+        assert result.body["messages"] == [message, message]
+        assert {loss.code for loss in result.losses} == {"foreign_signature", "empty"}
     carried = base64.b64encode(ABROAD.encode()).decode()
     turns = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "", "thoughtSignature": carried}]}]
 
@@ -126,10 +126,10 @@ def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
     native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
     body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
 
-    made = _sent(body, "messages")
+    result = _sent(body, "messages")
 
-    assert made.body["messages"][1]["content"] == [native, {"type": "text", "text": "one"}]
-    assert [loss.path for loss in made.losses] == ["/messages/1/content/0"]
+    assert result.body["messages"][1]["content"] == [native, {"type": "text", "text": "one"}]
+    assert [loss.path for loss in result.losses] == ["/messages/1/content/0"]
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
 )
 def test_a_text_that_looks_like_a_token_is_one_in_a_tokens_place_only(format: str, body: dict[str, Any]) -> None:
     """A log of this library's, pasted into a document, is a document."""
-    made = _sent(body, format)
+    result = _sent(body, format)
 
-    assert (made.body, made.losses) == (body, ())
+    assert (result.body, result.losses) == (body, ())
 
 
 def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
@@ -170,38 +170,38 @@ def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
     body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
     body["messages"][2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
 
-    made = _sent(body, "messages")
+    result = _sent(body, "messages")
 
-    assert "thinking" not in made.body
-    assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in made.losses}
+    assert "thinking" not in result.body
+    assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in result.losses}
 
 
 def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> None:
     """A conversation that was stored in another format's words may come home by way of a copy."""
     body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
 
-    made = _sent(body, "messages")
+    result = _sent(body, "messages")
 
-    assert made.body["messages"][1]["content"][0]["signature"] == "c2ln"
-    assert made.losses == ()
+    assert result.body["messages"][1]["content"][0]["signature"] == "c2ln"
+    assert result.losses == ()
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
 def test_a_sealed_thought_comes_home_under_the_id_that_it_is_sealed_to(format: str, is_streamed: bool) -> None:
     """The server refuses the token under any other id, and with it the whole conversation."""
-    thought = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
-    said = {"type": "output_text", "text": "hi", "annotations": []}
-    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]}
+    reasoning = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
+    text = {"type": "output_text", "text": "hi", "annotations": []}
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
-    body = head | {"output": [thought, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    body = head | {"output": [reasoning, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
 
     answer = fb.convert_response(body, source="responses", target=format)
     if is_streamed:
         answer = fb.collect_stream(fb.replay_response(body, source="responses", target=format), source=format)
-    made = fb.convert_request(_history(answer.body, format), source=format, target="responses", model="m")
+    converted = fb.convert_request(_history(answer.body, format), source=format, target="responses", model="m")
 
-    assert made.body["input"][1] == thought
+    assert converted.body["input"][1] == reasoning
     assert all("/output/0" not in loss.path for loss in answer.losses)
 
 
@@ -226,14 +226,14 @@ def test_a_sealed_thought_that_is_streamed_home_keeps_the_id_that_it_is_sealed_t
     written = converter.feed(stream) + converter.finish()
 
     kept = fb.collect_stream([written], source="responses") if keeps == "events" else converter.response()
-    made = {
+    result = {
         target: fb.convert_request(_history(kept.body, "responses"), source="responses", target=target)
         for target in ("responses", "messages")
     }
 
-    assert made["responses"].body["input"][1] == SEALED
-    assert made["responses"].losses == ()
-    assert [loss.code for loss in made["messages"].losses if loss.path.startswith("/input/1/enc")] == ["foreign_signature"]
+    assert result["responses"].body["input"][1] == SEALED
+    assert result["responses"].losses == ()
+    assert [loss.code for loss in result["messages"].losses if loss.path.startswith("/input/1/enc")] == ["foreign_signature"]
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

@@ -49,9 +49,9 @@ def _decoded(chunks: Iterable[JsonObject]) -> list[events.Event]:
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish("end_of_bytes")
 
 
-def _collected(happened: Iterable[events.Event]) -> ir.Response:
+def _collected(emitted: Iterable[events.Event]) -> ir.Response:
     collector = Collector(NAME)
-    for event in happened:
+    for event in emitted:
         collector.feed(event)
     return collector.response()
 
@@ -60,9 +60,9 @@ def _encoded(answer: ir.Response) -> JsonObject:
     return encode_response(answer, Ledger({}, FieldPaths()), DEFAULT_OPTIONS, None)
 
 
-def _written(happened: Iterable[events.Event]) -> bytes:
+def _written(emitted: Iterable[events.Event]) -> bytes:
     encoder = StreamEncoder(DEFAULT_OPTIONS, None)
-    return b"".join([encoder.feed(event) for event in happened])
+    return b"".join([encoder.feed(event) for event in emitted])
 
 
 def _answer(sample: Sample) -> ir.Response:
@@ -75,20 +75,20 @@ def _read(body: JsonObject) -> ir.Response:
 
 def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
     """Put the events of a stream together as a reader of raw events would."""
-    made: JsonObject = {"candidates": []}
+    result: JsonObject = {"candidates": []}
     for chunk in chunks:
         for candidate in chunk["candidates"]:
-            known = next((each for each in made["candidates"] if each["index"] == candidate["index"]), None)
+            known = next((each for each in result["candidates"] if each["index"] == candidate["index"]), None)
             if known is None:
                 known = {"content": {"role": "model", "parts": []}}
-                made["candidates"].append(known)
+                result["candidates"].append(known)
             parts = candidate["content"]["parts"]
             known["content"]["parts"] += [] if parts == [{"text": ""}] else parts
             known |= {key: value for key, value in candidate.items() if key not in ("content", "logprobsResult")}
             for name, tokens in (candidate.get("logprobsResult") or {}).items():
                 known.setdefault("logprobsResult", {}).setdefault(name, []).extend(tokens)
-        made |= {key: value for key, value in chunk.items() if key != "candidates"}
-    return made
+        result |= {key: value for key, value in chunk.items() if key != "candidates"}
+    return result
 
 
 def _in_one_cut(body: JsonObject) -> JsonObject:
@@ -96,8 +96,8 @@ def _in_one_cut(body: JsonObject) -> JsonObject:
 
     That of another format's reasoning stands on an empty thought before the part that follows the reasoning.
     """
-    made: JsonObject = json.loads(json.dumps(body))
-    for candidate in made["candidates"]:
+    result: JsonObject = json.loads(json.dumps(body))
+    for candidate in result["candidates"]:
         parts: list[JsonObject] = []
         for part in _without_separators([*_loosened(candidate["content"]["parts"])]):
             if parts and _joins(parts[-1], part):
@@ -105,7 +105,7 @@ def _in_one_cut(body: JsonObject) -> JsonObject:
             else:
                 parts.append(part)
         candidate["content"]["parts"] = parts
-    return made
+    return result
 
 
 def _without_separators(parts: list[JsonObject]) -> Iterator[JsonObject]:
@@ -134,12 +134,12 @@ def _is_carried(part: JsonObject) -> bool:
 
 
 def _joins(before: JsonObject, part: JsonObject) -> bool:
-    plain = {"text", "thought"}
-    return "text" in before and "text" in part and before.keys() == part.keys() and plain.issuperset(part)
+    known = {"text", "thought"}
+    return "text" in before and "text" in part and before.keys() == part.keys() and known.issuperset(part)
 
 
-def _recut(happened: Iterable[events.Event], size: int) -> Iterator[events.Event]:
-    for event in happened:
+def _recut(emitted: Iterable[events.Event], size: int) -> Iterator[events.Event]:
+    for event in emitted:
         if isinstance(event, events.Delta) and len(event.text) > size and not event.logprobs:
             for start in range(0, len(event.text), size):
                 yield events.Delta(event.choice, event.index, event.text[start : start + size])
@@ -161,36 +161,36 @@ def test_recorded_streams_come_to_one_end_and_collect_to_an_answer(entry: Entry)
     """What servers send is read in order, in either framing, and its answer can be written."""
     chunks = _parsed(entry.bytes())
 
-    happened = _decoded(chunks)
+    emitted = _decoded(chunks)
 
-    ends = [event for event in happened if isinstance(event, events.End | events.Failed)]
+    ends = [event for event in emitted if isinstance(event, events.End | events.Failed)]
     if any(name in entry.path for name in UNENDED):
         assert ends == []
         return
-    assert ends == [happened[-1]]
-    assert isinstance(happened[0], events.Start)
-    _in_order(happened)
-    body = _encoded(_collected(happened))
-    said = "".join(
+    assert ends == [emitted[-1]]
+    assert isinstance(emitted[0], events.Start)
+    _in_order(emitted)
+    body = _encoded(_collected(emitted))
+    message = "".join(
         part.get("text") or ""
         for chunk in chunks
         for each in chunk.get("candidates") or ()
         for part in _parts(each)
         if not part.get("thought")
     )
-    assert "".join(part["text"] for part in _parts(body["candidates"][0]) if "text" in part and "thought" not in part) == said
-    assert breaches(_written(happened)) == []
+    assert "".join(part["text"] for part in _parts(body["candidates"][0]) if "text" in part and "thought" not in part) == message
+    assert breaches(_written(emitted)) == []
 
 
 def _parts(candidate: JsonObject) -> list[JsonObject]:
     return (candidate.get("content") or {}).get("parts") or []
 
 
-def _in_order(happened: Iterable[events.Event]) -> None:
+def _in_order(emitted: Iterable[events.Event]) -> None:
     """Each part opens before it grows and closes before its choice ends, numbered in the order in which it opens."""
     open: set[tuple[int, int]] = set()
     counts: dict[int, int] = {}
-    for event in happened:
+    for event in emitted:
         match event:
             case events.PartStart():
                 assert event.index == counts.get(event.choice, 0)
@@ -214,13 +214,13 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
         assert _decoded([body])[-1:] != [events.End()], "nobody said that it is over"
         return
 
-    made = _collected(_decoded([body]))
+    collected = _collected(_decoded([body]))
 
-    assert _in_one_cut(_encoded(made)) == _in_one_cut(_encoded(whole))
-    assert made.extra == whole.extra
-    assert [choice.extra for choice in made.choices] == [choice.extra for choice in whole.choices]
-    assert [choice.finish for choice in made.choices] == [choice.finish for choice in whole.choices]
-    assert made.usage == whole.usage
+    assert _in_one_cut(_encoded(collected)) == _in_one_cut(_encoded(whole))
+    assert collected.extra == whole.extra
+    assert [choice.extra for choice in collected.choices] == [choice.extra for choice in whole.choices]
+    assert [choice.finish for choice in collected.choices] == [choice.finish for choice in whole.choices]
+    assert collected.usage == whole.usage
 
 
 def test_a_native_token_is_a_part_of_its_own_and_a_foreign_one_joins_its_text() -> None:
@@ -269,14 +269,14 @@ def test_arguments_that_come_in_pieces_are_put_together() -> None:
         event({"name": "g", "args": {"x": 1}}, finishReason="STOP"),
     ]
 
-    happened = _decoded(chunks)
+    emitted = _decoded(chunks)
 
-    calls = [part for part in _collected(happened).choices[0].parts if isinstance(part, ir.ToolCall)]
+    calls = [part for part in _collected(emitted).choices[0].parts if isinstance(part, ir.ToolCall)]
     assert [(call.name, call.arguments) for call in calls] == [
         ("f", '{"places":[{"name":"New Delhi"}],"a b":2,"no":null}'),
         ("g", '{"x":1}'),
     ]
-    finish = _collected(happened).choices[0].finish
+    finish = _collected(emitted).choices[0].finish
     assert finish is not None
     assert finish.reason == "tool_calls"
 
@@ -308,11 +308,11 @@ def test_errors_end_the_stream_in_whatever_shape(raw: JsonObject) -> None:
     decoder = StreamDecoder()
     decoder.feed(begun)
 
-    happened = decoder.feed(raw)
+    emitted = decoder.feed(raw)
 
-    assert len(happened) == 1
-    assert isinstance(happened[0], events.Failed)
-    assert "slow down" in happened[0].error.message
+    assert len(emitted) == 1
+    assert isinstance(emitted[0], events.Failed)
+    assert "slow down" in emitted[0].error.message
     assert decoder.feed(begun) == decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
@@ -320,9 +320,9 @@ def test_padding_says_nothing_and_the_prompt_may_be_blocked() -> None:
     """``{}`` keeps a connection alive; a blocked prompt is an answer without parts."""
     blocked = {"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": [{"category": "X"}]}, "modelVersion": "m"}
 
-    happened = _decoded([{}, blocked, {}])
+    emitted = _decoded([{}, blocked, {}])
 
-    answer = _collected(happened)
+    answer = _collected(emitted)
     assert answer.model == "m"
     assert answer.choices[0].finish == _read(blocked).choices[0].finish
     assert answer.extra == _read(blocked).extra
@@ -351,13 +351,13 @@ def test_samples_that_come_in_pieces_are_one_sound() -> None:
     pieces = [b"abcd", b"ef", b"ghijk"]
     media = [{"mimeType": "audio/L16;codec=pcm;rate=24000", "data": base64.b64encode(piece).decode()} for piece in pieces]
     parts = [{"content": {"parts": [{"inlineData": each}]}} for each in [*media, {"mimeType": "audio/mp3", "data": "QUJD"}]]
-    told = [{"candidates": [part]} for part in [*parts, {"finishReason": "STOP"}]]
-    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    items = [{"candidates": [part]} for part in [*parts, {"finishReason": "STOP"}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in items)
     converter = fb.StreamConverter(source=NAME, target="chat_completions")
 
-    made = converter.feed(stream) + converter.finish()
+    converted = converter.feed(stream) + converter.finish()
 
-    for answer in (fb.collect_stream([made], source="chat_completions"), converter.response()):
+    for answer in (fb.collect_stream([converted], source="chat_completions"), converter.response()):
         assert answer.body["choices"][0]["message"]["audio"]["data"] == base64.b64encode(b"".join(pieces)).decode()
     assert [loss.path for loss in converter.losses if loss.severity == "impossible"] == ["/candidates/0/content/parts/3"]
 
@@ -365,9 +365,9 @@ def test_samples_that_come_in_pieces_are_one_sound() -> None:
 def test_pages_of_several_events_add_up() -> None:
     """A page that was read early is as true as the last one."""
     pages = [{"retrievedUrl": f"https://{name}.example"} for name in "ab"]
-    told = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
+    items = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
 
-    answer = _collected(_decoded(told))
+    answer = _collected(_decoded(items))
 
     assert answer.choices[0].extra == {"urlContextMetadata": {"urlMetadata": pages}}
 
@@ -380,11 +380,11 @@ def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
         "partialArgs": [{"jsonPath": "$.path", "stringValue": "/tmp", "willContinue": True}],
         "willContinue": True,
     }
-    told = {"candidates": [{"content": {"parts": [{"functionCall": piece}]}, "finishReason": "MAX_TOKENS"}]}
+    message = {"candidates": [{"content": {"parts": [{"functionCall": piece}]}, "finishReason": "MAX_TOKENS"}]}
 
-    made = fb.collect_stream([b"data: " + json.dumps(told).encode() + b"\n\n"], source=NAME, target=target)
+    collected = fb.collect_stream([b"data: " + json.dumps(message).encode() + b"\n\n"], source=NAME, target=target)
 
-    assert "/candidates/0/content/parts/0/functionCall/willContinue" in [loss.path for loss in made.losses]
+    assert "/candidates/0/content/parts/0/functionCall/willContinue" in [loss.path for loss in collected.losses]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
@@ -404,17 +404,17 @@ def test_a_source_vouches_for_no_other_text_than_it_says(between: list[JsonObjec
         "groundingSupports": [{"segment": {"endIndex": 8}, "groundingChunkIndices": [0]}],
     }
     pieces: list[JsonObject] = [{"content": {"parts": [part]}} for part in ({"text": "Rome is."}, *between)]
-    told = [{"candidates": [piece]} for piece in [*pieces, {"finishReason": "STOP", "groundingMetadata": grounding}]]
-    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in told)
+    items = [{"candidates": [piece]} for piece in [*pieces, {"finishReason": "STOP", "groundingMetadata": grounding}]]
+    stream = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in items)
     converter = fb.StreamConverter(source=NAME, target=target)
 
-    made = converter.feed(stream) + converter.finish()
+    converted = converter.feed(stream) + converter.finish()
 
-    late = [loss.path for loss in converter.losses if loss.code == "late"]
+    delayed = [loss.path for loss in converter.losses if loss.code == "late"]
     expected = fb.convert_response(fb.collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == expected.body
-    assert (b"https://a.example" in made) is (target == "chat_completions")
-    assert ("/candidates/0/groundingMetadata/groundingChunks/0" in late) is (target != "chat_completions")
+    assert (b"https://a.example" in converted) is (target == "chat_completions")
+    assert ("/candidates/0/groundingMetadata/groundingChunks/0" in delayed) is (target != "chat_completions")
 
 
 @requires_corpus
@@ -428,8 +428,8 @@ def test_texts_may_be_cut_anywhere(entry: Entry) -> None:
 
 
 def _with_cut_texts(chunk: JsonObject) -> JsonObject:
-    made: JsonObject = json.loads(json.dumps(chunk))
-    for candidate in made.get("candidates") or ():
+    result: JsonObject = json.loads(json.dumps(chunk))
+    for candidate in result.get("candidates") or ():
         if _parts(candidate):
             candidate["content"]["parts"] = [
                 piece
@@ -440,7 +440,7 @@ def _with_cut_texts(chunk: JsonObject) -> JsonObject:
                     else [part]
                 )
             ]
-    return made
+    return result
 
 
 @requires_corpus
@@ -451,11 +451,11 @@ def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
     ending = next((n for n, chunk in enumerate(chunks) for each in chunk.get("candidates") or () if each.get("finishReason")), None)
     for count in range(len(chunks) if ending is None else ending + 1):
         decoder = StreamDecoder()
-        happened = [event for chunk in chunks[:count] for event in decoder.feed(chunk)]
+        emitted = [event for chunk in chunks[:count] for event in decoder.feed(chunk)]
 
         assert not decoder.is_complete
-        happened += decoder.finish("end_of_bytes")
-        assert not any(isinstance(event, events.End | events.Finished) for event in happened)
+        emitted += decoder.finish("end_of_bytes")
+        assert not any(isinstance(event, events.End | events.Finished) for event in emitted)
 
 
 # Writing.
@@ -486,10 +486,10 @@ def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
         return
     chunks = _parsed(_written(_recut(replay(answer), 5)))
 
-    happened = _decoded(chunks)
+    emitted = _decoded(chunks)
 
-    _in_order(happened)
-    assert _in_one_cut(_encoded(_collected(happened))) == _in_one_cut(_encoded(_read(_encoded(answer))))
+    _in_order(emitted)
+    assert _in_one_cut(_encoded(_collected(emitted))) == _in_one_cut(_encoded(_read(_encoded(answer))))
 
 
 def test_deltas_leave_at_once_and_calls_when_whole() -> None:
@@ -535,9 +535,9 @@ def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) 
 
     assert len(seen) == len(_parsed(data))
     whole = _encoded(answer)["candidates"][0]
-    told = [candidate for chunk in seen for candidate in _parsed_chunk(chunk)["candidates"]]
-    said = [candidate for candidate in told if (candidate.get("index") or 0) == whole["index"]]
-    parts = [part for candidate in said for part in _parts(candidate)]
+    items = [candidate for chunk in seen for candidate in _parsed_chunk(chunk)["candidates"]]
+    message = [candidate for candidate in items if (candidate.get("index") or 0) == whole["index"]]
+    parts = [part for candidate in message for part in _parts(candidate)]
     assert "".join(part.get("text") or "" for part in parts) == "".join(part.get("text", "") for part in _parts(whole))
     assert [part["functionCall"] for part in parts if "functionCall" in part] == [
         part["functionCall"] for part in _parts(whole) if "functionCall" in part
@@ -546,5 +546,5 @@ def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) 
 
 
 def _parsed_chunk(chunk: Any) -> JsonObject:
-    made: JsonObject = json.loads(chunk.model_dump_json(by_alias=True, exclude_none=True))
-    return made
+    result: JsonObject = json.loads(chunk.model_dump_json(by_alias=True, exclude_none=True))
+    return result

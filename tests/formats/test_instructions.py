@@ -20,10 +20,10 @@ def _request(system: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])
 def test_it_is_left_out_where_the_caller_wants_it_so(target: str) -> None:
     """It changes from call to call, and a cache that goes by the beginning of the prompt finds nothing."""
-    made = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
+    converted = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
 
-    assert made.body == fb.convert_request(_request([PROMPT]), source="messages", target=target).body
-    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [
+    assert converted.body == fb.convert_request(_request([PROMPT]), source="messages", target=target).body
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses] == [
         ("/system/0", "dropped", "info", "billing_header")
     ]
 
@@ -31,9 +31,9 @@ def test_it_is_left_out_where_the_caller_wants_it_so(target: str) -> None:
 @pytest.mark.parametrize("system", [[HEADER], HEADER["text"]])
 def test_a_system_prompt_of_nothing_else_is_left_out(system: Any) -> None:
     """An empty instruction is none."""
-    made = fb.convert_request(_request(system), source="messages", target="chat_completions", options=STRIP)
+    converted = fb.convert_request(_request(system), source="messages", target="chat_completions", options=STRIP)
 
-    assert [message["role"] for message in made.body["messages"]] == ["user"]
+    assert [message["role"] for message in converted.body["messages"]] == ["user"]
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ ALONE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("source", ALONE)
 def test_instructions_alone_are_what_is_answered(source: str) -> None:
     """A server refuses instructions without an input, and answers them as the only item of one."""
-    made = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
+    converted = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
 
-    assert made.body["input"] == [{"type": "message", "role": "system", "content": "Tell a joke."}]
-    assert "instructions" not in made.body
-    assert not made.losses
+    assert converted.body["input"] == [{"type": "message", "role": "system", "content": "Tell a joke."}]
+    assert "instructions" not in converted.body
+    assert not converted.losses
 
 
 def test_instructions_alone_come_back() -> None:
@@ -84,19 +84,19 @@ def test_instructions_are_answered_where_all_turns_are_empty() -> None:
     empty = {"role": "assistant", "content": None}
     body = ALONE["chat_completions"] | {"messages": [*ALONE["chat_completions"]["messages"], empty]}
 
-    made = fb.convert_request(body, source="chat_completions", target="responses")
+    converted = fb.convert_request(body, source="chat_completions", target="responses")
 
-    assert [item["role"] for item in made.body["input"]] == ["system"]
-    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/messages/1", "info", "empty")]
+    assert [item["role"] for item in converted.body["input"]] == ["system"]
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/messages/1", "info", "empty")]
 
 
 def test_empty_instructions_are_nothing_to_answer() -> None:
     """No server answers nothing."""
     body = {"model": "m", "messages": [{"role": "system", "content": ""}]}
 
-    made = fb.convert_request(body, source="chat_completions", target="responses")
+    converted = fb.convert_request(body, source="chat_completions", target="responses")
 
-    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/messages/0", "impossible", "no_turns")]
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/messages/0", "impossible", "no_turns")]
 
 
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
@@ -122,11 +122,13 @@ def test_an_instruction_stands_for_the_json_mode(source: str) -> None:
     """Without it the model answers in prose, and the caller fails to parse that."""
     body, path = BODIES[source]
 
-    made = _converted(source, body)
+    converted = _converted(source, body)
 
-    assert made.body["system"] == INSTRUCTION
-    assert ("/system", INSTRUCTION) in [(item.path, item.value) for item in made.additions]
-    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [(path, "changed", "lossy", "json_mode")]
+    assert converted.body["system"] == INSTRUCTION
+    assert ("/system", INSTRUCTION) in [(item.path, item.value) for item in converted.additions]
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses] == [
+        (path, "changed", "lossy", "json_mode")
+    ]
 
 
 def test_the_instruction_stands_behind_the_system_prompt() -> None:
@@ -134,11 +136,11 @@ def test_the_instruction_stands_behind_the_system_prompt() -> None:
     system = {"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}
     body, _ = BODIES["chat_completions"]
 
-    made = _converted("chat_completions", body | {"messages": [system, *body["messages"]]})
+    converted = _converted("chat_completions", body | {"messages": [system, *body["messages"]]})
 
     block = {"type": "text", "text": INSTRUCTION}
-    assert made.body["system"] == [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}, block]
-    assert ("/system/1", block) in [(item.path, item.value) for item in made.additions]
+    assert converted.body["system"] == [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}, block]
+    assert ("/system/1", block) in [(item.path, item.value) for item in converted.additions]
 
 
 @pytest.mark.parametrize("source", BODIES)
@@ -146,10 +148,10 @@ def test_the_json_mode_is_left_out_where_the_caller_wants_no_instruction(source:
     """The report then says that the request no longer means the same."""
     body, path = BODIES[source]
 
-    made = _converted(source, body, json_mode="drop")
+    converted = _converted(source, body, json_mode="drop")
 
-    assert "system" not in made.body
-    assert [(loss.path, loss.kind, loss.severity) for loss in made.losses] == [(path, "dropped", "impossible")]
+    assert "system" not in converted.body
+    assert [(loss.path, loss.kind, loss.severity) for loss in converted.losses] == [(path, "dropped", "impossible")]
 
 
 def test_a_schema_needs_no_instruction() -> None:
@@ -157,6 +159,6 @@ def test_a_schema_needs_no_instruction() -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     format = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
 
-    made = _converted("chat_completions", BODIES["chat_completions"][0] | {"response_format": format})
+    converted = _converted("chat_completions", BODIES["chat_completions"][0] | {"response_format": format})
 
-    assert "system" not in made.body
+    assert "system" not in converted.body

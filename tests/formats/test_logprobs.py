@@ -29,17 +29,17 @@ def _shipped(source: str) -> bytes:
 
 def _behind(source: str) -> bytes:
     """Return a stream in which the tokens of a text come behind a call; no fixture, for it breaks law 6."""
-    told: list[dict[str, Any]]
+    events: list[dict[str, Any]]
     if source == "chat_completions":
         head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
         end = {"delta": {}, "logprobs": TOLD[source], "finish_reason": "tool_calls"}
         choices: list[Any] = [{"delta": {"role": "assistant", "content": "Hi"}}, {"delta": {"tool_calls": [CALL]}}, end]
-        told = [head | {"choices": [{"index": 0, **each}]} for each in choices]
+        events = [head | {"choices": [{"index": 0, **each}]} for each in choices]
     else:
         parts: list[Any] = [{"text": "Hi"}, {"functionCall": {"name": "f", "args": {}}}]
-        told = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
-        told.append({"candidates": [{"logprobsResult": TOLD[source], "finishReason": "STOP"}]})
-    return b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in told)
+        events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
+        events.append({"candidates": [{"logprobsResult": TOLD[source], "finishReason": "STOP"}]})
+    return b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in events)
 
 
 def _converted(data: bytes, source: str, target: str) -> tuple[bytes, fb.StreamConverter]:
@@ -56,12 +56,12 @@ def _tokens(body: Any) -> list[Any]:
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in SOURCES for b in (*SOURCES, "responses") if a != b])
 def test_log_probabilities_beside_text_and_calls_leave_with_the_text(source: str, target: str) -> None:
     """One event may bring all three; by the time the call begins, the text has its tokens."""
-    made, converter = _converted(_shipped(source), source, target)
+    result, converter = _converted(_shipped(source), source, target)
 
     whole = converter.response()
 
-    assert b'" look."' in made
-    assert _tokens(fb.collect_stream([made], source=target).body) == _tokens(whole.body)
+    assert b'" look."' in result
+    assert _tokens(fb.collect_stream([result], source=target).body) == _tokens(whole.body)
     assert [loss.path for loss in whole.losses if "logprobs" in loss.path] == []
 
 
@@ -70,9 +70,9 @@ def test_log_probabilities_behind_their_text_leave_where_they_stand_beside_none(
     """A list of a whole choice goes on, whatever has closed."""
     (target,) = {*SOURCES} - {source}
 
-    made, converter = _converted(_behind(source), source, target)
+    result, converter = _converted(_behind(source), source, target)
 
-    assert _tokens(fb.collect_stream([made], source=target).body) == _tokens(converter.response().body)
+    assert _tokens(fb.collect_stream([result], source=target).body) == _tokens(converter.response().body)
     assert [loss.path for loss in converter.losses if "logprobs" in loss.path] == []
 
 
@@ -85,9 +85,9 @@ def test_log_probabilities_behind_their_text_leave_where_they_stand_beside_none(
 )
 def test_log_probabilities_that_come_when_their_text_is_done_are_reported(source: str, lost: list[str]) -> None:
     """The answer that is collected has them; the stream has left without."""
-    made, converter = _converted(_behind(source), source, "responses")
+    result, converter = _converted(_behind(source), source, "responses")
 
-    assert b'"token":' not in made
+    assert b'"token":' not in result
     assert [token["token"] for tokens in _tokens(converter.response().body) for token in tokens or ()] == ["Hi"]
     assert [(loss.path, loss.kind, loss.code) for loss in converter.losses] == [(path, "dropped", "late") for path in lost]
     assert fb.collect_stream([_behind(source)], source=source, target="responses").losses == ()
@@ -98,7 +98,7 @@ def test_a_replay_tells_the_log_probabilities_of_an_answer_without_text(parts: l
     """They are of the whole choice, whatever it says."""
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "logprobsResult": TOLD["generate_content"]}
 
-    made = b"".join(fb.replay_response({"candidates": [candidate]}, source="generate_content", target="chat_completions"))
+    output = b"".join(fb.replay_response({"candidates": [candidate]}, source="generate_content", target="chat_completions"))
 
-    (told,) = _tokens(fb.collect_stream([made], source="chat_completions").body)
-    assert [(token["token"], token["top_logprobs"][0]["token"]) for token in told["content"]] == [("Hi", "Ho")]
+    (reported,) = _tokens(fb.collect_stream([output], source="chat_completions").body)
+    assert [(token["token"], token["top_logprobs"][0]["token"]) for token in reported["content"]] == [("Hi", "Ho")]

@@ -24,9 +24,9 @@ def _asked(part: dict[str, Any], target: str, source: str = "chat_completions") 
     return fb.convert_request(body, source=source, target=target, model="m")
 
 
-def _written(made: fb.ConvertedRequest) -> Any:
+def _written(converted: fb.ConvertedRequest) -> Any:
     """Return the one part of the one turn."""
-    turns = next(made.body[name] for name in ("messages", "input", "contents") if name in made.body)
+    turns = next(converted.body[name] for name in ("messages", "input", "contents") if name in converted.body)
     return (turns[0].get("content") or turns[0]["parts"])[0]
 
 
@@ -40,22 +40,22 @@ def _written(made: fb.ConvertedRequest) -> Any:
 )
 def test_a_document_without_a_name_gets_one_and_the_report_says_where(source: str, part: dict[str, Any], target: str) -> None:
     """Two vendors refuse inline files without a name; the others name theirs seldom."""
-    made = _asked(part, target, source)
+    result = _asked(part, target, source)
 
-    written = _written(made)
+    written = _written(result)
     pointer = "/messages/0/content/0/file/filename" if target == "chat_completions" else "/input/0/content/0/filename"
     assert (written.get("file") or written)["filename"] == "document.pdf"
-    assert [(added.path, added.value) for added in made.additions if added.path != "/store"] == [(pointer, "document.pdf")]
+    assert [(added.path, added.value) for added in result.additions if added.path != "/store"] == [(pointer, "document.pdf")]
 
 
 def test_a_document_with_a_name_keeps_it() -> None:
     """A name is added where there is none, and nowhere else."""
     part = {"type": "document", "title": "a.pdf", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}}
 
-    made = _asked(part, "chat_completions", "messages")
+    result = _asked(part, "chat_completions", "messages")
 
-    assert _written(made)["file"]["filename"] == "a.pdf"
-    assert not made.additions
+    assert _written(result)["file"]["filename"] == "a.pdf"
+    assert not result.additions
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_a_document_with_a_name_keeps_it() -> None:
 )
 def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: dict[str, Any]) -> None:
     """The relay takes both there; as an address it would lead nowhere."""
-    made = _asked({"type": "image_url", "image_url": {"url": PNG}}, target)
+    result = _asked({"type": "image_url", "image_url": {"url": PNG}}, target)
 
-    assert _written(made) == expected
-    assert not made.losses
+    assert _written(result) == expected
+    assert not result.losses
 
 
 @pytest.mark.parametrize("url", ["https://example.com/a.png", "/9j/a", "img"])
@@ -99,18 +99,18 @@ def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None
     drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PNG}
     body = {"model": "m", "input": [{"role": "user", "content": "draw"}, drawn, {"role": "user", "content": "again"}]}
 
-    made = fb.convert_request(body, source="responses", target="generate_content")
+    converted = fb.convert_request(body, source="responses", target="generate_content")
 
-    assert made.body["contents"][1]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": PNG}}]
+    assert converted.body["contents"][1]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": PNG}}]
 
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 def test_a_file_with_bytes_and_an_id_goes_with_its_bytes(target: str) -> None:
     """The id is of use to one vendor only, and the report says that it is gone."""
-    made = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
+    result = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
 
-    assert PDF in made.json().decode()
-    assert [(loss.path, loss.kind) for loss in made.losses] == [("/messages/0/content/0/file/file_id", "dropped")]
+    assert PDF in result.json().decode()
+    assert [(loss.path, loss.kind) for loss in result.losses] == [("/messages/0/content/0/file/file_id", "dropped")]
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
@@ -118,17 +118,19 @@ def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
     """Nobody else can read ``gs://``; a server that tried would refuse the whole request."""
     stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
 
-    made = _asked(stored, target)
+    result = _asked(stored, target)
 
-    assert ("/messages/0/content/0", "impossible", "foreign_id") in [(loss.path, loss.severity, loss.code) for loss in made.losses]
+    assert ("/messages/0/content/0", "impossible", "foreign_id") in [
+        (loss.path, loss.severity, loss.code) for loss in result.losses
+    ]
     assert _written(_asked(stored, "generate_content"))["fileData"]["fileUri"] == "gs://bucket/a.png"
 
 
 def test_a_data_url_without_a_type_has_that_of_its_first_bytes() -> None:
     """As text, which the standard says, no server takes it for an image."""
-    made = _asked({"type": "image_url", "image_url": {"url": f"data:;base64,{JPEG}"}}, "messages")
+    result = _asked({"type": "image_url", "image_url": {"url": f"data:;base64,{JPEG}"}}, "messages")
 
-    assert _written(made)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
+    assert _written(result)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
 
 
 def test_parameters_of_the_type_of_an_image_that_a_model_made_are_told() -> None:
@@ -137,32 +139,32 @@ def test_parameters_of_the_type_of_an_image_that_a_model_made_are_told() -> None
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "", "images": [image]}}
     body = {"id": "a", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
 
-    made = fb.convert_response(body, source="chat_completions", target="responses")
+    converted = fb.convert_response(body, source="chat_completions", target="responses")
 
-    assert made.body["output"][0]["output_format"] == "png"
-    assert [(loss.path, loss.kind) for loss in made.losses] == [("/choices/0/message/images/0/image_url/url", "changed")]
+    assert converted.body["output"][0]["output_format"] == "png"
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/choices/0/message/images/0/image_url/url", "changed")]
 
 
 @pytest.mark.parametrize("head", ["data:text/plain;;base64,", "data:TEXT/plain; base64 ,", "data:text/plain;base64,"])
 def test_a_type_without_parameters_stays_bare(head: str) -> None:
     """An empty parameter says nothing, and the mark of base64 is none."""
-    made = _asked({"type": "file", "file": {"filename": "a.txt", "file_data": f"{head}YQ=="}}, "generate_content")
+    result = _asked({"type": "file", "file": {"filename": "a.txt", "file_data": f"{head}YQ=="}}, "generate_content")
 
-    assert _written(made)["inlineData"] == {"mimeType": "text/plain", "data": "YQ==", "displayName": "a.txt"}
+    assert _written(result)["inlineData"] == {"mimeType": "text/plain", "data": "YQ==", "displayName": "a.txt"}
 
 
 def test_the_other_name_of_jpeg_is_spelled_out() -> None:
     """Servers list ``image/jpeg`` alone; callers write both."""
-    given = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}
+    raw = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}
 
-    assert _written(_asked(given, "generate_content"))["inlineData"]["mimeType"] == "image/jpeg"
+    assert _written(_asked(raw, "generate_content"))["inlineData"]["mimeType"] == "image/jpeg"
 
 
 def test_a_file_without_name_or_type_has_the_type_of_its_first_bytes() -> None:
     """The server wants a data URL, which has a type."""
-    made = _asked({"type": "file", "file": {"file_data": PDF}}, "responses")
+    result = _asked({"type": "file", "file": {"file_data": PDF}}, "responses")
 
-    assert _written(made)["file_data"] == f"data:application/pdf;base64,{PDF}"
+    assert _written(result)["file_data"] == f"data:application/pdf;base64,{PDF}"
 
 
 def test_the_media_of_results_stand_in_one_turn_behind_them_each_under_its_results_name() -> None:
@@ -173,10 +175,10 @@ def test_the_media_of_results_stand_in_one_turn_behind_them_each_under_its_resul
     turns = [{"role": "user", "content": "go"}, {"role": "assistant", "content": calls}, {"role": "user", "content": results}]
     body = {"model": "m", "max_tokens": 99, "messages": turns}
 
-    made = fb.convert_request(body, source="messages", target="chat_completions").body["messages"]
+    converted = fb.convert_request(body, source="messages", target="chat_completions").body["messages"]
 
-    assert [turn["role"] for turn in made] == ["user", "assistant", "tool", "tool", "user"]
-    assert [part.get("text", part["type"]) for part in made[-1]["content"]] == [
+    assert [turn["role"] for turn in converted] == ["user", "assistant", "tool", "tool", "user"]
+    assert [part.get("text", part["type"]) for part in converted[-1]["content"]] == [
         "[tool result a]", "image_url", "[tool result b]", "image_url",
     ]  # fmt: skip
 
@@ -186,11 +188,15 @@ def _moved_in_a_result(content: list[dict[str, Any]]) -> tuple[Any, set[tuple[st
     call = {"type": "tool_use", "id": "t1", "name": "shot", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
     turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-    made = fb.convert_request({"model": "m", "max_tokens": 99, "messages": turns}, source="messages", target="generate_content")
+    converted = fb.convert_request(
+        {"model": "m", "max_tokens": 99, "messages": turns}, source="messages", target="generate_content"
+    )
     moved = {
-        (loss.path.removeprefix("/messages/2/content/0/content/"), loss.severity) for loss in made.losses if loss.code == "moved"
+        (loss.path.removeprefix("/messages/2/content/0/content/"), loss.severity)
+        for loss in converted.losses
+        if loss.code == "moved"
     }
-    return made.body["contents"][2]["parts"][0]["functionResponse"], moved
+    return converted.body["contents"][2]["parts"][0]["functionResponse"], moved
 
 
 def test_a_text_behind_the_media_of_a_result_is_told_to_have_moved_before_them() -> None:

@@ -50,22 +50,22 @@ def decoded(stream: Iterable[JsonObject]) -> list[events.Event]:
     return [event for raw in stream for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
 
-def collected(happened: Iterable[events.Event]) -> ir.Response:
+def collected(emitted: Iterable[events.Event]) -> ir.Response:
     collector = Collector("messages")
-    for event in happened:
+    for event in emitted:
         collector.feed(event)
     return collector.response()
 
 
-def encoded(happened: Iterable[events.Event], options: Options | None = None) -> list[JsonObject]:
+def encoded(emitted: Iterable[events.Event], options: Options | None = None) -> list[JsonObject]:
     encoder = MESSAGES.stream_encoder(options or Options(), None)
-    made: list[JsonObject] = []
-    for event in happened:
+    results: list[JsonObject] = []
+    for event in emitted:
         data = encoder.feed(event)
         assert not data or data.endswith(b"\n\n")
         assert all(line.startswith((b"event: ", b"data: ")) for line in data.split(b"\n") if line)
-        made += parsed(data)
-    return made
+        results += parsed(data)
+    return results
 
 
 def whole(answer: ir.Response) -> JsonObject:
@@ -78,8 +78,8 @@ def answer_of(sample: Sample) -> ir.Response:
 
 def naively_streamed(body: JsonObject) -> Iterator[JsonObject]:
     """Cut an answer as the vendor's server would; written down without the library's help."""
-    late = ("stop_reason", "stop_sequence", "stop_details", "container")
-    start = {key: value for key, value in body.items() if key not in late} | {"content": [], "stop_reason": None}
+    delayed = ("stop_reason", "stop_sequence", "stop_details", "container")
+    start = {key: value for key, value in body.items() if key not in delayed} | {"content": [], "stop_reason": None}
     yield {"type": "message_start", "message": start}
     yield {"type": "ping"}
     for index, block in enumerate(body["content"]):
@@ -101,7 +101,7 @@ def naively_streamed(body: JsonObject) -> Iterator[JsonObject]:
         yield {"type": "content_block_start", "index": index, "content_block": empty}
         yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         yield {"type": "content_block_stop", "index": index}
-    yield {"type": "message_delta", "delta": {key: body[key] for key in late if key in body}, "usage": body.get("usage")}
+    yield {"type": "message_delta", "delta": {key: body[key] for key in delayed if key in body}, "usage": body.get("usage")}
     yield {"type": "message_stop"}
 
 
@@ -135,10 +135,10 @@ def naively_collected(stream: Iterable[JsonObject]) -> JsonObject:
 
 def _input(text: str) -> JsonObject:
     try:
-        given: JsonObject = json.loads(text)
+        raw: JsonObject = json.loads(text)
     except ValueError:
-        given = {"raw_arguments": text}
-    return given
+        raw = {"raw_arguments": text}
+    return raw
 
 
 def _add(block: JsonObject, delta: JsonObject) -> None:
@@ -176,12 +176,12 @@ def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
     """Laws 6 and 9: a stream ends once, and what it brought is what the official client puts together."""
     stream = parsed(entry.bytes())
 
-    happened = decoded(stream)
+    emitted = decoded(stream)
 
-    assert [type(event) for event in happened if isinstance(event, events.End | events.Failed)] == [events.End]
-    assert isinstance(happened[-1], events.End)
+    assert [type(event) for event in emitted if isinstance(event, events.End | events.Failed)] == [events.End]
+    assert isinstance(emitted[-1], events.End)
     wanted = MESSAGES.decode_response(check(naively_collected(stream), "messages", "response"))
-    assert comparable(collected(happened)) == comparable(wanted)
+    assert comparable(collected(emitted)) == comparable(wanted)
 
 
 @pytest.mark.parametrize("sample", OWN, ids=str)
@@ -189,11 +189,11 @@ def test_answers_cut_to_streams_fold_to_themselves(sample: Sample) -> None:
     """Law 6: every block, extra field, citation and token comes out of its deltas as out of a whole answer."""
     wanted = comparable(answer_of(sample))
 
-    made = comparable(collected(decoded(naively_streamed(check(sample.body, "messages", "response")))))
+    result = comparable(collected(decoded(naively_streamed(check(sample.body, "messages", "response")))))
 
     if wanted.choices[0].finish is None:
-        made.choices[0].finish = None
-    assert made == wanted
+        result.choices[0].finish = None
+    assert result == wanted
 
 
 @requires_corpus
@@ -205,10 +205,10 @@ def test_a_cut_before_the_end_is_no_end(entry: Entry) -> None:
     for cut in range(last + 1):
         decoder = MESSAGES.stream_decoder()
 
-        happened = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
+        emitted = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
         assert not decoder.is_complete
-        assert not any(isinstance(event, events.End | events.Failed | events.Finished) for event in happened)
+        assert not any(isinstance(event, events.End | events.Failed | events.Finished) for event in emitted)
 
 
 @requires_corpus
@@ -272,11 +272,11 @@ ODD: dict[str, list[JsonObject]] = {
 @pytest.mark.parametrize("stream", ODD.values(), ids=ODD)
 def test_servers_that_bend_the_grammar_are_understood(stream: list[JsonObject]) -> None:
     """What is missing is made up for, and nothing is read twice."""
-    happened = decoded(stream)
+    emitted = decoded(stream)
 
-    assert [part.text for part in collected(happened).choices[0].parts if isinstance(part, ir.Text)] == ["Hello"]
-    assert sum(isinstance(event, events.End) for event in happened) == 1
-    assert isinstance(happened[-1], events.End)
+    assert [part.text for part in collected(emitted).choices[0].parts if isinstance(part, ir.Text)] == ["Hello"]
+    assert sum(isinstance(event, events.End) for event in emitted) == 1
+    assert isinstance(emitted[-1], events.End)
 
 
 CALL = [block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}), grown(0, "input_json", partial_json='{"a":')]
@@ -305,9 +305,9 @@ def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], 
 
 def test_a_stop_reason_ends_what_is_open() -> None:
     """The server says why the answer ended, so it knows that it did; that nothing closed the block means nothing then."""
-    happened = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
+    emitted = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
 
-    assert [event.finish.reason for event in happened if isinstance(event, events.Finished)] == ["length"]
+    assert [event.finish.reason for event in emitted if isinstance(event, events.Finished)] == ["length"]
 
 
 def test_a_start_that_comes_again_tells_nothing_late() -> None:
@@ -315,10 +315,10 @@ def test_a_start_that_comes_again_tells_nothing_late() -> None:
     bare = {**START, "message": {"content": []}}
 
     for stream in ([START, START, *HELLO, END, STOP], [bare, START, *HELLO, END, STOP], [START, *HELLO, START, END, STOP]):
-        happened = decoded(stream)
+        emitted = decoded(stream)
 
-        assert next(event.id for event in happened if isinstance(event, events.Start)) == "msg_1"
-        assert not any(isinstance(event, events.Named) for event in happened)
+        assert next(event.id for event in emitted if isinstance(event, events.Start)) == "msg_1"
+        assert not any(isinstance(event, events.Named) for event in emitted)
 
 
 def test_overlapping_blocks_are_told_apart() -> None:
@@ -342,23 +342,23 @@ def test_overlapping_blocks_are_told_apart() -> None:
 )
 def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
     """Law 9: an error never becomes an end, whatever its shape."""
-    happened = decoded([START, *HELLO[:2], error, HELLO[2], END, STOP])
+    emitted = decoded([START, *HELLO[:2], error, HELLO[2], END, STOP])
 
-    failed = [event for event in happened if isinstance(event, events.Failed)]
-    assert happened[-1:] == failed
+    failed = [event for event in emitted if isinstance(event, events.Failed)]
+    assert emitted[-1:] == failed
     assert failed[0].error.message == "Overloaded"
-    made = encoded(happened)
-    assert made[-1]["type"] == "error"
-    assert not breaches(made)
+    result = encoded(emitted)
+    assert result[-1]["type"] == "error"
+    assert not breaches(result)
 
 
 def test_no_end_comes_late() -> None:
     """Law 10: the stop itself brings the end, not the end of the bytes."""
     decoder = MESSAGES.stream_decoder()
 
-    happened = [event for raw in (START, *HELLO, END, STOP) for event in decoder.feed(raw)]
+    emitted = [event for raw in (START, *HELLO, END, STOP) for event in decoder.feed(raw)]
 
-    assert isinstance(happened[-1], events.End)
+    assert isinstance(emitted[-1], events.End)
     assert decoder.is_complete
     assert decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
@@ -391,22 +391,24 @@ def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_recorded_streams_are_written_as_the_whole_answer(entry: Entry) -> None:
     """Law 6: events as they came, not only replayed ones, accumulate to the answer."""
-    happened = decoded(parsed(entry.bytes()))
+    emitted = decoded(parsed(entry.bytes()))
 
-    stream = encoded(happened)
+    stream = encoded(emitted)
 
     assert not breaches(stream)
-    assert naively_collected(stream) == whole(collected(happened))
+    assert naively_collected(stream) == whole(collected(emitted))
 
 
-def early(happened: Iterable[events.Event]) -> list[events.Event]:
+def early(emitted: Iterable[events.Event]) -> list[events.Event]:
     """Bring tokens of calls and texts with the start of their part, as live streams do where the format has a slot for them."""
-    made = list(happened)
-    tokens = {event.index: event.signature for event in made if isinstance(event, events.PartMeta) and event.signature}
-    for at, event in enumerate(made):
+    results = list(emitted)
+    tokens = {event.index: event.signature for event in results if isinstance(event, events.PartMeta) and event.signature}
+    for at, event in enumerate(results):
         if isinstance(event, events.PartStart) and event.index in tokens and not isinstance(event.part, ir.Reasoning | ir.Refusal):
-            made[at] = events.PartStart(event.choice, event.index, replace(event.part, signature=tokens.pop(event.index)))
-    return [event for event in made if not (isinstance(event, events.PartMeta) and event.signature and event.index not in tokens)]
+            results[at] = events.PartStart(event.choice, event.index, replace(event.part, signature=tokens.pop(event.index)))
+    return [
+        event for event in results if not (isinstance(event, events.PartMeta) and event.signature and event.index not in tokens)
+    ]
 
 
 def uncited(body: JsonObject) -> JsonObject:
@@ -471,32 +473,32 @@ def test_deltas_leave_as_they_come() -> None:
 def test_parallel_parts_wait_for_the_open_one() -> None:
     """One block is open at a time, and each call still gets all of its arguments."""
     calls = [ir.ToolCall(f"c{at}", "f", "") for at in range(3)]
-    happened = answered(
+    emitted = answered(
         *(events.PartStart(0, at, call) for at, call in enumerate(calls)),
         *(events.Delta(0, at, text) for text in ('{"a":', "1}") for at in range(3)),
         *(events.PartEnd(0, at) for at in (1, 0, 2)),
     )
 
-    content = contents(encoded(happened))
+    content = contents(encoded(emitted))
 
     assert content == [{"type": "tool_use", "id": f"c{at}", "name": "f", "input": {"a": 1}} for at in range(3)]
 
 
 def test_parts_that_nobody_closed_are_closed_by_the_end() -> None:
     """A stream that ends has no open block."""
-    happened = answered(events.PartStart(0, 0, ir.Text("")), events.Delta(0, 0, "a"), events.PartStart(0, 1, ir.Text("b")))
+    emitted = answered(events.PartStart(0, 0, ir.Text("")), events.Delta(0, 0, "a"), events.PartStart(0, 1, ir.Text("b")))
 
-    assert contents(encoded(happened)) == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert contents(encoded(emitted)) == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
 
 
 @pytest.mark.parametrize("pieces", [[], [""], [" ", "\n"], [" ", "{}"]])
 def test_a_call_without_arguments_has_an_empty_object(pieces: list[str]) -> None:
     """Clients parse what they put together, and nothing is no JSON."""
-    happened = answered(
+    emitted = answered(
         events.PartStart(0, 0, ir.ToolCall("c", "f", "")), *(events.Delta(0, 0, piece) for piece in pieces), events.PartEnd(0, 0)
     )
 
-    stream = encoded(happened)
+    stream = encoded(emitted)
 
     text = "".join(event["delta"]["partial_json"] for event in stream if event["type"] == "content_block_delta")
     assert json.loads(text) == {}
@@ -507,36 +509,36 @@ def test_free_text_is_wrapped_piece_by_piece() -> None:
     """A custom call becomes one argument, whatever its text is."""
     for pieces in ([], ['a"b', "\n\\", "\u2028"]):
         call = events.PartStart(0, 0, ir.ToolCall("c", "f", "", kind="custom"))
-        happened = answered(call, *(events.Delta(0, 0, piece) for piece in pieces), events.PartEnd(0, 0))
+        emitted = answered(call, *(events.Delta(0, 0, piece) for piece in pieces), events.PartEnd(0, 0))
 
-        assert contents(encoded(happened))[0]["input"] == {"input": "".join(pieces)}
+        assert contents(encoded(emitted))[0]["input"] == {"input": "".join(pieces)}
 
 
 def test_a_block_without_text_is_never_opened() -> None:
     """An empty text that comes home is refused by the vendor."""
     parts: list[ir.Part] = [ir.Text(""), ir.Refusal(text=""), ir.Reasoning()]
-    happened = [event for at, part in enumerate(parts) for event in (events.PartStart(0, at, part), events.PartEnd(0, at))]
+    emitted = [event for at, part in enumerate(parts) for event in (events.PartStart(0, at, part), events.PartEnd(0, at))]
 
-    assert contents(encoded(answered(*happened))) == []
+    assert contents(encoded(answered(*emitted))) == []
 
 
 def test_citations_follow_the_text_that_has_left() -> None:
     """The block of a text carries its citations, in their order."""
     other = replace(CITED, url="https://b.example")
-    happened = answered(
+    emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "bc"),
         *(events.PartMeta(0, 0, citation=each) for each in (CITED, other)),
         events.PartEnd(0, 0),
     )
 
-    assert [each["url"] for each in contents(encoded(happened))[0]["citations"]] == ["https://a.example", "https://b.example"]
+    assert [each["url"] for each in contents(encoded(emitted))[0]["citations"]] == ["https://a.example", "https://b.example"]
 
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
     """What has left cannot be preceded; the token comes home all the same."""
-    happened = answered(
+    emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "a"),
         events.PartMeta(0, 0, signature=TOKEN),
@@ -545,7 +547,7 @@ def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
         events.PartEnd(0, 1),
     )
 
-    stream = encoded(happened, Options(carry_reasoning=carry))
+    stream = encoded(emitted, Options(carry_reasoning=carry))
 
     assert not breaches(stream)
     parts = collected(decoded(stream)).choices[0].parts
@@ -558,7 +560,7 @@ def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
 
 def test_the_first_of_several_choices_is_written() -> None:
     """This format gives one answer."""
-    happened = [
+    emitted = [
         event
         for choice in (0, 1)
         for event in (
@@ -568,7 +570,7 @@ def test_the_first_of_several_choices_is_written() -> None:
         )
     ]
 
-    stream = encoded([events.Start("msg_1", "m"), *happened, events.End()])
+    stream = encoded([events.Start("msg_1", "m"), *emitted, events.End()])
 
     assert contents(stream) == [{"type": "text", "text": "c0"}]
     assert naively_collected(stream)["stop_reason"] == "end_turn"
@@ -577,12 +579,12 @@ def test_the_first_of_several_choices_is_written() -> None:
 def test_a_failure_leaves_the_block_open_and_ends_the_stream() -> None:
     """A truncated source never becomes a normal end."""
     encoder = MESSAGES.stream_encoder(Options(), None)
-    made = b"".join(encoder.feed(event) for event in answered(events.PartStart(0, 0, ir.Text("a")))[:2])
+    output = b"".join(encoder.feed(event) for event in answered(events.PartStart(0, 0, ir.Text("a")))[:2])
 
-    made += encoder.fail(ir.Error(kind="server", message="cut off"))
+    output += encoder.fail(ir.Error(kind="server", message="cut off"))
 
-    assert [event["type"] for event in parsed(made)] == ["message_start", "content_block_start", "content_block_delta", "error"]
-    assert not breaches(parsed(made))
+    assert [event["type"] for event in parsed(output)] == ["message_start", "content_block_start", "content_block_delta", "error"]
+    assert not breaches(parsed(output))
     assert encoder.feed(events.End()) == encoder.fail(ir.Error(kind="server", message="again")) == b""
 
 

@@ -26,10 +26,10 @@ def asked(body: object, profile: str | None = None) -> list[str]:
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_list_that_is_null_is_empty(source: str, target: str) -> None:
     """Relays written in Go say so where there are no models; the SDKs read it so. In its own format it stays as it came."""
-    made = fb.convert_models(NULL, source=source, target=target)
+    converted = fb.convert_models(NULL, source=source, target=target)
 
-    assert made.body.get("data", made.body.get("models")) == (None if source == target else [])
-    made.parse()
+    assert converted.body.get("data", converted.body.get("models")) == (None if source == target else [])
+    converted.parse()
 
 
 @pytest.mark.parametrize("profile", [None, "chat_completions", "messages"])
@@ -47,10 +47,10 @@ NO_LISTS: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "told"), NO_LISTS)
-def test_an_object_with_nothing_of_a_list_is_no_empty_list(body: object, told: str) -> None:
+@pytest.mark.parametrize(("body", "text"), NO_LISTS)
+def test_an_object_with_nothing_of_a_list_is_no_empty_list(body: object, text: str) -> None:
     """One format demands no field of a list; whoever serves this page has no models to offer and does not say so."""
-    with pytest.raises(fb.UnexpectedResponseError, match=told):
+    with pytest.raises(fb.UnexpectedResponseError, match=text):
         asked(body)
 
 
@@ -145,9 +145,9 @@ def test_the_full_report_has_the_losses_of_every_model() -> None:
         if not isinstance(sample.body.get("data") or sample.body.get("models"), list):
             continue
         for target in FORMATS:
-            made = sample.convert(sample.body, target)
-            shown = made.losses
-            made._ledger.is_list = False
-            full = made._ledger.losses
+            converted = sample.convert(sample.body, target)
+            shown = converted.losses
+            converted._ledger.is_list = False
+            full = converted._ledger.losses
             fields = [(re.sub(r"^(/[^/]+)/\d+/", r"\1/*/", loss.path), loss.kind, loss.severity, loss.code) for loss in full]
             assert list(shown) == [loss for at, loss in enumerate(full) if fields[at] not in fields[:at]], sample

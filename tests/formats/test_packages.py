@@ -16,7 +16,7 @@ import pytest
 
 from formatbridge import FORMATS, formats
 
-PACKAGES = {name: Path(formats.__file__).parent / name for name in FORMATS}
+PACKAGES: dict[str, Path] = {name: Path(formats.__file__).parent / name for name in FORMATS}
 
 FILES_OF_ONE_PACKAGE = {
     "beta_headers": "messages: only Anthropic's server reads headers that name the fields of a body",
@@ -162,10 +162,10 @@ def test_packages_have_the_same_files(format: str) -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_packages_have_the_same_functions(file: str) -> None:
     """A function that a package lacks, or that only one has, is listed above with its reason."""
-    packages = [set(functions_of(format, file)) for format in FORMATS if file in files_of(format)]
+    packages: list[set[str]] = [set(functions_of(format, file)) for format in FORMATS if file in files_of(format)]
     listed = {name for names in DIFFERENCES.get(file, {}).values() for name in names.split()}
 
-    assert sorted(set().union(*packages) - set.intersection(*packages) - listed) == []
+    assert sorted(set[str]().union(*packages) - set[str].intersection(*packages) - listed) == []
 
 
 @pytest.mark.parametrize("file", FILES)

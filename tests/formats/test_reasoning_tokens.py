@@ -34,8 +34,8 @@ def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
     if caller == "responses":
         output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
         return {"model": "m", "input": [{"role": "user", "content": "x"}, *answer["output"], output]}
-    told = {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "ok"}}}]}
-    return {"contents": [{"role": "user", "parts": [{"text": "x"}]}, answer["candidates"][0]["content"], told]}
+    message = {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "ok"}}}]}
+    return {"contents": [{"role": "user", "parts": [{"text": "x"}]}, answer["candidates"][0]["content"], message]}
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
@@ -49,9 +49,9 @@ def test_the_token_of_a_call_returns_to_the_wire_that_told_it(caller: str, strea
     else:
         kept = fb.convert_response(answer, source="chat_completions", target=caller).body
 
-    asked = _next(caller, kept)
-    there = fb.convert_request(asked, source=caller, target="chat_completions")
-    elsewhere = fb.convert_request(asked, source=caller, target="generate_content")
+    request = _next(caller, kept)
+    there = fb.convert_request(request, source=caller, target="chat_completions")
+    elsewhere = fb.convert_request(request, source=caller, target="generate_content")
 
     assert there.body["messages"][1]["tool_calls"] == [CALL]
     assert elsewhere.body["contents"][1]["parts"][0]["thoughtSignature"] == TOKEN
@@ -68,9 +68,9 @@ def test_the_token_beside_a_message_returns_to_where_it_stood(caller: str, strea
         stream = b"".join(fb.replay_response(answer, source="chat_completions"))
         kept = fb.collect_stream(fb.convert_stream([stream], source="chat_completions", target=caller), source=caller).body
 
-    asked = _next(caller, kept)
-    there = fb.convert_request(asked, source=caller, target="chat_completions")
-    elsewhere = fb.convert_request(asked, source=caller, target="generate_content")
+    request = _next(caller, kept)
+    there = fb.convert_request(request, source=caller, target="chat_completions")
+    elsewhere = fb.convert_request(request, source=caller, target="generate_content")
 
     assert there.body["messages"][1] == {"role": "assistant", "content": "Hi", "extra_content": CALL["extra_content"]}
     assert elsewhere.body["contents"][1]["parts"][-1]["thoughtSignature"] == TOKEN
@@ -85,8 +85,8 @@ def test_the_token_beside_a_message_without_text_is_of_its_call(streams: bool) -
     body = fb.convert_response(answer, source="chat_completions", target="generate_content").body
     if streams:
         stream = b"".join(fb.replay_response(answer, source="chat_completions"))
-        made = fb.convert_stream([stream], source="chat_completions", target="generate_content")
-        body = fb.collect_stream(made, source="generate_content").body
+        output = fb.convert_stream([stream], source="chat_completions", target="generate_content")
+        body = fb.collect_stream(output, source="generate_content").body
 
     (part,) = body["candidates"][0]["content"]["parts"]
 
@@ -99,9 +99,9 @@ def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
     """Whoever serves several vendors behind one wire names them in the details of reasoning."""
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
 
-    asked = _next(caller, kept)
-    there = fb.convert_request(asked, source=caller, target="chat_completions", model="m")
-    elsewhere = fb.convert_request(asked, source=caller, target="messages", model="m")
+    request = _next(caller, kept)
+    there = fb.convert_request(request, source=caller, target="chat_completions", model="m")
+    elsewhere = fb.convert_request(request, source=caller, target="messages", model="m")
 
     (detail,) = there.body["messages"][1]["reasoning_details"]
     assert {name: detail[name] for name in DETAIL} == DETAIL
@@ -158,10 +158,10 @@ def test_a_sealed_thought_that_was_streamed_returns_to_the_wire_that_told_it() -
     kept = fb.collect_stream(written, source="responses").body
 
     there = fb.convert_request(_next("responses", kept), source="responses", target="chat_completions").body["messages"][1]
-    home = fb.convert_request(_next("responses", kept), source="responses", target="responses").body["input"][1]
+    returned = fb.convert_request(_next("responses", kept), source="responses", target="responses").body["input"][1]
 
     assert there["reasoning_details"] == details
-    assert home == fb.convert_response(answer, source="chat_completions", target="responses").body["output"][0]
+    assert returned == fb.convert_response(answer, source="chat_completions", target="responses").body["output"][0]
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
@@ -171,10 +171,10 @@ def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     kept = fb.convert_response(answer, source="generate_content", target=caller).body
 
-    made = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
+    converted = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
 
-    assert TOKEN not in made.json().decode()
-    assert "foreign_signature" in {loss.code for loss in made.losses}
+    assert TOKEN not in converted.json().decode()
+    assert "foreign_signature" in {loss.code for loss in converted.losses}
 
 
 @pytest.mark.parametrize("token", ["a|chat_completions", "a|generate_content", "|messages", "a|b|", "|"])
@@ -184,9 +184,9 @@ def test_a_token_that_looks_like_more_comes_home_whole(caller: str, token: str) 
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     kept = fb.convert_response(_answer(tool_calls=[call]), source="chat_completions", target=caller).body
 
-    made = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
+    converted = fb.convert_request(_next(caller, kept), source=caller, target="chat_completions")
 
-    assert made.body["messages"][1]["tool_calls"] == [call]
+    assert converted.body["messages"][1]["tool_calls"] == [call]
 
 
 def test_an_image_comes_home_with_its_own_token() -> None:
@@ -194,11 +194,11 @@ def test_an_image_comes_home_with_its_own_token() -> None:
     parts = [{"text": "Here it is."}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}, "thoughtSignature": TOKEN}]
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
     bridge = fb.Bridge("chat_completions", via="generate_content")
-    asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Draw."}]}
+    requested: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Draw."}]}
 
-    message = bridge.open(asked).response(answer).body["choices"][0]["message"]
-    asked["messages"] += [json.loads(json.dumps(message)), {"role": "user", "content": "Higher."}]
-    request = bridge.open(asked).request
+    message = bridge.open(requested).response(answer).body["choices"][0]["message"]
+    requested["messages"] += [json.loads(json.dumps(message)), {"role": "user", "content": "Higher."}]
+    request = bridge.open(requested).request
 
     assert request.body["contents"][1] == {"role": "model", "parts": parts}
     assert request.losses == ()
@@ -212,8 +212,8 @@ def test_a_token_that_the_official_client_cannot_read_goes_tagged(token: str, st
     answer = _answer(tool_calls=[call])
     if streams:
         stream = b"".join(fb.replay_response(answer, source="chat_completions"))
-        told = fb.convert_stream([stream], source="chat_completions", target="generate_content")
-        kept = fb.collect_stream(told, source="generate_content").body
+        output = fb.convert_stream([stream], source="chat_completions", target="generate_content")
+        kept = fb.collect_stream(output, source="generate_content").body
     else:
         kept = fb.convert_response(answer, source="chat_completions", target="generate_content").body
 
@@ -232,8 +232,8 @@ ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
 def _told(answer: dict[str, Any], source: str, caller: str, streams: bool) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return an answer as a caller gets it, whole or streamed, and the report of it."""
     if not streams:
-        made = fb.convert_response(answer, source=source, target=caller)
-        return made.body, [(loss.path, loss.code) for loss in made.losses]
+        converted = fb.convert_response(answer, source=source, target=caller)
+        return converted.body, [(loss.path, loss.code) for loss in converted.losses]
     converter = fb.StreamConverter(source=source, target=caller)
     stream = converter.feed(b"".join(fb.replay_response(answer, source=source))) + converter.finish()
     losses = [(loss.path, loss.code) for loss in converter.losses]
@@ -248,15 +248,15 @@ def _said(*parts: dict[str, Any]) -> dict[str, Any]:
 
 def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the parts in which an answer comes home to generate_content, from the history of a caller of another format."""
-    asked: dict[str, Any] = {"model": "m", "max_tokens": 9}
+    request: dict[str, Any] = {"model": "m", "max_tokens": 9}
     if caller == "responses":
-        asked["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
+        request["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
     else:
-        said = kept["choices"][0]["message"] if "choices" in kept else {"role": "assistant", "content": kept["content"]}
-        asked["messages"] = [{"role": "user", "content": "q"}, said, {"role": "user", "content": "x"}]
+        message = kept["choices"][0]["message"] if "choices" in kept else {"role": "assistant", "content": kept["content"]}
+        request["messages"] = [{"role": "user", "content": "q"}, message, {"role": "user", "content": "x"}]
     options = fb.Options(unsigned_calls="leave")
-    home = fb.convert_request(asked, source=caller, target="generate_content", options=options).body["contents"][1]
-    parts: list[dict[str, Any]] = home["parts"]
+    returned = fb.convert_request(request, source=caller, target="generate_content", options=options).body["contents"][1]
+    parts: list[dict[str, Any]] = returned["parts"]
     return parts
 
 
@@ -282,11 +282,11 @@ def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str,
     """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
     kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
 
-    home = _again("chat_completions", kept)
+    returned = _again("chat_completions", kept)
 
     lost = [path for path, code in losses if code == "position_lost"]
     assert lost == [f"/candidates/0/content/parts/{place}/thoughtSignature" for place in moved]
-    assert (home == parts) is (not moved)
+    assert (returned == parts) is (not moved)
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
@@ -313,12 +313,12 @@ def test_a_text_with_a_token_comes_home_apart_from_the_text_behind_it(
 
 def test_texts_are_one_where_no_token_is_carried() -> None:
     """Then there is nothing to keep apart."""
-    made = fb.convert_response(
+    converted = fb.convert_response(
         _said(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
     )
 
-    assert [part["text"] for part in made.body["output"][0]["content"]] == ["One. Two."]
-    assert [loss.code for loss in made.losses if loss.severity != "info"] == ["foreign_signature"]
+    assert [part["text"] for part in converted.body["output"][0]["content"]] == ["One. Two."]
+    assert [loss.code for loss in converted.losses if loss.severity != "info"] == ["foreign_signature"]
 
 
 SUMMARY = [{"type": "summary_text", "text": "S"}]
@@ -328,7 +328,7 @@ RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "co
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(
-    "thoughts",
+    "reasoning",
     [
         [(SUMMARY, None), ([], "E")],
         [(SUMMARY, "E")],
@@ -339,30 +339,30 @@ RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "co
     ],
 )
 def test_a_token_that_stands_alone_does_not_sign_the_thought_before_it(
-    thoughts: list[tuple[list[Any], str | None]], streams: bool
+    reasoning: list[tuple[list[Any], str | None]], streams: bool
 ) -> None:
     """A token that is sealed to an item is of no other item, and the server refuses it there."""
-    items = [{"type": "reasoning", "id": f"rs_{number}", "summary": summary} for number, (summary, _) in enumerate(thoughts)]
-    sealed = [item | ({"encrypted_content": token} if token else {}) for item, (_, token) in zip(items, thoughts, strict=True)]
+    items = [{"type": "reasoning", "id": f"rs_{number}", "summary": summary} for number, (summary, _) in enumerate(reasoning)]
+    sealed = [item | ({"encrypted_content": token} if token else {}) for item, (_, token) in zip(items, reasoning, strict=True)]
     answer = RESPONSE | {"output": [*sealed, CALLED], "tool_choice": "auto", "tools": []}
 
     kept, _ = _told(answer, "responses", "generate_content", streams)
-    home = fb.convert_request(_next("generate_content", kept), source="generate_content", target="responses", model="m")
+    returned = fb.convert_request(_next("generate_content", kept), source="generate_content", target="responses", model="m")
 
-    found = [item for item in home.body["input"] if item.get("type") == "reasoning"]
-    assert found == [item for item in sealed if "encrypted_content" in item]
+    result = [item for item in returned.body["input"] if item.get("type") == "reasoning"]
+    assert result == [item for item in sealed if "encrypted_content" in item]
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_a_hidden_thought_does_not_sign_the_thought_before_it(streams: bool) -> None:
     """A server that hides what it thinks sends a signature alone."""
-    thoughts = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
-    content = [*thoughts, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]
+    reasoning = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
+    content = [*reasoning, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
 
     usage = {"input_tokens": 1, "output_tokens": 1}
     kept, _ = _told(answer | {"content": content, "usage": usage}, "messages", "generate_content", streams)
-    home = fb.convert_request(_next("generate_content", kept), source="generate_content", target="messages", model="m")
+    returned = fb.convert_request(_next("generate_content", kept), source="generate_content", target="messages", model="m")
 
-    assert home.body["messages"][1]["content"] == content[1:]
-    assert "unsigned_reasoning" in {loss.code for loss in home.losses}
+    assert returned.body["messages"][1]["content"] == content[1:]
+    assert "unsigned_reasoning" in {loss.code for loss in returned.losses}

@@ -34,9 +34,9 @@ def test_an_answer_that_is_still_to_come_is_never_an_end_in_silence(status: str,
     """Whoever reads ``stop`` or ``pause_turn`` for it is told so."""
     body = _answer(status=status)
 
-    made = fb.convert_response(body, source="responses", target=target)
+    converted = fb.convert_response(body, source="responses", target=target)
 
-    assert [(loss.path, loss.kind, loss.severity, loss.before) for loss in made.losses if loss.path == "/status"] == [
+    assert [(loss.path, loss.kind, loss.severity, loss.before) for loss in converted.losses if loss.path == "/status"] == [
         ("/status", "changed", "lossy", status)
     ]
 
@@ -47,9 +47,9 @@ def test_unknown_details_of_an_unfinished_answer_are_reported(target: str) -> No
     for details in ({"reason": "max_output_tokens", "new": 1}, {"new": 1}):
         body = _answer(status="incomplete", incomplete_details=details)
 
-        made = fb.convert_response(body, source="responses", target=target)
+        converted = fb.convert_response(body, source="responses", target=target)
 
-        assert "/incomplete_details/new" in {loss.path for loss in made.losses}
+        assert "/incomplete_details/new" in {loss.path for loss in converted.losses}
 
 
 @pytest.mark.parametrize("target", OTHERS)
@@ -58,9 +58,9 @@ def test_unknown_keys_of_what_code_printed_are_reported(target: str) -> None:
     call = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c"}
     body = _answer(output=[call | {"outputs": [{"type": "logs", "logs": "1\n", "new": 1}]}])
 
-    made = fb.convert_response(body, source="responses", target=target)
+    converted = fb.convert_response(body, source="responses", target=target)
 
-    assert any(loss.path in ("/output/0", "/output/0/outputs/0/new") for loss in made.losses)
+    assert any(loss.path in ("/output/0", "/output/0/outputs/0/new") for loss in converted.losses)
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
@@ -70,27 +70,27 @@ def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
     added = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition, "new": 1}}
     messages = [{"role": "user", "content": "hi"}, {"role": "system", "content": [added]}]
 
-    made = fb.convert_request({"model": "m", "max_tokens": 9, "messages": messages}, source="messages", target=target)
+    converted = fb.convert_request({"model": "m", "max_tokens": 9, "messages": messages}, source="messages", target=target)
 
-    assert "/messages/1/content/0/tool/new" in {loss.path for loss in made.losses}
+    assert "/messages/1/content/0/tool/new" in {loss.path for loss in converted.losses}
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
 def test_an_error_keeps_its_status_where_that_says_the_same_there(source: str, target: str, status: int) -> None:
     """Clients retry by status, and a gateway's 502 is no 500."""
-    made = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
+    converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
 
-    assert made.status == status
+    assert converted.status == status
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
     """529 is known to one vendor only, and its clients wait for it."""
     for status in (503, 529):
-        made = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
+        converted = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
 
-        assert made.status == (529 if target == "messages" else 503)
+        assert converted.status == (529 if target == "messages" else 503)
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
@@ -98,13 +98,13 @@ def test_a_missing_model_is_404_whatever_the_source_says(target: str) -> None:
     """One vendor says 400 for it."""
     body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
 
-    made = fb.convert_error(body, source="responses", target=target, status=400)
+    converted = fb.convert_error(body, source="responses", target=target, status=400)
 
-    assert made.status == 404
+    assert converted.status == 404
 
 
-def _message_of(made: fb.ConvertedError) -> Any:
-    return made.body["error"]["message"]
+def _message_of(converted: fb.ConvertedError) -> Any:
+    return converted.body["error"]["message"]
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -123,29 +123,29 @@ def _message_of(made: fb.ConvertedError) -> Any:
 )
 def test_an_error_of_any_shape_becomes_a_message_and_never_python(source: str, target: str, body: Any, message: str) -> None:
     """Also in its own format, whose shape it gets."""
-    made = fb.convert_error(body, source=source, target=target, status=502)
+    converted = fb.convert_error(body, source=source, target=target, status=502)
 
-    assert _message_of(made) == message
-    assert made.status == 502
-    made.parse()
+    assert _message_of(converted) == message
+    assert converted.status == 502
+    converted.parse()
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
     """Frameworks that validate requests answer so."""
     for key in ("detail", "message"):
-        made = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
+        converted = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
 
-        assert _message_of(made) == '[{"loc":["body"],"ok":null}]'
-        assert made.losses == ()
+        assert _message_of(converted) == '[{"loc":["body"],"ok":null}]'
+        assert converted.losses == ()
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> None:
     """A stream that was asked for without SSE wraps its error so."""
-    made = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
+    converted = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
 
-    assert [loss.path for loss in made.losses] == ["/0/error/new"]
+    assert [loss.path for loss in converted.losses] == ["/0/error/new"]
 
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
@@ -153,10 +153,10 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 def test_an_addition_tells_the_value_that_stands_in_the_body(source: str, target: str, kind: str) -> None:
     """Else nobody could find or undo it."""
     for fixture in fixtures(kind, source):
-        made = fixture.convert(target)
+        converted = fixture.convert(target)
 
-        for addition in made.additions:
-            assert value_at(made.body, addition.path) == addition.value, f"{fixture} {addition}"
+        for addition in converted.additions:
+            assert value_at(converted.body, addition.path) == addition.value, f"{fixture} {addition}"
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -175,13 +175,13 @@ def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: str
     messages = [{"role": role, "content": text} for role, text in turns]
     body = {"model": "m", "max_tokens": 99, "system": "first", "messages": messages}
 
-    made = fb.convert_request(body, source="messages", target=target, options=fb.Options(mid_system="hoist"))
+    converted = fb.convert_request(body, source="messages", target=target, options=fb.Options(mid_system="hoist"))
 
-    sent = made.body["messages" if target == "chat_completions" else "input"]
+    sent = converted.body["messages" if target == "chat_completions" else "input"]
     assert [(item["role"], item["content"]) for item in sent] == [
         ("system", "first"), ("system", "later"), ("user", "a"), ("assistant", "b"), ("user", "c"),
     ]  # fmt: skip
-    assert [(loss.path, loss.code, loss.severity, loss.after) for loss in made.losses] == [
+    assert [(loss.path, loss.code, loss.severity, loss.after) for loss in converted.losses] == [
         ("/messages/1", "moved", "lossy", "system")
     ]
 
@@ -203,46 +203,46 @@ def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
     """Whoever looks for the id finds it, and that the rest of the call is as it was."""
-    given = f"run:0/{'a' * 70}"
+    raw = f"run:0/{'a' * 70}"
     calls: dict[str, tuple[dict[str, Any], list[str]]] = {
         "chat_completions": (
             {"messages": [
                 {"role": "assistant", "content": None, "tool_calls": [
-                    {"id": given, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                    {"id": raw, "type": "function", "function": {"name": "f", "arguments": "{}"}}
                 ]},
-                {"role": "tool", "tool_call_id": given, "content": "x"},
+                {"role": "tool", "tool_call_id": raw, "content": "x"},
             ]},
             ["/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"],
         ),
         "messages": (
             {"max_tokens": 9, "messages": [
-                {"role": "assistant", "content": [{"type": "tool_use", "id": given, "name": "f", "input": {}}]},
-                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": given, "content": "x"}]},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": raw, "name": "f", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": raw, "content": "x"}]},
             ]},
             ["/messages/0/content/0/id", "/messages/1/content/0/tool_use_id"],
         ),
         "responses": (
             {"input": [
-                {"type": "function_call", "call_id": given, "name": "f", "arguments": "{}"},
-                {"type": "function_call_output", "call_id": given, "output": "x"},
+                {"type": "function_call", "call_id": raw, "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": raw, "output": "x"},
             ]},
             ["/input/0/call_id", "/input/1/call_id"],
         ),
         "generate_content": (
             {"contents": [
-                {"role": "model", "parts": [{"functionCall": {"id": given, "name": "f", "args": {}}}]},
-                {"parts": [{"functionResponse": {"id": given, "name": "f", "response": {"output": "x"}}}]},
+                {"role": "model", "parts": [{"functionCall": {"id": raw, "name": "f", "args": {}}}]},
+                {"parts": [{"functionResponse": {"id": raw, "name": "f", "response": {"output": "x"}}}]},
             ]},
             ["/contents/0/parts/0/functionCall/id", "/contents/1/parts/0/functionResponse/id"],
         ),
     }  # fmt: skip
     body, paths = calls[source]
 
-    made = fb.convert_request({"model": "m"} | body, source=source, target=target)
+    converted = fb.convert_request({"model": "m"} | body, source=source, target=target)
 
-    renamed = [(loss.path, loss.before) for loss in made.losses if loss.code == "renamed"]
+    renamed = [(loss.path, loss.before) for loss in converted.losses if loss.code == "renamed"]
     is_refused = target != "generate_content"  # one refuses the characters, two the length
-    assert renamed == ([(path, given) for path in paths] if is_refused else [])
+    assert renamed == ([(path, raw) for path in paths] if is_refused else [])
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])

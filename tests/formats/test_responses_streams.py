@@ -53,24 +53,24 @@ def _events_of(stream: bytes) -> list[JsonObject | bytes]:
     return [DONE if each.data == DONE else json.loads(each.data) for each in reader.feed(stream) + reader.finish()]
 
 
-def _decode(told: list[Any]) -> list[events.Event]:
+def _decode(reported: list[Any]) -> list[events.Event]:
     decoder = StreamDecoder()
-    made = [event for each in told for event in (decoder.finish("done") if each == DONE else decoder.feed(each))]
-    made += decoder.finish("end_of_bytes")
-    assert decoder.is_complete == bool(made and isinstance(made[-1], events.End | events.Failed))
-    return made
+    decoded = [event for each in reported for event in (decoder.finish("done") if each == DONE else decoder.feed(each))]
+    decoded += decoder.finish("end_of_bytes")
+    assert decoder.is_complete == bool(decoded and isinstance(decoded[-1], events.End | events.Failed))
+    return decoded
 
 
-def _collect(made: list[events.Event]) -> ir.Response:
+def _collect(emitted: list[events.Event]) -> ir.Response:
     collector = Collector("responses")
-    for event in made:
+    for event in emitted:
         collector.feed(event)
     return collector.response()
 
 
-def _encode(made: list[events.Event]) -> bytes:
+def _encode(emitted: list[events.Event]) -> bytes:
     encoder = StreamEncoder(Options(), None)
-    return b"".join(encoder.feed(event) for event in made)
+    return b"".join(encoder.feed(event) for event in emitted)
 
 
 def _whole(answer: ir.Response) -> JsonObject:
@@ -79,20 +79,20 @@ def _whole(answer: ir.Response) -> JsonObject:
 
 def _unfold(answer: ir.Response) -> list[events.Event]:
     """Replay an answer as live streams come: the token of a part other than reasoning is known before the part grows."""
-    made = replay(answer)
-    starts = {(each.choice, each.index): each for each in made if isinstance(each, events.PartStart)}
-    told = [each for each in made if isinstance(each, events.PartMeta) and each.signature]
-    for each in told:
+    decoded = replay(answer)
+    starts = {(each.choice, each.index): each for each in decoded if isinstance(each, events.PartStart)}
+    items = [each for each in decoded if isinstance(each, events.PartMeta) and each.signature]
+    for each in items:
         if isinstance(starts[each.choice, each.index].part, ir.Reasoning):
             continue
-        made.remove(each)
-        made.insert(made.index(starts[each.choice, each.index]) + 1, each)
-    return made
+        decoded.remove(each)
+        decoded.insert(decoded.index(starts[each.choice, each.index]) + 1, each)
+    return decoded
 
 
-def _cut(made: list[events.Event], size: int) -> Iterator[events.Event]:
+def _cut(emitted: list[events.Event], size: int) -> Iterator[events.Event]:
     """Cut each delta into pieces; its tokens go with the first."""
-    for event in made:
+    for event in emitted:
         if isinstance(event, events.Delta) and event.text:
             for at in range(0, len(event.text), size):
                 yield replace(event, text=event.text[at : at + size], logprobs=event.logprobs if not at else None)
@@ -101,10 +101,10 @@ def _cut(made: list[events.Event], size: int) -> Iterator[events.Event]:
 
 
 def _json(answer: ir.Response) -> JsonObject:
-    made: JsonObject = json.loads(TypeAdapter(ir.Response).dump_json(answer))
-    for choice in made["choices"]:
+    result: JsonObject = json.loads(TypeAdapter(ir.Response).dump_json(answer))
+    for choice in result["choices"]:
         choice.pop("src")
-    return made
+    return result
 
 
 def _answer(sample: Sample) -> ir.Response:
@@ -118,11 +118,11 @@ def _answer(sample: Sample) -> ir.Response:
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_every_recorded_stream_is_read_to_its_end(entry: Entry) -> None:
     """Law 9: a start first, exactly one end or failure, last; what was collected can be written."""
-    made = _decode(_events_of(entry.bytes()))
+    decoded = _decode(_events_of(entry.bytes()))
 
-    assert isinstance(made[0], events.Start)
-    assert [isinstance(each, events.End | events.Failed) for each in made] == [False] * (len(made) - 1) + [True]
-    assert _whole(_collect(made))["object"] == "response"
+    assert isinstance(decoded[0], events.Start)
+    assert [isinstance(each, events.End | events.Failed) for each in decoded] == [False] * (len(decoded) - 1) + [True]
+    assert _whole(_collect(decoded))["object"] == "response"
 
 
 SEALED_AGAIN = "the server seals reasoning a second time for the last event; either token is good"
@@ -131,19 +131,21 @@ SEALS = ("fingerprint", "encrypted_content")
 NEW_IDS = "the server gives every event another id; the first holds"
 
 
-def _fails_early(told: list[Any]) -> bool:
+def _fails_early(reported: list[Any]) -> bool:
     """Return whether an error event comes before the last event; nothing behind it counts."""
-    return any(isinstance(each, dict) and each["type"] == "error" for each in told)
+    return any(isinstance(each, dict) and each["type"] == "error" for each in reported)
 
 
-def _renames_the_answer(told: list[Any], last: JsonObject) -> bool:
+def _renames_the_answer(reported: list[Any], last: JsonObject) -> bool:
     """Return whether the last event has another response id than the first: a server that does that renames all, ids in fields too."""
-    return len({body.get("id") for each in told if isinstance(each, dict) and (body := each.get("response"))} - {last["id"]}) > 0
+    return (
+        len({body.get("id") for each in reported if isinstance(each, dict) and (body := each.get("response"))} - {last["id"]}) > 0
+    )
 
 
-def _renames_items(told: list[Any], last: JsonObject) -> bool:
+def _renames_items(reported: list[Any], last: JsonObject) -> bool:
     """Return whether the last event has other ids than the events that complete its items."""
-    done = [each["item"].get("id") for each in told if isinstance(each, dict) and each["type"] == "response.output_item.done"]
+    done = [each["item"].get("id") for each in reported if isinstance(each, dict) and each["type"] == "response.output_item.done"]
     return bool(done) and not {item.get("id") for item in last["output"]} <= set(done)
 
 
@@ -169,15 +171,15 @@ def _without_seals(answer: JsonObject, *, has_ids: bool) -> JsonObject:
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_what_a_stream_tells_is_what_its_last_event_repeats(entry: Entry) -> None:
     """Law 6: folding the events gives the answer that decoding the last event's copy gives."""
-    told = _events_of(entry.bytes())
-    last = next(each for each in told if isinstance(each, dict) and each["type"] in TERMINAL)["response"]
-    if contradicts_itself(entry.bytes()) or _fails_early(told) or _renames_the_answer(told, last):
+    emitted = _events_of(entry.bytes())
+    last = next(each for each in emitted if isinstance(each, dict) and each["type"] in TERMINAL)["response"]
+    if contradicts_itself(entry.bytes()) or _fails_early(emitted) or _renames_the_answer(emitted, last):
         return
 
-    has_ids = not _renames_items(told, last)
+    has_ids = not _renames_items(emitted, last)
 
     collected, whole = (
-        _without_seals(_json(answer), has_ids=has_ids) for answer in (_collect(_decode(told)), decode_response(last))
+        _without_seals(_json(answer), has_ids=has_ids) for answer in (_collect(_decode(emitted)), decode_response(last))
     )
 
     assert collected == whole
@@ -186,12 +188,12 @@ def test_what_a_stream_tells_is_what_its_last_event_repeats(entry: Entry) -> Non
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
     """Law 9: neither an end nor a failure, wherever the cut is."""
-    told = [each for each in _events_of(entry.bytes()) if each != DONE]
-    last = next(at for at, each in enumerate(told) if isinstance(each, dict) and each["type"] in (*TERMINAL, "error"))
+    emitted = [each for each in _events_of(entry.bytes()) if each != DONE]
+    last = next(at for at, each in enumerate(emitted) if isinstance(each, dict) and each["type"] in (*TERMINAL, "error"))
 
     for end in range(0, last, max(1, last // 25)):
-        made = _decode([*told[:end], DONE])
-        assert not any(isinstance(each, events.End | events.Failed | events.Finished) for each in made)
+        decoded = _decode([*emitted[:end], DONE])
+        assert not any(isinstance(each, events.End | events.Failed | events.Finished) for each in decoded)
 
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
@@ -201,14 +203,14 @@ def test_a_delta_becomes_an_event_at_once(entry: Entry) -> None:
     for each in _events_of(entry.bytes()):
         if not isinstance(each, dict):
             continue
-        made = decoder.feed(each)
+        decoded = decoder.feed(each)
         kind = each["type"]
         if (
             kind.endswith(".delta")
             and not kind.startswith(("response.shell", "response.audio", "response.apply_patch"))
             and each["delta"]
         ):
-            assert "".join(event.text for event in made if isinstance(event, events.Delta)).endswith(each["delta"])
+            assert "".join(event.text for event in decoded if isinstance(event, events.Delta)).endswith(each["delta"])
 
 
 def _bare_events() -> list[JsonObject]:
@@ -230,7 +232,7 @@ def test_a_stream_without_envelopes_and_with_an_empty_last_output_keeps_its_text
 def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() -> None:
     """The reason of the end comes from what was streamed where the last event is empty."""
     item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
-    told = [
+    items = [
         {"type": "response.created", "response": {"id": "resp_1", "model": "m"}},
         {"type": "response.output_item.added", "output_index": 0, "item": item | {"arguments": ""}},
         {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": '{"a":1}'},
@@ -238,7 +240,7 @@ def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() 
         {"type": "response.completed", "response": {"id": "resp_1", "model": "m", "output": []}},
     ]
 
-    choice = _collect(_decode(told)).choices[0]
+    choice = _collect(_decode(items)).choices[0]
 
     assert choice.parts == [ir.ToolCall("c", "f", '{"a":1}', "/output/0", item_id="fc_1")]
     assert choice.finish is not None
@@ -258,10 +260,10 @@ def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() 
 )
 def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) -> None:
     """Law 9: an error never becomes a normal end."""
-    made = _decode([*_bare_events()[:2], raw, *_bare_events()[2:]])
+    decoded = _decode([*_bare_events()[:2], raw, *_bare_events()[2:]])
 
-    assert isinstance(made[-1], events.Failed)
-    assert (made[-1].error.kind, made[-1].error.message) == ("rate_limit", "slow down")
+    assert isinstance(decoded[-1], events.Failed)
+    assert (decoded[-1].error.kind, decoded[-1].error.message) == ("rate_limit", "slow down")
 
 
 @pytest.mark.parametrize(
@@ -304,11 +306,11 @@ def test_an_answer_of_another_format_is_streamed_as_it_is_written_whole(sample: 
 def test_other_cuts_of_the_deltas_are_the_same_answer(size: int) -> None:
     """Law 7."""
     for sample in (*ANSWERS, *OTHERS)[::7]:
-        made = _unfold(_answer(sample))
-        if len(str(made)) > 100_000:
+        decoded = _unfold(_answer(sample))
+        if len(str(decoded)) > 100_000:
             continue
 
-        cut, whole = (check_grammar(_encode(each))[-1]["response"] for each in (list(_cut(made, size)), made))
+        cut, whole = (check_grammar(_encode(each))[-1]["response"] for each in (list(_cut(decoded, size)), decoded))
 
         assert cut == whole, sample
 
@@ -318,11 +320,11 @@ def test_a_recorded_stream_written_again_is_the_collected_answer(entry: Entry) -
     """Laws 6 and 8 on live events, whose parts open before they are known."""
     if contradicts_itself(entry.bytes()):
         return
-    made = _decode(_events_of(entry.bytes()))
+    decoded = _decode(_events_of(entry.bytes()))
 
-    last = check_grammar(_encode(made))[-1]["response"]
+    last = check_grammar(_encode(decoded))[-1]["response"]
 
-    wanted = _whole(_collect(made))
+    wanted = _whole(_collect(decoded))
     if "copilot" in entry.path:
         last, wanted = (json.loads(json.dumps(each).replace("capture-id-", "")) for each in (last, wanted))
         assert [len(item) for item in last["output"]] == [len(item) for item in wanted["output"]], NEW_IDS
@@ -349,12 +351,12 @@ def test_a_delta_leaves_at_once() -> None:
 
 def test_calls_may_grow_side_by_side() -> None:
     """Items interleave; each repeats its own deltas."""
-    made: list[events.Event] = [events.Start("resp_1", "m")]
-    made += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
-    made += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
-    made += [*(events.PartEnd(0, index) for index in range(3)), events.Finished(0, ir.Finish("tool_calls")), events.End()]
+    emitted: list[events.Event] = [events.Start("resp_1", "m")]
+    emitted += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
+    emitted += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
+    emitted += [*(events.PartEnd(0, index) for index in range(3)), events.Finished(0, ir.Finish("tool_calls")), events.End()]
 
-    last = check_grammar(_encode(made))[-1]["response"]
+    last = check_grammar(_encode(emitted))[-1]["response"]
 
     assert [item["arguments"] for item in last["output"]] == ['{"a":1}', "", '{"a":1}']
 
@@ -362,18 +364,18 @@ def test_calls_may_grow_side_by_side() -> None:
 @pytest.mark.parametrize("sample", ANSWERS[::5], ids=str)
 def test_a_failure_closes_what_is_open_and_keeps_what_came(sample: Sample) -> None:
     """A truncated source ends in ``response.failed``; what was cut off is incomplete."""
-    made = list(_cut(_unfold(_answer(sample)), 20))
+    results = list(_cut(_unfold(_answer(sample)), 20))
     error = ir.Error(kind="server", message="cut off")
-    for end in range(0, len(made) - 1, max(1, len(made) // 20)):
+    for end in range(0, len(results) - 1, max(1, len(results) // 20)):
         encoder = StreamEncoder(Options(), None)
-        out = b"".join(encoder.feed(event) for event in made[:end]) + encoder.fail(error)
+        out = b"".join(encoder.feed(event) for event in results[:end]) + encoder.fail(error)
 
-        told = check_grammar(out)
-        assert told[-1]["type"] == "response.failed"
-        assert told[-1]["response"]["error"]["message"] == "cut off"
+        reported = check_grammar(out)
+        assert reported[-1]["type"] == "response.failed"
+        assert reported[-1]["response"]["error"]["message"] == "cut off"
         assert encoder.feed(events.End()) == b""
-        if isinstance(made[end - 1], events.Delta) and told[-1]["response"]["output"]:
-            assert told[-1]["response"]["output"][-1].get("status", "incomplete") != "completed"
+        if isinstance(results[end - 1], events.Delta) and reported[-1]["response"]["output"]:
+            assert reported[-1]["response"]["output"][-1].get("status", "incomplete") != "completed"
 
 
 def test_a_token_goes_before_the_part_that_has_no_slot_for_it() -> None:
@@ -383,10 +385,10 @@ def test_a_token_goes_before_the_part_that_has_no_slot_for_it() -> None:
     answer = ir.Response("generate_content", "resp_1", "m", [ir.Choice([ir.Text("a"), call, ir.Text("", signature=signature)])])
 
     stream = _encode(_unfold(answer))
-    home = _collect(_decode(_events_of(stream))).choices[0].parts
+    returned = _collect(_decode(_events_of(stream))).choices[0].parts
 
     assert check_grammar(stream)[-1]["response"]["output"] == _whole(answer)["output"]
-    assert [getattr(part, "signature", None) and part.signature.token for part in home] == [None, "dG9rZW4=", "dG9rZW4="]  # type: ignore[union-attr]
+    assert [getattr(part, "signature", None) and part.signature.token for part in returned] == [None, "dG9rZW4=", "dG9rZW4="]  # type: ignore[union-attr]
 
 
 # The official client.
@@ -402,10 +404,10 @@ def _judged(stream: bytes) -> JsonObject:
         openai.OpenAI(api_key="k", http_client=http_client, max_retries=0) as client,
         client.responses.stream(model="m", input="a") as reading,
     ):
-        told = list(reading)
-    assert told[-1].type in TERMINAL
-    made: JsonObject = told[-1].response.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
-    return made
+        reported = list(reading)
+    assert reported[-1].type in TERMINAL
+    result: JsonObject = reported[-1].response.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
+    return result
 
 
 def _repeats_ids(sample: Sample) -> bool:
@@ -426,10 +428,10 @@ def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
             _judged(stream)
         return
 
-    made, wanted = _judged(stream), check_grammar(stream)[-1]["response"]
+    result, wanted = _judged(stream), check_grammar(stream)[-1]["response"]
 
-    assert (made["id"], made["status"]) == (wanted["id"], wanted["status"])
-    for one, other in zip(made["output"], wanted["output"], strict=True):
+    assert (result["id"], result["status"]) == (wanted["id"], wanted["status"])
+    for one, other in zip(result["output"], wanted["output"], strict=True):
         assert {key: one.get(key) for key in ("id", "type", "status", "arguments", "input", "encrypted_content")} == {
             key: other.get(key) for key in ("id", "type", "status", "arguments", "input", "encrypted_content")
         }
@@ -477,9 +479,11 @@ def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
     stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
 
     for target in ("chat_completions", "messages", "generate_content"):
-        made = fb.collect_stream([stream], source="responses", target=target)
+        collected = fb.collect_stream([stream], source="responses", target=target)
 
-        assert ("/output/0/arguments", "impossible", '{"a":1}') in [(each.path, each.severity, each.before) for each in made.losses]
+        assert ("/output/0/arguments", "impossible", '{"a":1}') in [
+            (each.path, each.severity, each.before) for each in collected.losses
+        ]
 
 
 def test_another_token_in_the_last_event_is_the_same_thought() -> None:
@@ -492,9 +496,9 @@ def test_another_token_in_the_last_event_is_the_same_thought() -> None:
     ]
     stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
 
-    made = fb.collect_stream([stream], source="responses", target="messages")
+    collected = fb.collect_stream([stream], source="responses", target="messages")
 
-    assert made.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one|rs_a"}]
+    assert collected.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one|rs_a"}]
 
 
 def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
@@ -518,16 +522,16 @@ def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
     stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
     converter = fb.StreamConverter(source="responses", target="messages")
 
-    made = fb.collect_stream([converter.feed(stream) + converter.finish()], source="messages").body["content"]
+    collected = fb.collect_stream([converter.feed(stream) + converter.finish()], source="messages").body["content"]
 
-    assert made == converter.response().body["content"]
-    assert made == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal|rs_a"}]
+    assert collected == converter.response().body["content"]
+    assert collected == [{"type": "thinking", "thinking": "Compared.", "signature": "fb1|responses|encrypted|seal|rs_a"}]
     assert [loss.path for loss in converter.losses if loss.severity != "info"] == ["/output/0/content"]
 
 
 def test_what_is_collected_stands_in_the_order_of_the_output() -> None:
     """Law 6: a thought that was announced first and grew last comes first, as it must in the next request."""
-    thought = {
+    reasoning = {
         "type": "reasoning",
         "id": "rs_a",
         "summary": [{"type": "summary_text", "text": "Compare."}],
@@ -540,15 +544,15 @@ def test_what_is_collected_stands_in_the_order_of_the_output() -> None:
         {"type": "response.output_item.added", "output_index": 1, "item": call | {"arguments": ""}},
         {"type": "response.function_call_arguments.delta", "item_id": "fc_a", "output_index": 1, "delta": "{}"},
         {"type": "response.output_item.done", "output_index": 1, "item": call},
-        {"type": "response.output_item.done", "output_index": 0, "item": thought},
-        {"type": "response.completed", "response": head | {"output": [thought, call]}},
+        {"type": "response.output_item.done", "output_index": 0, "item": reasoning},
+        {"type": "response.completed", "response": head | {"output": [reasoning, call]}},
     ]
     stream = b"".join(encode_event(json.dumps(event).encode(), None) for event in events)
 
     for target in ("chat_completions", "messages", "generate_content"):
-        made = fb.collect_stream([stream], source="responses", target=target)
+        collected = fb.collect_stream([stream], source="responses", target=target)
 
-        assert made.body == fb.convert_response(head | {"output": [thought, call]}, source="responses", target=target).body
+        assert collected.body == fb.convert_response(head | {"output": [reasoning, call]}, source="responses", target=target).body
 
 
 _HALF = {"role": "assistant", "content": "half"}
@@ -571,12 +575,12 @@ def test_what_a_failure_cut_off_is_incomplete_wherever_it_is_told(delta: JsonObj
     begun = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     converter = fb.StreamConverter(source="chat_completions", target="responses")
     written = b"".join(converter.feed(encode_event(dumps(event))) for event in (begun, *(head | end for end in ends)))
-    told = [json.loads(event.data) for event in StreamReader().feed(written)]
-    done = [event["item"] for event in told if event["type"] == "response.output_item.done"]
+    emitted = [json.loads(event.data) for event in StreamReader().feed(written)]
+    done = [event["item"] for event in emitted if event["type"] == "response.output_item.done"]
 
     expected = ["incomplete"] if len(delta) == 2 else ["completed", "incomplete"]
-    assert told[-1]["type"] == "response.failed"
-    for items in (done, told[-1]["response"]["output"], converter.response().body["output"]):
+    assert emitted[-1]["type"] == "response.failed"
+    for items in (done, emitted[-1]["response"]["output"], converter.response().body["output"]):
         assert [item["status"] for item in items] == expected
 
 
@@ -585,6 +589,6 @@ def test_a_whole_answer_that_failed_is_incomplete_in_its_last_item(ended: JsonOb
     """As in a stream: what came before the failure is not all that was to come."""
     body = {"id": "c", "model": "m", "choices": [{"index": 0, "message": _HALF, **ended}]}
 
-    made = fb.convert_response(body, source="chat_completions", target="responses").body
+    converted = fb.convert_response(body, source="chat_completions", target="responses").body
 
-    assert (made["status"], made["output"][0]["status"]) == ("failed", "incomplete")
+    assert (converted["status"], converted["output"][0]["status"]) == ("failed", "incomplete")

@@ -16,39 +16,39 @@ def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb
     parameters = {"propertyOrdering": order, "type": "OBJECT", "properties": properties}
     tools = [{"functionDeclarations": [{"name": "tell", "description": "Tells.", "parameters": parameters}]}]
     body = {"contents": [{"parts": [{"text": "hi"}]}], "tools": tools}
-    made = fb.convert_request(body, source="generate_content", target=target, model="m")
-    tool = made.body["tools"][0]
+    converted = fb.convert_request(body, source="generate_content", target=target, model="m")
+    tool = converted.body["tools"][0]
     tool = tool.get("function", tool)
-    return tool.get("input_schema") or tool["parameters"], made.losses
+    return tool.get("input_schema") or tool["parameters"], converted.losses
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_properties_stand_in_the_order_that_was_asked_for(target: str) -> None:
     """A model that gives its reasons first gives better answers; a server that has no word for it writes in the order of the schema."""
-    made, losses = _parameters(["reason", "answer", "doubt"], target)
+    result, losses = _parameters(["reason", "answer", "doubt"], target)
 
-    assert list(made["properties"]) == ["reason", "answer", "doubt"]
-    assert "propertyOrdering" not in made
+    assert list(result["properties"]) == ["reason", "answer", "doubt"]
+    assert "propertyOrdering" not in result
     assert losses == ()
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
     """Some callers name only what is to come first."""
-    made, losses = _parameters(["doubt"], target)
+    result, losses = _parameters(["doubt"], target)
 
-    assert list(made["properties"]) == ["doubt", "answer", "reason"]
-    assert "propertyOrdering" not in made
+    assert list(result["properties"]) == ["doubt", "answer", "reason"]
+    assert "propertyOrdering" not in result
     assert losses == ()
 
 
 @pytest.mark.parametrize("order", [["reason", "anger"], ["reason", "reason"]])
 def test_an_order_that_no_properties_can_stand_in_stays(order: list[str]) -> None:
     """It is a mistake of the caller's, which nobody finds who does not see it."""
-    made, _ = _parameters(order, "responses")
+    result, _ = _parameters(order, "responses")
 
-    assert list(made["properties"]) == ["reason", "answer", "doubt"]
-    assert made["propertyOrdering"] == order
+    assert list(result["properties"]) == ["reason", "answer", "doubt"]
+    assert result["propertyOrdering"] == order
 
 
 NULL = {"type": "null"}
@@ -61,10 +61,10 @@ def _property(schema: dict[str, Any], target: str = "messages") -> Any:
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
     body = {"contents": [{"parts": [{"text": "hi"}]}], "tools": tools}
 
-    made = fb.convert_request(body, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(body, source="generate_content", target=target, model="m")
 
-    assert not made.losses
-    tool = made.body["tools"][0]
+    assert not converted.losses
+    tool = converted.body["tools"][0]
     return (tool["function"]["parameters"] if "function" in tool else tool.get("input_schema") or tool["parameters"])["properties"][
         "a"
     ]
@@ -97,11 +97,11 @@ def test_arguments_are_an_object_whatever_their_schema_allows() -> None:
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
     body = {"contents": [{"parts": [{"text": "hi"}]}], "tools": tools}
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
 
-    assert made.body["tools"][0]["input_schema"] == {"type": "object", "$defs": {"D": {"type": "object"}}, **REFERENCE}
+    assert converted.body["tools"][0]["input_schema"] == {"type": "object", "$defs": {"D": {"type": "object"}}, **REFERENCE}
     at = "/tools/0/functionDeclarations/0/parameters/nullable"
-    assert [(loss.path, loss.severity) for loss in made.losses] == [(at, "info")]
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [(at, "info")]
 
 
 A = {"type": "string"}
@@ -122,7 +122,7 @@ DEFINITIONS = {"A": _object(a=A), "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, _
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("body", "expected"),
     [
         pytest.param(
             {"type": "object", "properties": {"a": A, "b": B}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
@@ -180,15 +180,15 @@ DEFINITIONS = {"A": _object(a=A), "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, _
         pytest.param({"type": "object", "anyOf": []}, {"type": "object"}, id="no members"),
     ],
 )
-def test_a_union_at_the_root_becomes_an_object_that_accepts_all_members(given: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_a_union_at_the_root_becomes_an_object_that_accepts_all_members(body: dict[str, Any], expected: dict[str, Any]) -> None:
     """One tool with such a schema makes the server reject the whole request."""
-    made = _converted(given)
+    converted = _converted(body)
 
-    assert made.body["tools"][0]["input_schema"] == expected
-    union = next(name for name in ("anyOf", "oneOf", "allOf") if name in given)
-    found = [(loss.path, loss.kind, loss.severity, loss.code, loss.before) for loss in made.losses if given[union]]
+    assert converted.body["tools"][0]["input_schema"] == expected
+    union = next(name for name in ("anyOf", "oneOf", "allOf") if name in body)
+    result = [(loss.path, loss.kind, loss.severity, loss.code, loss.before) for loss in converted.losses if body[union]]
     path = f"/tools/0/function/parameters/{union}"
-    assert found == ([(path, "changed", "lossy", "root_union", given[union])] if given[union] else [])
+    assert result == ([(path, "changed", "lossy", "root_union", body[union])] if body[union] else [])
 
 
 def test_a_union_below_the_root_is_unchanged() -> None:
@@ -201,9 +201,9 @@ def test_a_union_below_the_root_is_unchanged() -> None:
 
 def test_a_strict_tool_is_merged_too() -> None:
     """The server then enforces one closed object."""
-    made = _converted({"oneOf": [_object(a=A), _object(b=B)]}, strict=True).body["tools"][0]["input_schema"]
+    converted = _converted({"oneOf": [_object(a=A), _object(b=B)]}, strict=True).body["tools"][0]["input_schema"]
 
-    assert made == {"type": "object", "properties": {"a": A, "b": B}, "additionalProperties": False}
+    assert converted == {"type": "object", "properties": {"a": A, "b": B}, "additionalProperties": False}
 
 
 @pytest.mark.parametrize("levels", [20, 200])
@@ -215,9 +215,9 @@ def test_doubling_references_terminate(levels: int) -> None:
         for name, below in zip(names, [*names[1:], "End"], strict=True)
     } | {"End": _object(a=A)}
 
-    made = _converted({"anyOf": [{"$ref": "#/$defs/D0"}], "$defs": definitions}).body["tools"][0]["input_schema"]
+    converted = _converted({"anyOf": [{"$ref": "#/$defs/D0"}], "$defs": definitions}).body["tools"][0]["input_schema"]
 
-    assert "anyOf" not in made
+    assert "anyOf" not in converted
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])

@@ -17,8 +17,8 @@ def _chat(target: str, **fields: Any) -> fb.Converted:
     return fb.convert_request({"model": "m", "messages": [ASKED]} | fields, source="chat_completions", target=target)
 
 
-def _told(made: fb.Converted) -> list[tuple[str, str, str]]:
-    return [(loss.path, loss.kind, loss.severity) for loss in made.losses]
+def _told(converted: fb.Converted) -> list[tuple[str, str, str]]:
+    return [(loss.path, loss.kind, loss.severity) for loss in converted.losses]
 
 
 # The seed.
@@ -27,10 +27,10 @@ def _told(made: fb.Converted) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(("seed", "is_taken"), [(-(2**31) - 1, False), (-(2**31), True), (2**31 - 1, True), (2**31, False)])
 def test_a_seed_of_more_than_32_bits_is_no_seed_in_generate_content(seed: int, is_taken: bool) -> None:
     """The server refuses it, and the nearest one would give another answer."""
-    made = _chat("generate_content", seed=seed)
+    result = _chat("generate_content", seed=seed)
 
-    assert made.body.get("generationConfig", {}).get("seed") == (seed if is_taken else None)
-    assert _told(made) == ([] if is_taken else [("/seed", "dropped", "lossy")])
+    assert result.body.get("generationConfig", {}).get("seed") == (seed if is_taken else None)
+    assert _told(result) == ([] if is_taken else [("/seed", "dropped", "lossy")])
 
 
 # How an answer comes as a stream.
@@ -40,37 +40,37 @@ def test_a_seed_of_more_than_32_bits_is_no_seed_in_generate_content(seed: int, i
 @pytest.mark.parametrize("usage", [{}, {"include_usage": None}, {"include_usage": True}], ids=str)
 def test_a_caller_who_does_not_refuse_the_counts_of_a_stream_loses_nothing(usage: dict[str, Any], target: str) -> None:
     """The others count in any case."""
-    made = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
+    result = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
 
-    assert _told(made) == []
+    assert _told(result) == []
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_options_of_a_stream_are_lost_one_by_one(target: str) -> None:
     """What stands beside a lost one may be no loss at all."""
-    made = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
+    result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
-    assert _told(made) == [("/stream_options/include_obfuscation", "dropped", "info")]
+    assert _told(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
 def test_a_stream_without_obfuscation_is_asked_for_so_in_chat_too() -> None:
     """Two formats have the same word for it; counts are asked for besides."""
     body = {"model": "m", "input": "q", "stream": True, "stream_options": {"include_obfuscation": False}}
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert made.body["stream_options"] == {"include_usage": True, "include_obfuscation": False}
-    assert _told(made) == []
+    assert converted.body["stream_options"] == {"include_usage": True, "include_obfuscation": False}
+    assert _told(converted) == []
 
 
 def test_chat_is_given_options_of_streams_with_a_stream_only() -> None:
     """Its server refuses them where the answer comes whole."""
     body = {"model": "m", "input": "q", "stream_options": {"include_obfuscation": False}}
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert "stream_options" not in made.body
-    assert _told(made) == [("/stream_options/include_obfuscation", "dropped", "info")]
+    assert "stream_options" not in converted.body
+    assert _told(converted) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
 # Metadata.
@@ -81,10 +81,10 @@ def test_metadata_is_what_the_server_takes_of_it(target: str) -> None:
     """It takes sixteen pairs with keys of 64 characters and values of 512, and refuses a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
-    made = fb.convert_request(SAID | {"labels": labels}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(SAID | {"labels": labels}, source="generate_content", target=target, model="m")
 
-    assert made.body["metadata"] == {"k" * 64: "a", "long": "v" * 512} | {f"k{count}": "c" for count in range(14)}
-    assert [(loss.path, loss.kind, loss.code, loss.severity) for loss in made.losses] == [
+    assert converted.body["metadata"] == {"k" * 64: "a", "long": "v" * 512} | {f"k{count}": "c" for count in range(14)}
+    assert [(loss.path, loss.kind, loss.code, loss.severity) for loss in converted.losses] == [
         (f"/labels/{'k~1' * 33}", "dropped", "out_of_range", "info"),
         ("/labels/long", "changed", "out_of_range", "info"),
         ("/labels/k14", "dropped", "too_many", "info"),
@@ -109,9 +109,9 @@ SERIAL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
 def test_that_calls_come_one_by_one_matters_beside_tools_only(source: str, target: str) -> None:
     """Nobody calls anything without them."""
-    made = fb.convert_request(SERIAL[source], source=source, target=target)
+    converted = fb.convert_request(SERIAL[source], source=source, target=target)
 
-    assert {(loss.code, loss.severity) for loss in made.losses} == {("without_tools", "info")}
+    assert {(loss.code, loss.severity) for loss in converted.losses} == {("without_tools", "info")}
 
 
 @pytest.mark.parametrize(("choice", "severity"), [("none", "info"), ("auto", "lossy")])
@@ -119,9 +119,9 @@ def test_calls_that_come_together_where_they_must_not_are_a_loss(choice: str, se
     """A server that always may ask for several does not if it may ask for none."""
     tools = [{"type": "function", "function": {"name": "f"}}]
 
-    made = _chat("generate_content", tools=tools, tool_choice=choice, parallel_tool_calls=False)
+    result = _chat("generate_content", tools=tools, tool_choice=choice, parallel_tool_calls=False)
 
-    assert _told(made) == [("/parallel_tool_calls", "dropped", severity)]
+    assert _told(result) == [("/parallel_tool_calls", "dropped", severity)]
 
 
 # What the answer is.
@@ -130,9 +130,9 @@ def test_calls_that_come_together_where_they_must_not_are_a_loss(choice: str, se
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_of_what_an_answer_may_hold_the_text_is_never_lost(target: str) -> None:
     """Every answer is text, so what is missing is what was to come besides."""
-    made = _chat(target, modalities=["text", "audio"])
+    result = _chat(target, modalities=["text", "audio"])
 
-    assert _told(made) == [("/modalities/1", "dropped", "impossible")]
+    assert _told(result) == [("/modalities/1", "dropped", "impossible")]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
@@ -140,9 +140,9 @@ def test_what_an_answer_may_hold_is_told_where_it_stands(target: str) -> None:
     """A word that says nothing still has its place in the list."""
     config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
 
-    made = fb.convert_request(SAID | {"generationConfig": config}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(SAID | {"generationConfig": config}, source="generate_content", target=target, model="m")
 
-    assert _told(made) == [("/generationConfig/responseModalities/1", "dropped", "impossible")]
+    assert _told(converted) == [("/generationConfig/responseModalities/1", "dropped", "impossible")]
 
 
 # Which tools of a remote server may be used.
@@ -171,28 +171,28 @@ def test_a_switch_that_stands_as_all_do_is_no_loss(defaults: dict[str, Any], swi
 
 def test_a_switch_that_stands_as_no_other_does_is_a_loss() -> None:
     """The target loads all tools of a server alike, and has a list of those that are allowed, none of those that are not."""
-    made = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
+    result = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
 
-    assert {path for path, _, _ in _told(made)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
+    assert {path for path, _, _ in _told(result)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
 
 
 # Reasoning that a request to generate_content shows.
 
 
 @pytest.mark.parametrize(
-    ("asked", "config"),
+    ("changes", "config"),
     [
         ({"reasoning_effort": "low"}, {"thinkingLevel": "LOW", "includeThoughts": True}),
         ({"reasoning_effort": "none"}, {"thinkingBudget": 0}),
     ],
 )
-def test_an_effort_makes_generate_content_show_its_reasoning(asked: dict[str, Any], config: dict[str, Any]) -> None:
+def test_an_effort_makes_generate_content_show_its_reasoning(changes: dict[str, Any], config: dict[str, Any]) -> None:
     """Every other server shows what it thinks; this one only where it is asked to."""
-    made = _chat("generate_content", **asked)
+    result = _chat("generate_content", **changes)
 
-    assert made.body["generationConfig"]["thinkingConfig"] == config
+    assert result.body["generationConfig"]["thinkingConfig"] == config
     shown = "/generationConfig/thinkingConfig/includeThoughts"
-    assert [item.path for item in made.additions] == ([shown] if "includeThoughts" in config else [])
+    assert [item.path for item in result.additions] == ([shown] if "includeThoughts" in config else [])
 
 
 @pytest.mark.parametrize(
@@ -209,17 +209,17 @@ def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, 
     """The caller's own word comes first."""
     body = {"model": "m", "max_tokens": 4096, "messages": [ASKED], "thinking": thinking}
 
-    made = fb.convert_request(body, source="messages", target="generate_content")
+    converted = fb.convert_request(body, source="messages", target="generate_content")
 
-    assert made.body["generationConfig"].get("thinkingConfig", {}).get("includeThoughts") is shown
-    assert bool(made.additions) is is_added
+    assert converted.body["generationConfig"].get("thinkingConfig", {}).get("includeThoughts") is shown
+    assert bool(converted.additions) is is_added
 
 
 def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
     """Nothing is added where nobody spoke of reasoning."""
-    made = _chat("generate_content", max_completion_tokens=9)
+    result = _chat("generate_content", max_completion_tokens=9)
 
-    assert (made.body["generationConfig"], made.additions) == ({"maxOutputTokens": 9}, ())
+    assert (result.body["generationConfig"], result.additions) == ({"maxOutputTokens": 9}, ())
 
 
 # Metadata.
@@ -227,9 +227,9 @@ def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
 
 def test_generate_content_has_no_metadata() -> None:
     """The Developer API refuses ``labels``; only the Vertex API has them."""
-    made = _chat("generate_content", metadata={"team": "x"})
+    result = _chat("generate_content", metadata={"team": "x"})
 
-    assert "labels" not in made.body
-    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses] == [
+    assert "labels" not in result.body
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in result.losses] == [
         ("/metadata", "dropped", "info", "no_counterpart")
     ]

@@ -27,41 +27,41 @@ def _request(*steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {"model": "m", "messages": messages}
 
 
-def _signatures(made: fb.Converted) -> list[list[str | None]]:
-    turns = [content["parts"] for content in made.body["contents"] if content["role"] == "model"]
+def _signatures(converted: fb.Converted) -> list[list[str | None]]:
+    turns = [content["parts"] for content in converted.body["contents"] if content["role"] == "model"]
     return [[part.get("thoughtSignature") for part in parts if "functionCall" in part] for parts in turns]
 
 
 def test_the_first_call_of_each_turn_gets_the_placeholder() -> None:
     """Gemini 3 answers 400 without; the calls beside the first need none."""
-    made = fb.convert_request(
+    converted = fb.convert_request(
         _request([_call("a"), _call("b")], [_call("c")]), source="chat_completions", target="generate_content"
     )
 
-    assert _signatures(made) == [[WORD, None], [WORD]]
-    assert [(item.path, item.value) for item in made.additions] == [
+    assert _signatures(converted) == [[WORD, None], [WORD]]
+    assert [(item.path, item.value) for item in converted.additions] == [
         ("/contents/1/parts/0/thoughtSignature", WORD),
         ("/contents/3/parts/0/thoughtSignature", WORD),
     ]
-    assert made.losses == ()
+    assert converted.losses == ()
 
 
 def test_a_signature_is_never_replaced() -> None:
     """Only the first call of a turn must have one: a signature on a later call does not stand for it."""
     steps = [_call("a", "c2ln"), _call("b")], [_call("c"), _call("d", "c2ln")]
 
-    made = fb.convert_request(_request(*steps), source="chat_completions", target="generate_content")
+    converted = fb.convert_request(_request(*steps), source="chat_completions", target="generate_content")
 
-    assert _signatures(made) == [["c2ln", None], [WORD, "c2ln"]]
+    assert _signatures(converted) == [["c2ln", None], [WORD, "c2ln"]]
 
 
 def test_leave_adds_nothing() -> None:
     """Older models and other servers of the format take calls without."""
     options = fb.Options(unsigned_calls="leave")
 
-    made = fb.convert_request(_request([_call("a")]), source="chat_completions", target="generate_content", options=options)
+    converted = fb.convert_request(_request([_call("a")]), source="chat_completions", target="generate_content", options=options)
 
-    assert (_signatures(made), made.additions) == ([[None]], ())
+    assert (_signatures(converted), converted.additions) == ([[None]], ())
 
 
 def test_answers_get_no_placeholder() -> None:
@@ -70,9 +70,9 @@ def test_answers_get_no_placeholder() -> None:
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     answer = {"id": "r", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
 
-    made = fb.convert_response(answer, source="chat_completions", target="generate_content")
+    converted = fb.convert_response(answer, source="chat_completions", target="generate_content")
 
-    assert "thoughtSignature" not in made.body["candidates"][0]["content"]["parts"][0]
+    assert "thoughtSignature" not in converted.body["candidates"][0]["content"]["parts"][0]
 
 
 @pytest.mark.parametrize("word", PLACEHOLDERS)
@@ -88,10 +88,10 @@ def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: s
     ]
     bare = [contents[0], {"role": "model", "parts": [{"functionCall": call["functionCall"]}]}, contents[2]]
 
-    made = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")
 
-    assert made.losses == ()
-    assert made.body == fb.convert_request({"contents": bare}, source="generate_content", target=target, model="m").body
+    assert converted.losses == ()
+    assert converted.body == fb.convert_request({"contents": bare}, source="generate_content", target=target, model="m").body
 
 
 @pytest.mark.parametrize("word", PLACEHOLDERS)
@@ -108,6 +108,6 @@ def test_a_request_in_its_own_format_keeps_what_it_has() -> None:
     calls = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}, "thoughtSignature": WORD}]
     body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": calls}]}
 
-    made = fb.convert_request(body, source="generate_content", target="generate_content", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="generate_content", model="m")
 
-    assert (made.body, made.losses, made.additions) == (body, (), ())
+    assert (converted.body, converted.losses, converted.additions) == (body, (), ())

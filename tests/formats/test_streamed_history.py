@@ -34,8 +34,8 @@ def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
     list(chat.send_message_stream("How is the weather?"))
     chat.send_message("Sure?")
 
-    asked = fb.convert_request(relay.requests[1].body, source=via, target="chat_completions", model="m")
-    assert [(turn["role"], turn["content"]) for turn in asked.body["messages"]] == [
+    request = fb.convert_request(relay.requests[1].body, source=via, target="chat_completions", model="m")
+    assert [(turn["role"], turn["content"]) for turn in request.body["messages"]] == [
         ("user", "How is the weather?"),
         ("assistant", "Rome is sunny, said the relay."),
         ("user", "Sure?"),
@@ -47,22 +47,22 @@ def test_a_thought_in_pieces_is_whole_beside_its_token() -> None:
     token = base64.b64encode(b"fb1|messages|thinking|c2lnbmVk").decode()
     pieces = [{"text": "First I ", "thought": True}, {"text": "think.", "thought": True}]
 
-    made = _converted([*pieces, {"text": "", "thought": True, "thoughtSignature": token}, {"text": "Done."}], "messages")
+    converted = _converted([*pieces, {"text": "", "thought": True, "thoughtSignature": token}, {"text": "Done."}], "messages")
 
-    assert made.body["messages"][1]["content"] == [
+    assert converted.body["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "First I think.", "signature": "c2lnbmVk"},
         {"type": "text", "text": "Done."},
     ]
-    assert made.losses == ()
+    assert converted.losses == ()
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_text_in_pieces_is_one_text(target: str) -> None:
     """Forty pieces would be forty parts, between which some servers put line ends."""
-    made = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
+    converted = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
 
-    assert (made.body.get("messages") or made.body["input"])[1]["content"] == "One,\n\ntwo."
-    assert made.losses == ()
+    assert (converted.body.get("messages") or converted.body["input"])[1]["content"] == "One,\n\ntwo."
+    assert converted.losses == ()
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -73,19 +73,19 @@ def test_calls_in_pieces_are_parallel(target: str) -> None:
     body = {"contents": [USER, *({"role": "model", "parts": [call]} for call in calls), {"role": "user", "parts": results}]}
     whole = {"contents": [USER, {"role": "model", "parts": calls}, {"role": "user", "parts": results}]}
 
-    made = fb.convert_request(body, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(body, source="generate_content", target=target, model="m")
 
-    assert made.body == fb.convert_request(whole, source="generate_content", target=target, model="m").body
-    assert made.losses == ()
+    assert converted.body == fb.convert_request(whole, source="generate_content", target=target, model="m").body
+    assert converted.losses == ()
 
 
 def test_what_a_content_has_of_its_own_is_reported_where_it_stands() -> None:
     """A field that nobody knows may stand on any of the contents that become one turn."""
     body = {"contents": [USER, *({"role": "model", "parts": [{"text": "x"}], "wild": at} for at in range(2)), USER]}
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
 
-    assert [(loss.path, loss.before) for loss in made.losses] == [("/contents/1/wild", 0), ("/contents/2/wild", 1)]
+    assert [(loss.path, loss.before) for loss in converted.losses] == [("/contents/1/wild", 0), ("/contents/2/wild", 1)]
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "generate_content"])
@@ -98,7 +98,7 @@ def test_blank_text_beside_text_keeps_its_paragraphs_apart(source: str) -> None:
     if source == "generate_content":
         body = {"contents": [{"role": "user", "parts": [{"text": text} for text in texts]}]}
 
-    made = fb.convert_request({"model": "m", **body}, source=source, target="messages", model="m")
+    converted = fb.convert_request({"model": "m", **body}, source=source, target="messages", model="m")
 
-    assert "".join(block["text"] for block in made.body["messages"][0]["content"]) == "One.\n\nTwo. "
-    assert made.losses == ()
+    assert "".join(block["text"] for block in converted.body["messages"][0]["content"]) == "One.\n\nTwo. "
+    assert converted.losses == ()

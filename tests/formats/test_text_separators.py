@@ -69,10 +69,10 @@ def test_citations_count_the_blank_line(is_streamed: bool) -> None:
 @pytest.mark.parametrize("pieces", [["a\n", "\n", "b"], ["a", "\n\n", "b"], ["a\n\n", "b"]])
 def test_it_does_not_matter_in_which_pieces_a_text_comes(pieces: list[str]) -> None:
     """A server may cut its deltas anywhere."""
-    joints, made = Joints(), ""
+    joints, result = Joints(), ""
     for piece in pieces[:-1]:
-        made += joints.take(piece) + piece
+        result += joints.take(piece) + piece
     joints.part()
-    made += joints.take(pieces[-1]) + pieces[-1]
+    result += joints.take(pieces[-1]) + pieces[-1]
 
-    assert made == "a\n\n\nb"
+    assert result == "a\n\n\nb"

@@ -36,12 +36,12 @@ def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == whole.body
-    told = [loss.path for loss in converter.losses if loss.code == "late"]
-    assert told == ([] if target == "generate_content" else ["/choices/0/message/thinking_blocks/0/signature"])
+    reported = [loss.path for loss in converter.losses if loss.code == "late"]
+    assert reported == ([] if target == "generate_content" else ["/choices/0/message/thinking_blocks/0/signature"])
 
 
-def _block(text: str, signature: str = "", **beside: str) -> dict[str, Any]:
-    return {"thinking_blocks": [{"type": "thinking", "thinking": text, "signature": signature}], **beside}
+def _block(text: str, signature: str = "", **extra: str) -> dict[str, Any]:
+    return {"thinking_blocks": [{"type": "thinking", "thinking": text, "signature": signature}], **extra}
 
 
 def _twice(text: str) -> dict[str, Any]:
@@ -170,9 +170,9 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
 }
 
 
-@pytest.mark.parametrize(("deltas", "thoughts", "reported"), _OF_BLOCKS.values(), ids=_OF_BLOCKS)
+@pytest.mark.parametrize(("deltas", "reasoning", "reported"), _OF_BLOCKS.values(), ids=_OF_BLOCKS)
 def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
-    deltas: list[dict[str, Any]], thoughts: list[tuple[str, str | None]], reported: list[str]
+    deltas: list[dict[str, Any]], reasoning: list[tuple[str, str | None]], reported: list[str]
 ) -> None:
     """Proxies tell thoughts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
     converter = StreamConverter(source=NAME, target="messages")
@@ -180,7 +180,7 @@ def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
     converter.feed(_chunks(*deltas, _ANSWERS))
     converter.finish()
 
-    assert _thoughts_of(converter.response().body) == thoughts
+    assert _thoughts_of(converter.response().body) == reasoning
     assert [loss.path for loss in converter.losses if loss.path.startswith("/choices/0/message/")] == reported
 
 
@@ -233,7 +233,7 @@ def test_what_is_collected_in_the_own_format_says_no_more_of_thoughts_than_the_s
 
     first, second = _thoughts_of(converter.response().body), _thoughts_of(whole.body)
     assert "".join(text for text, _ in second).replace("\n", "") == "".join(text for text, _ in first).replace("\n", "")
-    assert {thought for thought in first if thought[1]} <= set(second)
+    assert {reasoning for reasoning in first if reasoning[1]} <= set(second)
 
 
 def _pieces(random: Random, text: str) -> list[str]:
@@ -275,15 +275,15 @@ def test_every_thought_has_its_own_token_however_a_server_tells_it(server: str) 
     """Servers keep to one way, with one thought or several, with the answer between them or behind them."""
     for seed in range(60):
         random = Random(seed)
-        thoughts = [
+        reasoning_texts = [
             (f"{seed} of {number}, {'ha' * random.randrange(4)}.", f"S{number}") for number in range(random.randrange(1, 4))
         ]
         between = random.choice([[], [_ANSWERS]])
-        deltas = [delta for thought in thoughts for delta in (*_SERVERS[server](random, *thought), *between)]
+        deltas = [delta for reasoning in reasoning_texts for delta in (*_SERVERS[server](random, *reasoning), *between)]
         converter = StreamConverter(source=NAME, target="messages")
         converter.feed(_chunks(*deltas, _ANSWERS))
         converter.finish()
 
-        assert _thoughts_of(converter.response().body) == thoughts
-        assert _own(*deltas)[1] == thoughts
+        assert _thoughts_of(converter.response().body) == reasoning_texts
+        assert _own(*deltas)[1] == reasoning_texts
         assert not [loss for loss in converter.losses if _BLOCKS in loss.path or _TEXT in loss.path]

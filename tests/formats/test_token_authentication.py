@@ -91,7 +91,7 @@ def request_with(answer: dict[str, Any], format: str) -> dict[str, Any]:
 def tags(body: Any) -> list[str]:
     """Return the tagged tokens in a body, also those in base64."""
     text = json.dumps(body)
-    hidden = [base64.b64decode(found).decode() for found in re.findall(r'"(ZmIx[A-Za-z0-9+/]*=*)"', text)]
+    hidden = [base64.b64decode(problems).decode() for problems in re.findall(r'"(ZmIx[A-Za-z0-9+/]*=*)"', text)]
     return [match[0] for match in TAG.finditer(text)] + hidden
 
 
@@ -127,14 +127,14 @@ def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: st
     answers = [fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=options) for options in (None, SEALED)]
     expected, sealed = (request_with(answer.body, caller) for answer in answers)
 
-    made = fb.convert_request(sealed, source=caller, target=wire, options=SEALED)
+    converted = fb.convert_request(sealed, source=caller, target=wire, options=SEALED)
 
     assert [unsealed(tag) for tag in tags(sealed)] == tags(expected)
-    assert made.body == fb.convert_request(expected, source=caller, target=wire).body
-    assert TOKEN[wire] in json.dumps(made.body)
-    assert [loss.code for loss in made.losses if loss.code == "unverified_token"] == []
-    assert made.body == fb.convert_request(sealed, source=caller, target=wire).body  # without a key a seal is not looked at
-    read_result(made)
+    assert converted.body == fb.convert_request(expected, source=caller, target=wire).body
+    assert TOKEN[wire] in json.dumps(converted.body)
+    assert [loss.code for loss in converted.losses if loss.code == "unverified_token"] == []
+    assert converted.body == fb.convert_request(sealed, source=caller, target=wire).body  # without a key a seal is not looked at
+    read_result(converted)
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=list(FORGERIES))
@@ -146,12 +146,12 @@ def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller
     if not tags(answer):
         pytest.skip("the vendor's token has a slot of its own there, without a tag")
 
-    made = fb.convert_request(forged, source=caller, target=wire, options=SEALED)
+    converted = fb.convert_request(forged, source=caller, target=wire, options=SEALED)
 
     forgeries = {tag.split("|")[3] for tag in tags(forged)}
-    assert [token for token in forgeries if token in json.dumps(made.body)] == []
-    assert {loss.code for loss in made.losses} >= {"unverified_token"}
-    read_result(made)
+    assert [token for token in forgeries if token in json.dumps(converted.body)] == []
+    assert {loss.code for loss in converted.losses} >= {"unverified_token"}
+    read_result(converted)
 
 
 @pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
@@ -159,9 +159,9 @@ def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> N
     """Another deployment's history, or one from before the key was changed."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=OTHER).body
 
-    made = fb.convert_request(request_with(answer, caller), source=caller, target=wire, options=SEALED)
+    converted = fb.convert_request(request_with(answer, caller), source=caller, target=wire, options=SEALED)
 
-    assert len([loss for loss in made.losses if loss.code == "unverified_token"]) == len(tags(answer))
+    assert len([loss for loss in converted.losses if loss.code == "unverified_token"]) == len(tags(answer))
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -177,13 +177,13 @@ def test_a_forged_token_of_a_request_in_its_own_format_is_dropped(format: str) -
     request = request_with(at_home, format)
 
     kept = fb.convert_request(request, source=format, target=format, model="m")
-    made = fb.convert_request(request, source=format, target=format, model="m", options=SEALED)
+    converted = fb.convert_request(request, source=format, target=format, model="m", options=SEALED)
 
     assert kept.losses == ()
-    assert tags(kept.body) == tags(made.body) == []
+    assert tags(kept.body) == tags(converted.body) == []
     assert TOKEN[sources[0]][:5] in json.dumps(kept.body)
-    assert {loss.code for loss in made.losses if loss.severity != "info"} == {"unverified_token"}
-    read_result(made)
+    assert {loss.code for loss in converted.losses if loss.severity != "info"} == {"unverified_token"}
+    read_result(converted)
 
 
 @pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
@@ -237,9 +237,9 @@ def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> No
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=via, options=SEALED).body
 
-    made = fb.convert_response(answer, source=via, target=caller)
+    converted = fb.convert_response(answer, source=via, target=caller)
 
-    sealed = [tag for tag in tags(made.body) if "." in tag.split("|")[2]]
+    sealed = [tag for tag in tags(converted.body) if "." in tag.split("|")[2]]
     kinds = {tag.split("|")[2] for tag in tags(answer)}
     assert {tag.split("|")[2] for tag in sealed} <= kinds
     assert sealed or not tags(answer) or {kind.partition(".")[0] for kind in kinds} == {"call"}
@@ -249,12 +249,17 @@ def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> No
 def test_an_answer_differs_by_its_seals_alone(fixture: Any) -> None:
     """A key changes nothing of what vendors and callers say themselves."""
     for target in fb.FORMATS:
-        plain = fb.convert_response(fixture.body, source=fixture.format, target=target)
+        unsealed_body = fb.convert_response(fixture.body, source=fixture.format, target=target)
         if target == fixture.format:
-            assert fb.convert_response(fixture.body, source=fixture.format, target=target, options=SEALED).body == plain.body
+            assert (
+                fb.convert_response(fixture.body, source=fixture.format, target=target, options=SEALED).body == unsealed_body.body
+            )
         elif not tags(fixture.body):
-            made = fb.convert_response(fixture.body, source=fixture.format, target=target, options=SEALED)
-            assert (edited(made.body, unsealed), made.losses) == (edited(plain.body, unsealed), plain.losses)
+            converted = fb.convert_response(fixture.body, source=fixture.format, target=target, options=SEALED)
+            assert (edited(converted.body, unsealed), converted.losses) == (
+                edited(unsealed_body.body, unsealed),
+                unsealed_body.losses,
+            )
 
 
 def test_a_bridge_seals_and_checks() -> None:
@@ -271,7 +276,7 @@ def test_a_bridge_seals_and_checks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "text"),
     [
         (b"", "token_key has 0 bytes, expected 16 or more"),
         (b"secret-key-of15", "token_key has 15 bytes, expected 16 or more"),
@@ -279,11 +284,11 @@ def test_a_bridge_seals_and_checks() -> None:
         (5, "token_key is an int, expected None or bytes"),
     ],
 )
-def test_what_is_no_key_is_refused_and_not_shown(key: Any, told: str) -> None:
+def test_what_is_no_key_is_refused_and_not_shown(key: Any, text: str) -> None:
     with pytest.raises(fb.ConfigurationError) as caught:
         fb.Options(token_key=key)
 
-    assert str(caught.value) == told
+    assert str(caught.value) == text
 
 
 def test_the_key_is_never_shown() -> None:

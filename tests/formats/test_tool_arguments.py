@@ -32,31 +32,31 @@ def _converted(target: str, *arguments: str) -> tuple[list[Any], list[tuple[str,
     message = {"role": "assistant", "content": None, "tool_calls": calls}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
     body = {"id": "a", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    made = fb.convert_response(body, source="chat_completions", target=target)
+    converted = fb.convert_response(body, source="chat_completions", target=target)
     if target == "messages":
-        given = [block["input"] for block in made.body["content"]]
+        values = [block["input"] for block in converted.body["content"]]
     else:
-        given = [part["functionCall"]["args"] for part in made.body["candidates"][0]["content"]["parts"]]
-    told = [(loss.path.split("/")[5], loss.code, loss.after) for loss in made.losses if "/tool_calls/" in loss.path]
-    return given, told
+        values = [part["functionCall"]["args"] for part in converted.body["candidates"][0]["content"]["parts"]]
+    reported = [(loss.path.split("/")[5], loss.code, loss.after) for loss in converted.losses if "/tool_calls/" in loss.path]
+    return values, reported
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 @pytest.mark.parametrize("text", ARGUMENTS)
 def test_a_call_is_read_as_if_it_were_alone(target: str, text: str) -> None:
     """One infinity, or one broken text, would otherwise change what stands beside it, or pass."""
-    alone, told = _converted(target, text)
+    alone, reported = _converted(target, text)
 
     together, told_together = _converted(target, '{"x":1.5}', text, '{"y":[true,null]}')
 
     assert together == [{"x": 1.5}, *alone, {"y": [True, None]}]
-    assert told_together == [("1", code, after) for _, code, after in told]
+    assert told_together == [("1", code, after) for _, code, after in reported]
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_no_infinity_passes_among_others(target: str) -> None:
     """It would be written as ``Infinity``, which is no JSON."""
-    given, told = _converted(target, "{}", '{"n":1e400}', '{"n":[1.5e300]}')
+    raw, reported = _converted(target, "{}", '{"n":1e400}', '{"n":[1.5e300]}')
 
-    assert given == [{}, {"raw_arguments": '{"n":1e400}'}, {"n": [1.5e300]}]
-    assert told == [("1", "invalid_arguments", {"raw_arguments": '{"n":1e400}'})]
+    assert raw == [{}, {"raw_arguments": '{"n":1e400}'}, {"n": [1.5e300]}]
+    assert reported == [("1", "invalid_arguments", {"raw_arguments": '{"n":1e400}'})]

@@ -23,10 +23,10 @@ def _to_messages(*turns: dict[str, Any]) -> fb.ConvertedRequest:
     return fb.convert_request(body, source="chat_completions", target="messages")
 
 
-def _blocks(made: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
+def _blocks(converted: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
     return [
         block
-        for message in made.body["messages"]
+        for message in converted.body["messages"]
         if isinstance(message["content"], list)
         for block in message["content"]
         if block["type"] == kind
@@ -48,17 +48,17 @@ def _blocks(made: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
 )
 def test_a_result_goes_with_its_call_when_that_gets_another_id(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
     """A server that counts its calls in each answer repeats their ids; the server of messages refuses them."""
-    made = _to_messages(*turns)
+    result = _to_messages(*turns)
 
-    assert {block["tool_use_id"]: block["content"] for block in _blocks(made, "tool_result")} == results
-    assert {block["id"] for block in _blocks(made, "tool_use")} == set(results)
+    assert {block["tool_use_id"]: block["content"] for block in _blocks(result, "tool_result")} == results
+    assert {block["id"] for block in _blocks(result, "tool_use")} == set(results)
 
 
 def test_a_result_too_many_stays_with_the_last_call_of_its_id() -> None:
     """No call is made up for it."""
-    made = _to_messages(_calls("c"), _result("c", "a"), _calls("c"), _result("c", "b"), _result("c", "again"))
+    result = _to_messages(_calls("c"), _result("c", "a"), _calls("c"), _result("c", "b"), _result("c", "again"))
 
-    assert [block["tool_use_id"] for block in _blocks(made, "tool_result")] == ["c", "c_2", "c_2"]
+    assert [block["tool_use_id"] for block in _blocks(result, "tool_result")] == ["c", "c_2", "c_2"]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
@@ -68,13 +68,13 @@ def test_ids_may_repeat_where_the_server_does_not_mind(target: str) -> None:
         [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
         [{"type": "tool_result", "tool_use_id": "c", "content": "a"}],
     )
-    asked = [{"role": role, "content": turn} for role, turn in zip(("assistant", "user") * 2, turns * 2, strict=True)]
-    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}, *asked]}
+    request = [{"role": role, "content": turn} for role, turn in zip(("assistant", "user") * 2, turns * 2, strict=True)]
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}, *request]}
 
-    made = fb.convert_request(body, source="messages", target=target)
+    converted = fb.convert_request(body, source="messages", target=target)
 
-    assert "c_2" not in str(made.body)
-    assert not made.losses
+    assert "c_2" not in str(converted.body)
+    assert not converted.losses
 
 
 def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
@@ -82,11 +82,11 @@ def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
     message = _calls("c", "c", "c_2")
     body = {"id": "x", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
 
-    made = fb.convert_response(body, source="chat_completions", target="messages")
+    converted = fb.convert_response(body, source="chat_completions", target="messages")
 
-    assert [block["id"] for block in made.body["content"]] == ["c", "c_3", "c_2"]
-    told = [(loss.path, loss.after) for loss in made.losses if loss.code == "repeated_id"]
-    assert told == [("/choices/0/message/tool_calls/1/id", "c_3")]
+    assert [block["id"] for block in converted.body["content"]] == ["c", "c_3", "c_2"]
+    reported = [(loss.path, loss.after) for loss in converted.losses if loss.code == "repeated_id"]
+    assert reported == [("/choices/0/message/tool_calls/1/id", "c_3")]
 
 
 def test_calls_in_candidates_without_numbers_get_ids_of_their_own() -> None:
@@ -94,10 +94,10 @@ def test_calls_in_candidates_without_numbers_get_ids_of_their_own() -> None:
     named = [{"content": {"role": "model", "parts": [{"functionCall": {"name": name}}]}, "finishReason": "STOP"} for name in "ab"]
     answer = {"responseId": "r", "modelVersion": "m", "candidates": named}
 
-    made = fb.convert_response(answer, source="generate_content", target="chat_completions").body
+    converted = fb.convert_response(answer, source="generate_content", target="chat_completions").body
 
     replayed = fb.replay_response(answer, source="generate_content", target="chat_completions")
     streamed = fb.collect_stream(replayed, source="chat_completions").body
-    whole, again = ([each["message"]["tool_calls"][0]["id"] for each in body["choices"]] for body in (made, streamed))
+    whole, again = ([each["message"]["tool_calls"][0]["id"] for each in body["choices"]] for body in (converted, streamed))
     assert whole == again
     assert len(set(whole)) == 2

@@ -21,8 +21,8 @@ OTHERS = [format for format in fb.FORMATS if format != "generate_content"]
 
 def _orphans(turns: list[tuple[str, list[Part]]], target: str) -> set[str]:
     contents = [{"role": role, "parts": parts} for role, parts in turns]
-    made = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")
-    return {loss.path for loss in made.losses if (loss.kind, loss.severity, loss.code) == ("changed", "impossible", "orphan")}
+    converted = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")
+    return {loss.path for loss in converted.losses if (loss.kind, loss.severity, loss.code) == ("changed", "impossible", "orphan")}
 
 
 @pytest.mark.parametrize("target", OTHERS)
@@ -51,13 +51,13 @@ def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_call_without_a_result_is_an_orphan(target: str) -> None:
     """Every server refuses it, whether it is the last word, one of several, or left behind; a result is never made up."""
-    asked: list[tuple[str, list[Part]]] = [("user", [{"text": "q"}])]
+    request: list[tuple[str, list[Part]]] = [("user", [{"text": "q"}])]
     other = {"functionCall": {"id": "2", "name": "f", "args": {}}}
 
-    assert _orphans([*asked, ("model", [CALL])], target) == {"/contents/1/parts/0"}
-    assert _orphans([*asked, ("model", [CALL, other]), ("user", [RESULT])], target) == {"/contents/1/parts/1"}
-    assert _orphans([*asked, ("model", [CALL]), ("user", [{"text": "z"}])], target) == {"/contents/1/parts/0"}
-    assert _orphans([*asked, ("model", [CALL]), ("model", [other]), ("user", [RESULT])], target) == {"/contents/2/parts/0"}
+    assert _orphans([*request, ("model", [CALL])], target) == {"/contents/1/parts/0"}
+    assert _orphans([*request, ("model", [CALL, other]), ("user", [RESULT])], target) == {"/contents/1/parts/1"}
+    assert _orphans([*request, ("model", [CALL]), ("user", [{"text": "z"}])], target) == {"/contents/1/parts/0"}
+    assert _orphans([*request, ("model", [CALL]), ("model", [other]), ("user", [RESULT])], target) == {"/contents/2/parts/0"}
 
 
 ASKED = {"role": "user", "content": "q"}
@@ -83,19 +83,19 @@ def _in_two_namespaces(results: list[dict[str, Any]]) -> dict[str, Any]:
     calls = [
         {"type": "function_call", "call_id": name, "name": "get", "namespace": name, "arguments": "{}"} for name in ("crm", "erp")
     ]
-    told = [{"type": "function_call_output", "name": "get"} | result for result in results]
-    return {"model": "m", "input": [ASKED, *calls, *told], "tools": spaces}
+    events = [{"type": "function_call_output", "name": "get"} | result for result in results]
+    return {"model": "m", "input": [ASKED, *calls, *events], "tools": spaces}
 
 
 def test_results_without_an_id_answer_the_call_of_their_namespace() -> None:
     """Two namespaces may have a function of one name; what the one found must not be read as the other's."""
     body = _in_two_namespaces([{"namespace": name, "output": name.upper()} for name in ("erp", "crm")])
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    told = [message for message in made.body["messages"] if message["role"] == "tool"]
-    assert {message["tool_call_id"]: message["content"] for message in told} == {"crm": "CRM", "erp": "ERP"}
-    assert [loss.path for loss in made.losses] == ["/tools/0", "/tools/1"]
+    events = [message for message in converted.body["messages"] if message["role"] == "tool"]
+    assert {message["tool_call_id"]: message["content"] for message in events} == {"crm": "CRM", "erp": "ERP"}
+    assert [loss.path for loss in converted.losses] == ["/tools/0", "/tools/1"]
 
 
 @pytest.mark.parametrize("namespace", ["erp", None])
@@ -103,9 +103,9 @@ def test_a_result_is_called_what_its_call_is_called(namespace: str | None) -> No
     """The target has no namespaces, so the name that it knows has it in front, in the result as in the call."""
     results = [{"call_id": name, "output": "x"} | ({"namespace": name} if namespace else {}) for name in ("crm", "erp")]
 
-    made = fb.convert_request(_in_two_namespaces(results), source="responses", target="generate_content")
+    converted = fb.convert_request(_in_two_namespaces(results), source="responses", target="generate_content")
 
-    parts = [part for content in made.body["contents"] for part in content["parts"]]
+    parts = [part for content in converted.body["contents"] for part in content["parts"]]
     assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == ["crm__get", "erp__get"]
     assert [part["functionResponse"]["name"] for part in parts if "functionResponse" in part] == ["crm__get", "erp__get"]
 
@@ -114,17 +114,17 @@ def test_a_namespace_that_is_not_that_of_the_call_is_told() -> None:
     """The id counts; what contradicts it is nobody's, and the report says so."""
     results = [{"call_id": "crm", "namespace": "erp", "output": "x"}, {"call_id": "erp", "output": "y"}]
 
-    made = fb.convert_request(_in_two_namespaces(results), source="responses", target="messages")
+    converted = fb.convert_request(_in_two_namespaces(results), source="responses", target="messages")
 
-    assert ("/input/3/namespace", "dropped", "info") in [(loss.path, loss.kind, loss.severity) for loss in made.losses]
+    assert ("/input/3/namespace", "dropped", "info") in [(loss.path, loss.kind, loss.severity) for loss in converted.losses]
 
 
 @pytest.mark.parametrize("id", [None, ""])
 def test_results_without_an_id_answer_the_calls_without_one_in_order(id: str | None) -> None:
     """What came from a server without ids goes back without them."""
-    given = {} if id is None else {"tool_call_id": id}
+    raw = {} if id is None else {"tool_call_id": id}
     calls = {"role": "assistant", "content": None, "tool_calls": [_call("f", id), _call("g", id)]}
-    results = [{"role": "tool", "content": text} | given for text in ("F", "G")]
+    results = [{"role": "tool", "content": text} | raw for text in ("F", "G")]
 
     assert _answered({"model": "m", "messages": [ASKED, calls, *results]}, "chat_completions") == {"f": "F", "g": "G"}
 
@@ -169,9 +169,9 @@ LOOSE = {
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(LOOSE, fb.FORMATS) if pair[0] != pair[1]])
 def test_a_result_that_names_no_call_is_impossible_where_none_waits(source: str, target: str) -> None:
     """Every server refuses it, so a client says so before the request leaves."""
-    made = fb.convert_request(LOOSE[source], source=source, target=target, model="m")
+    converted = fb.convert_request(LOOSE[source], source=source, target=target, model="m")
 
-    assert [loss.code for loss in made.losses if loss.severity == "impossible"] == ["orphan"]
+    assert [loss.code for loss in converted.losses if loss.severity == "impossible"] == ["orphan"]
 
 
 @pytest.mark.parametrize(("name", "lost"), [("f", []), ("other", ["/input/2/name"])])
@@ -181,9 +181,9 @@ def test_the_name_of_a_result_is_lost_where_its_call_has_another(name: str, lost
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     items = [ASKED, call, {"type": "function_call_output", "call_id": "c", "name": name, "output": "x"}]
 
-    made = fb.convert_request({"model": "m", "input": items}, source="responses", target=target)
+    converted = fb.convert_request({"model": "m", "input": items}, source="responses", target=target)
 
-    assert [loss.path for loss in made.losses] == lost
+    assert [loss.path for loss in converted.losses] == lost
 
 
 LOSSLESS = [
@@ -218,29 +218,29 @@ def _request(text: Any, **more: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [*turns, {"role": "tool", "tool_call_id": "c1", "content": text} | more]}
 
 
-def _response(made: fb.Converted) -> Any:
-    return made.body["contents"][2]["parts"][0]["functionResponse"]["response"]
+def _response(converted: fb.Converted) -> Any:
+    return converted.body["contents"][2]["parts"][0]["functionResponse"]["response"]
 
 
 @pytest.mark.parametrize("text", LOSSLESS)
 def test_a_json_object_is_sent_as_that_object(text: str) -> None:
     """Google's models read the fields of ``response``; JSON inside of a string costs them tokens and quality."""
-    made = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
-    back = fb.convert_request(made.body, source="generate_content", target="chat_completions", model="m")
+    converted = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
+    back = fb.convert_request(converted.body, source="generate_content", target="chat_completions", model="m")
 
-    assert _response(made) == json.loads(text)
-    assert made.losses == ()
+    assert _response(converted) == json.loads(text)
+    assert converted.losses == ()
     assert back.body["messages"][2]["content"] == json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("text", LOSSY.values(), ids=LOSSY.keys())
 def test_text_of_which_the_object_would_lose_something_stays_text(text: str) -> None:
     """The text comes back as it was."""
-    made = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
-    back = fb.convert_request(made.body, source="generate_content", target="chat_completions", model="m")
+    converted = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
+    back = fb.convert_request(converted.body, source="generate_content", target="chat_completions", model="m")
 
-    assert _response(made) == {"output": text}
-    assert made.losses == ()
+    assert _response(converted) == {"output": text}
+    assert converted.losses == ()
     assert back.body["messages"][2]["content"] == text
 
 
@@ -250,9 +250,9 @@ def test_an_error_stays_text_under_its_key() -> None:
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
 
-    made = fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target="generate_content")
+    converted = fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target="generate_content")
 
-    assert _response(made) == {"error": '{"a":1}'}
+    assert _response(converted) == {"error": '{"a":1}'}
 
 
 def test_a_json_object_beside_an_image_is_sent_as_that_object() -> None:
@@ -262,10 +262,10 @@ def test_a_json_object_beside_an_image_is_sent_as_that_object() -> None:
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
 
-    made = fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target="generate_content")
+    converted = fb.convert_request({"model": "m", "max_tokens": 9, "messages": turns}, source="messages", target="generate_content")
 
-    assert _response(made) == {"a": 1}
-    assert len(made.body["contents"][2]["parts"][0]["functionResponse"]["parts"]) == 1
+    assert _response(converted) == {"a": 1}
+    assert len(converted.body["contents"][2]["parts"][0]["functionResponse"]["parts"]) == 1
 
 
 def test_deep_nesting_stays_text() -> None:

@@ -76,12 +76,12 @@ def test_arguments_of_a_search_that_are_no_object_are_passed_on(streams: bool) -
         for event in fb.replay_response(broken, source="chat_completions"):
             converter.feed(event)
         converter.finish()
-        made = converter.response()
+        converted = converter.response()
     else:
-        made = exchange.response(broken)
+        converted = exchange.response(broken)
 
-    assert made.body["output"][0]["arguments"] == {"raw_arguments": "tides"}
-    assert [loss.code for loss in made.losses] == ["invalid_arguments"]
+    assert converted.body["output"][0]["arguments"] == {"raw_arguments": "tides"}
+    assert [loss.code for loss in converted.losses] == ["invalid_arguments"]
 
 
 def test_a_search_that_the_stream_breaks_off_in_is_incomplete() -> None:
@@ -106,20 +106,20 @@ def test_a_search_among_allowed_tools_is_a_function(target: str) -> None:
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "tool_search"}]}
 
     body = {"model": "m", "input": "hi", "tools": [*SEARCH["tools"], tool], "tool_choice": choice}
-    made = fb.convert_request(body, source="responses", target=target)
+    converted = fb.convert_request(body, source="responses", target=target)
 
-    assert "tool_search" in str(made.body["tools"])
-    assert not [loss for loss in made.losses if loss.path.startswith("/tools/0")]
+    assert "tool_search" in str(converted.body["tools"])
+    assert not [loss for loss in converted.losses if loss.path.startswith("/tools/0")]
 
 
 def test_a_search_that_the_server_runs_is_none_of_the_callers() -> None:
     """Nobody would answer the call."""
     body = {"model": "m", "input": "hi", "tools": [{"type": "tool_search"}]}
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert "tools" not in made.body
-    assert [(loss.path, loss.code) for loss in made.losses] == [("/tools/0", "server_tool")]
+    assert "tools" not in converted.body
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "server_tool")]
 
 
 STORED: dict[str, dict[str, Any]] = {
@@ -133,9 +133,9 @@ STORED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("path", STORED)
 def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> None:
     """Only the server that stored it can look it up; a client that sends everything needs no state."""
-    made = fb.convert_request({"model": "m"} | STORED[path], source="responses", target=target)
+    converted = fb.convert_request({"model": "m"} | STORED[path], source="responses", target=target)
 
-    assert {(loss.path, loss.severity, loss.why) for loss in made.losses} == {
+    assert {(loss.path, loss.severity, loss.why) for loss in converted.losses} == {
         (path, "impossible", "stored state; send store: false and the full history")
     }
 

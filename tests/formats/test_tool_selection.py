@@ -23,9 +23,9 @@ def _added(*tools: dict[str, Any]) -> dict[str, Any]:
 
 def _names(body: dict[str, Any]) -> list[str]:
     """Return the names of the functions in a body, wherever they are defined."""
-    found: list[str] = []
-    json.loads(json.dumps(body), object_hook=lambda each: found.append(each["name"]) if "description" in each else None)
-    return found
+    reported: list[str] = []
+    json.loads(json.dumps(body), object_hook=lambda each: reported.append(each["name"]) if "description" in each else None)
+    return reported
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -33,9 +33,9 @@ def test_a_tool_that_comes_again_word_for_word_is_told_once(target: str) -> None
     """A server refuses two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f"))], "tools": [_function("f")]}
 
-    made = fb.convert_request(body, source="responses", target=target)
+    converted = fb.convert_request(body, source="responses", target=target)
 
-    assert _names(made.body) == ["f"]
+    assert _names(converted.body) == ["f"]
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
@@ -43,10 +43,10 @@ def test_a_tool_that_comes_again_with_other_words_has_a_name_of_its_own(target: 
     """Both are there from the start elsewhere, and a server refuses two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f", "Look up a place."))], "tools": [_function("f")]}
 
-    made = fb.convert_request(body, source="responses", target=target)
+    converted = fb.convert_request(body, source="responses", target=target)
 
-    assert sorted(_names(made.body)) == ["f", "f_2"]
-    assert "/input/1/tools/0/name" in {loss.path for loss in made.losses}
+    assert sorted(_names(converted.body)) == ["f", "f_2"]
+    assert "/input/1/tools/0/name" in {loss.path for loss in converted.losses}
 
 
 def test_a_tool_that_comes_later_is_left_out_if_the_choice_does_not_allow_it() -> None:
@@ -54,10 +54,10 @@ def test_a_tool_that_comes_later_is_left_out_if_the_choice_does_not_allow_it() -
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}
     body = {"model": "m", "input": [USER, _added(_function("g"))], "tools": [_function("f")], "tool_choice": choice}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert _names(made.body) == ["f"]
-    assert [(loss.path, loss.kind) for loss in made.losses] == [("/input/1/tools/0", "dropped"), ("/tool_choice", "changed")]
+    assert _names(converted.body) == ["f"]
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/input/1/tools/0", "dropped"), ("/tool_choice", "changed")]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
@@ -67,10 +67,10 @@ def test_what_stays_of_a_choice_is_not_told_as_gone(target: str) -> None:
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}
 
-    made = fb.convert_request(body | {"tool_choice": choice}, source="messages", target=target)
+    converted = fb.convert_request(body | {"tool_choice": choice}, source="messages", target=target)
 
-    assert made.body["parallel_tool_calls"] is False
-    assert {loss.path for loss in made.losses} == {"/tools/1", "/tool_choice/name"}
+    assert converted.body["parallel_tool_calls"] is False
+    assert {loss.path for loss in converted.losses} == {"/tools/1", "/tool_choice/name"}
 
 
 # A choice among what was written.
@@ -100,11 +100,11 @@ def test_a_tool_that_was_not_written_is_not_forced(
     """The server refuses a choice of what it does not know."""
     body = {"model": "m", "input": [USER, _added(*added)], "tools": tools, "tool_choice": choice}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert "tool_choice" not in made.body
-    told = {loss.path: (loss.severity, loss.code) for loss in made.losses}
-    assert told["/tool_choice"] == loss
+    assert "tool_choice" not in converted.body
+    reported = {loss.path: (loss.severity, loss.code) for loss in converted.losses}
+    assert reported["/tool_choice"] == loss
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_a_tool_that_a_turn_brings_may_be_forced(tool: dict[str, Any], choice: d
     """It counts from there on."""
     body = {"model": "m", "input": [USER, _added(tool)], "tool_choice": choice}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert made.body["tool_choice"] == {"type": "tool", "name": name}
-    assert not made.losses
+    assert converted.body["tool_choice"] == {"type": "tool", "name": name}
+    assert not converted.losses
 
 
 def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
@@ -127,10 +127,10 @@ def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
     small = {"type": "web_search", "search_context_size": "low"}
     body = {"model": "m", "input": [USER, _added(small)], "tools": [{"type": "web_search"}]}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert json.dumps(made.body).count("web_search_20260318") == 1
-    assert [(loss.path, loss.code) for loss in made.losses] == [("/input/1/tools/0", "too_many")]
+    assert json.dumps(converted.body).count("web_search_20260318") == 1
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/input/1/tools/0", "too_many")]
 
 
 def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
@@ -138,10 +138,10 @@ def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
     there, later = ({"type": "mcp", "server_label": "s", "server_url": f"https://{host}.example"} for host in "ab")
     body = {"model": "m", "input": [USER, _added(later)], "tools": [there]}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert [server["url"] for server in made.body["mcp_servers"]] == ["https://a.example"]
-    assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in made.losses]
+    assert [server["url"] for server in converted.body["mcp_servers"]] == ["https://a.example"]
+    assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in converted.losses]
 
 
 def test_a_remote_server_takes_the_place_of_its_own_tools_alone() -> None:
@@ -150,9 +150,9 @@ def test_a_remote_server_takes_the_place_of_its_own_tools_alone() -> None:
     function = {"name": "f", "input_schema": {"type": "object"}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [function], "mcp_servers": [server]}
 
-    made = fb.convert_request(body, source="messages", target="responses")
+    converted = fb.convert_request(body, source="messages", target="responses")
 
-    assert [tool["type"] for tool in made.body["tools"]] == ["function", "mcp"]
+    assert [tool["type"] for tool in converted.body["tools"]] == ["function", "mcp"]
 
 
 def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
@@ -177,10 +177,10 @@ def test_a_free_choice_among_functions_and_the_search_is_no_loss_where_the_searc
     """The list of chat_completions is of functions only."""
     body = _allowing({"type": "function", "name": "f"}, SEARCH, mode="auto")
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert not made.losses
-    assert made.body["web_search_options"] == {}
+    assert not converted.losses
+    assert converted.body["web_search_options"] == {}
 
 
 @pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
@@ -189,10 +189,10 @@ def test_a_server_of_which_no_tool_may_be_used_is_hardly_a_loss(target: str, kin
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
 
-    made = fb.convert_request(body, source="messages", target=target)
+    converted = fb.convert_request(body, source="messages", target=target)
 
-    told = [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
-    assert told == [("/mcp_servers/0", kind, "info", "excluded")]
+    reported = [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
+    assert reported == [("/mcp_servers/0", kind, "info", "excluded")]
 
 
 # A choice of none or of any, which is about functions only in two formats and about all tools in the others.
@@ -210,10 +210,8 @@ def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, 
         tools = [{"functionDeclarations": [{"name": "f", "description": "d"}]}] if functions else []
         return {"contents": [{"parts": [{"text": "hi"}]}], "tools": [*tools, {"googleSearch": {}}], "toolConfig": config}
     if source == "chat_completions":
-        given: dict[str, Any] = (
-            {"tools": [{"type": "function", "function": {"name": "f", "description": "d"}}]} if functions else {}
-        )
-        return {"model": "m", "messages": [USER], "web_search_options": {}, "tool_choice": choice} | given
+        body: dict[str, Any] = {"tools": [{"type": "function", "function": {"name": "f", "description": "d"}}]} if functions else {}
+        return {"model": "m", "messages": [USER], "web_search_options": {}, "tool_choice": choice} | body
     if source == "messages":
         function = {"name": "f", "description": "d", "input_schema": {}}
         tools = [*([function] if functions else []), {"type": "web_search_20260318", "name": "web_search"}]
@@ -226,8 +224,8 @@ def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, 
 def _choose(
     source: str, target: str, choice: str, *, functions: bool = True
 ) -> tuple[dict[str, Any], list[tuple[str, str, str, str]]]:
-    made = fb.convert_request(_choosing(source, choice, functions=functions), source=source, target=target, model="m")
-    return made.body, [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
+    converted = fb.convert_request(_choosing(source, choice, functions=functions), source=source, target=target, model="m")
+    return converted.body, [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
 
 
 def _searches(body: dict[str, Any]) -> bool:
@@ -245,45 +243,45 @@ def _chosen(body: dict[str, Any]) -> str | None:
 @pytest.mark.parametrize("source", ALL_TOOLS)
 def test_a_server_tool_that_may_not_be_used_is_not_offered_where_no_choice_forbids_it(source: str, target: str) -> None:
     """A search that is forbidden must not run, and what is left out of it changes nothing."""
-    body, told = _choose(source, target, "none")
+    body, reported = _choose(source, target, "none")
 
     assert _names(body) == ["f"]
     assert _chosen(body) == "none"
     assert not _searches(body)
-    assert told == [("/tools/1", "dropped", "info", "excluded")]
+    assert reported == [("/tools/1", "dropped", "info", "excluded")]
 
 
 def test_a_picture_that_may_not_be_drawn_is_not_asked_for() -> None:
     """The tool that draws is a modality of generate_content, which no choice is about."""
     body = {"model": "m", "input": [USER], "tools": [{"type": "image_generation"}], "tool_choice": "none"}
 
-    made = fb.convert_request(body, source="responses", target="generate_content")
+    converted = fb.convert_request(body, source="responses", target="generate_content")
 
-    assert not _searches(made.body)
-    assert [(loss.path, loss.severity, loss.code) for loss in made.losses] == [("/tools/0", "info", "excluded")]
+    assert not _searches(converted.body)
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/0", "info", "excluded")]
 
 
 def test_a_server_tool_that_comes_later_is_not_offered_either() -> None:
     """It is there from the start in chat_completions."""
     body = {"model": "m", "input": [USER, _added(_function("f"), {"type": "web_search"})], "tool_choice": "none"}
 
-    made = fb.convert_request(body, source="responses", target="chat_completions")
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
 
-    assert _names(made.body) == ["f"]
-    assert not _searches(made.body)
-    assert ("/input/1/tools/1", "dropped") in {(loss.path, loss.kind) for loss in made.losses}
+    assert _names(converted.body) == ["f"]
+    assert not _searches(converted.body)
+    assert ("/input/1/tools/1", "dropped") in {(loss.path, loss.kind) for loss in converted.losses}
 
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_the_search_stays_on_beside_functions_that_may_not_be_called(source: str, target: str) -> None:
     """To forbid the functions there, and them alone, is not to offer them."""
-    body, told = _choose(source, target, "none")
+    body, reported = _choose(source, target, "none")
 
     assert _names(body) == []
     assert _searches(body)
     assert _chosen(body) == "auto"
-    assert [(kind, severity, code) for _, kind, severity, code in told] == [
+    assert [(kind, severity, code) for _, kind, severity, code in reported] == [
         ("dropped", "info", "excluded"),
         ("changed", "info", "excluded"),
     ]
@@ -293,44 +291,44 @@ def test_the_search_stays_on_beside_functions_that_may_not_be_called(source: str
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_to_call_nothing_says_nothing_of_the_search(source: str, target: str) -> None:
     """There is nothing that the choice is about."""
-    body, told = _choose(source, target, "none", functions=False)
+    body, reported = _choose(source, target, "none", functions=False)
 
     assert _searches(body)
     assert _chosen(body) == "auto"
-    assert told == []
+    assert reported == []
 
 
 @pytest.mark.parametrize("choice", ["none", "required"])
 @pytest.mark.parametrize(("source", "target"), [FUNCTIONS_ONLY, FUNCTIONS_ONLY[::-1], ALL_TOOLS, ALL_TOOLS[::-1]])
 def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target: str, choice: str) -> None:
     """Two formats choose among all tools, two among functions."""
-    body, told = _choose(source, target, choice)
+    body, reported = _choose(source, target, choice)
 
     assert _names(body) == ["f"]
     assert _chosen(body) == choice
     assert _searches(body)
-    assert told == []
+    assert reported == []
 
 
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
 def test_a_function_is_not_forced_where_a_search_would_do(source: str, target: str) -> None:
     """Who must use a tool may search; where the choice is about functions only, it would have to call one."""
-    body, told = _choose(source, target, "required")
+    body, reported = _choose(source, target, "required")
 
     assert _chosen(body) == "auto"
-    assert [(kind, severity) for _, kind, severity, _ in told] == [("changed", "lossy")]
+    assert [(kind, severity) for _, kind, severity, _ in reported] == [("changed", "lossy")]
 
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_that_a_search_will_do_for_a_function_that_must_be_called_is_told(source: str, target: str) -> None:
     """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
-    body, told = _choose(source, target, "required")
+    body, reported = _choose(source, target, "required")
     alone, told_alone = _choose(source, target, "required", functions=False)
 
     assert _chosen(body) == "required"
-    assert [(kind, severity, code) for _, kind, severity, code in told] == [("changed", "lossy", "weaker_carrier")]
+    assert [(kind, severity, code) for _, kind, severity, code in reported] == [("changed", "lossy", "weaker_carrier")]
     assert _chosen(alone) == "auto"
     assert [(severity, code) for _, _, severity, code in told_alone] == [("lossy", "without_tools")]
 
@@ -341,10 +339,10 @@ def test_functions_that_may_not_be_called_stay_where_nothing_else_would_be_left(
     body = _choosing("generate_content", "none")
     body["tools"][1] = {"googleMaps": {}}
 
-    made = fb.convert_request(body, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(body, source="generate_content", target=target, model="m")
 
-    assert _names(made.body) == ["f"]
-    assert _chosen(made.body) == "none"
+    assert _names(converted.body) == ["f"]
+    assert _chosen(converted.body) == "none"
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
@@ -357,10 +355,10 @@ def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
     choice = {"type": "function", "name": "f", "namespace": namespace}
     body = {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}
 
-    made = fb.convert_request(body, source="responses", target=target)
+    converted = fb.convert_request(body, source="responses", target=target)
 
-    assert '"f"' in json.dumps(made.body.get("tool_choice") or made.body["toolConfig"])
-    assert [(loss.path, loss.code) for loss in made.losses] == lost
+    assert '"f"' in json.dumps(converted.body.get("tool_choice") or converted.body["toolConfig"])
+    assert [(loss.path, loss.code) for loss in converted.losses] == lost
 
 
 # More tools than a server takes.
@@ -372,9 +370,9 @@ def test_tools_beyond_what_a_server_takes_are_told_and_stay(target: str, most: i
     tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}
 
-    made = fb.convert_request(body, source="messages", target=target)
+    converted = fb.convert_request(body, source="messages", target=target)
 
-    declared = made.body["tools"] if target == "chat_completions" else made.body["tools"][0]["functionDeclarations"]
+    declared = converted.body["tools"] if target == "chat_completions" else converted.body["tools"][0]["functionDeclarations"]
     assert len(declared) == most + 2
-    told = [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
-    assert told == [(f"/tools/{at}", "changed", "lossy", "too_many") for at in (most, most + 1)]
+    reported = [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
+    assert reported == [(f"/tools/{at}", "changed", "lossy", "too_many") for at in (most, most + 1)]

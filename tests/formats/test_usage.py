@@ -70,9 +70,9 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
     source: str, target: str, usage: dict[str, Any], lost: tuple[str, int]
 ) -> None:
     """Relays send the other names with zeros; who adds up what was not carried over needs the number."""
-    told = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
+    reported = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
 
-    assert told == [lost]
+    assert reported == [lost]
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in ANSWERS for target in TOTALS if source != target])
 def test_a_total_of_zero_is_one_that_nobody_filled_in(source: str, target: str, counts: dict[str, int]) -> None:
     """Whoever bills by the total would bill nothing."""
-    made, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
+    result, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
 
-    usage = made.body["usageMetadata" if target == "generate_content" else "usage"]
-    assert (made.body, made.losses) == (bare.body, bare.losses)
+    usage = result.body["usageMetadata" if target == "generate_content" else "usage"]
+    assert (result.body, result.losses) == (bare.body, bare.losses)
     assert target == "messages" or usage[TOTALS[target]] == 35
 
 
@@ -105,9 +105,9 @@ def test_what_was_written_to_a_cache_becomes_no_count_where_none_is_of_it() -> N
     }
     body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "end_turn"}
 
-    made = fb.convert_response(body | {"stop_sequence": None, "usage": usage}, source="messages", target="generate_content")
+    converted = fb.convert_response(body | {"stop_sequence": None, "usage": usage}, source="messages", target="generate_content")
 
-    written = {loss.path: (loss.kind, loss.after) for loss in made.losses if "cache_creation" in loss.path}
+    written = {loss.path: (loss.kind, loss.after) for loss in converted.losses if "cache_creation" in loss.path}
     assert written == {
         "/usage/cache_creation": ("changed", None),
         "/usage/cache_creation_input_tokens": ("changed", None),

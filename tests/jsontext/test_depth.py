@@ -39,25 +39,25 @@ def _told(leaves: list[JsonValue]) -> bytes:
     """Return a stream whose deltas have an unknown field of maximum depth, with these leaves."""
     levels = MAX_DEPTH - len(("choices", 0, "delta", "novel", "a"))
     deltas: list[JsonValue] = [{"delta": {"content": "x", "novel": _deep(levels, leaf)}} for leaf in leaves]
-    told = [{"id": "a", "choices": [{"index": 0, **each}]} for each in (*deltas, {"delta": {}, "finish_reason": "stop"})]
-    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+    events = [{"id": "a", "choices": [{"index": 0, **each}]} for each in (*deltas, {"delta": {}, "finish_reason": "stop"})]
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 @pytest.mark.parametrize(("leaves", "whole"), [([1, 2], 2), (["a", "b"], "ab"), (["a", "a"], "a")], ids=["last", "joined", "again"])
 def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], whole: JsonValue) -> None:
     """A server may stream a tree in an unknown field; its deltas are merged at all levels."""
-    made = fb.collect_stream([_told(leaves)], source="chat_completions", target="chat_completions")
+    collected = fb.collect_stream([_told(leaves)], source="chat_completions", target="chat_completions")
 
-    assert _leaf(made.body["choices"][0]["message"]["novel"]) == whole
+    assert _leaf(collected.body["choices"][0]["message"]["novel"]) == whole
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_unknown_field_is_reported_at_any_depth(target: str) -> None:
     """The report of a stream is computed after its end, when an error would be too late."""
-    made = fb.collect_stream([_told([1, 2])], source="chat_completions", target=target)
+    collected = fb.collect_stream([_told([1, 2])], source="chat_completions", target=target)
 
     at_home = target == "chat_completions"
-    assert [loss.path for loss in made.losses if "novel" in loss.path] == ([] if at_home else ["/choices/0/message/novel"])
+    assert [loss.path for loss in collected.losses if "novel" in loss.path] == ([] if at_home else ["/choices/0/message/novel"])
 
 
 def test_a_repeated_key_is_reported_at_any_depth() -> None:
@@ -65,9 +65,9 @@ def test_a_repeated_key_is_reported_at_any_depth() -> None:
     lost = _deep(MAX_DEPTH - 1, 1)
     body = f'{{"model": "m", "metadata": {json.dumps(lost)}, "metadata": null, "messages": [{{"role": "user", "content": "x"}}]}}'
 
-    made = fb.convert_request(body, source="chat_completions", target="messages")
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
 
-    assert [_leaf(loss.before) for loss in made.losses if loss.path == "/metadata"] == [1]
+    assert [_leaf(loss.before) for loss in converted.losses if loss.path == "/metadata"] == [1]
 
 
 SCHEMAS: dict[str, Callable[[JsonValue], JsonValue]] = {
@@ -103,16 +103,16 @@ def _far_down(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
 @pytest.mark.parametrize("levels", [128, 250, 500])
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+@pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
 def test_the_free_stack_of_the_caller_has_no_effect(
-    spelled: Callable[[JsonValue], JsonValue], source: str, target: str, levels: int
+    written: Callable[[JsonValue], JsonValue], source: str, target: str, levels: int
 ) -> None:
     """A web framework calls from deep in the stack, so a body that passes in a test could fail there."""
-    body = spelled(SCHEMAS[source](_deep(levels, {"type": "string"})))
+    body = written(SCHEMAS[source](_deep(levels, {"type": "string"})))
 
     def act() -> JsonValue:
-        made = fb.convert_request(body, source=source, target=target, model="m")
-        return made.json(), made.losses
+        converted = fb.convert_request(body, source=source, target=target, model="m")
+        return converted.json(), converted.losses
 
     shallow = act()  # and everything that is created once
 

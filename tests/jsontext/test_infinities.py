@@ -74,15 +74,15 @@ def test_an_infinity_in_a_function_result_is_rejected(response: Any, padding: by
 
 
 @pytest.mark.parametrize(
-    ("source", "beside"),
+    ("source", "extra"),
     [
         ("responses", {"object": "response", "created_at": 1, "status": "failed", "output": []}),
         ("chat_completions", {"object": "chat.completion", "created": 1, "choices": []}),
     ],
 )
-def test_an_infinity_in_an_error_is_rejected(source: str, beside: dict[str, Any]) -> None:
+def test_an_infinity_in_an_error_is_rejected(source: str, extra: dict[str, Any]) -> None:
     """A failed answer is checked like any other."""
-    body = {"id": "a", "model": "m", **beside, "error": {"message": "x", "code": "server_error", "wait": {"for": MARK}}}
+    body = {"id": "a", "model": "m", **extra, "error": {"message": "x", "code": "server_error", "wait": {"for": MARK}}}
     text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING
 
     with pytest.raises(fb.InvalidPayloadError, match="/error/wait/for is inf, expected a finite number"):

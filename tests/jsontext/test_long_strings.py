@@ -91,9 +91,9 @@ def test_a_missing_string_does_not_extend_the_next() -> None:
 def test_an_image_is_unchanged(target: str) -> None:
     """Also if the caller changes the body before writing it."""
     url = {"url": f"data:image/png;base64,{IMAGE * 5}"}
-    given = {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]}
-    made = fb.convert_request(json.dumps(given).encode(), source="chat_completions", target=target)
-    made.body["more"] = IMAGE + "\n"
+    raw = {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]}
+    converted = fb.convert_request(json.dumps(raw).encode(), source="chat_completions", target=target)
+    converted.body["more"] = IMAGE + "\n"
 
-    assert json.loads(made.json()) == made.body
-    assert IMAGE * 5 in made.json().decode()
+    assert json.loads(converted.json()) == converted.body
+    assert IMAGE * 5 in converted.json().decode()

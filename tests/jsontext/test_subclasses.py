@@ -53,18 +53,18 @@ def _types(value: Any) -> set[type]:
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_values_of_subclasses_are_converted_like_their_base_types(fixture: Fixture) -> None:
     """A prompt from a template is not exactly a ``str``; it was lost, or raised an exception of another library."""
-    own = _in_kinds_of_its_own(fixture.body)
+    changed = _in_kinds_of_its_own(fixture.body)
     for target in fb.FORMATS:
-        plain, made = fixture.convert(target), convert(own, fixture, target)
+        expected, result = fixture.convert(target), convert(changed, fixture, target)
 
-        assert (made.body, set(made.losses), made.additions) == (plain.body, set(plain.losses), plain.additions)
-        assert _types(made.body) <= {dict, list, str, int, float, bool, type(None)}
+        assert (result.body, set(result.losses), result.additions) == (expected.body, set(expected.losses), expected.additions)
+        assert _types(result.body) <= {dict, list, str, int, float, bool, type(None)}
 
 
 def test_a_member_of_an_enumeration_is_its_value() -> None:
     """Its ``str`` is its name, not its value."""
-    made = fb.convert_request(
+    converted = fb.convert_request(
         {"model": "m", "messages": [{"role": _Role.USER, "content": "x"}]}, source="chat_completions", target="messages"
     )
 
-    assert made.json() == b'{"model":"m","max_tokens":4096,"messages":[{"role":"user","content":"x"}]}'
+    assert converted.json() == b'{"model":"m","max_tokens":4096,"messages":[{"role":"user","content":"x"}]}'

@@ -32,22 +32,24 @@ def shown(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def replaced(made: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
-    return [(each.path, each.kind, each.severity, each.before, each.after) for each in made.losses if each.code == "lone_surrogate"]
+def replaced(converted: fb.Converted | fb.Reply) -> list[tuple[str, str, str, Any, Any]]:
+    return [
+        (each.path, each.kind, each.severity, each.before, each.after) for each in converted.losses if each.code == "lone_surrogate"
+    ]
 
 
-@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+@pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_lone_surrogate_is_replaced_and_reported(source: str, target: str, spelled: Callable[[Any], Any]) -> None:
+def test_a_lone_surrogate_is_replaced_and_reported(source: str, target: str, written: Callable[[Any], Any]) -> None:
     """A tool cut its output inside an emoji; without replacement the server would reject the conversation from then on."""
     for half in (HIGH, LOW, LOW + HIGH):
         text, whole = f"Hi {half}!", f"Hi {'�' * len(half)}!"
         body = with_value(REQUESTS[source], PLACES[source], text)
 
-        made = fb.convert_request(spelled(body), source=source, target=target, model="m")
+        converted = fb.convert_request(written(body), source=source, target=target, model="m")
 
-        assert whole in made.json().decode()
-        assert replaced(made) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
+        assert whole in converted.json().decode()
+        assert replaced(converted) == [(PLACES[source], "changed", "lossy", shown(text), whole)]
         assert value_at(body, PLACES[source]) == text
 
 
@@ -67,18 +69,18 @@ def test_a_surrogate_pair_is_one_character(source: str, target: str) -> None:
     """Concatenated stream deltas may contain pairs; the text is equivalent, so nothing is lost."""
     body = with_value(REQUESTS[source], PLACES[source], "a" + HIGH + LOW + "b")
 
-    made = fb.convert_request(body, source=source, target=target, model="m")
+    converted = fb.convert_request(body, source=source, target=target, model="m")
 
-    assert "a😀b" in made.json().decode()
-    assert replaced(made) == []
+    assert "a😀b" in converted.json().decode()
+    assert replaced(converted) == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_dropped_text_has_no_second_loss(source: str, target: str) -> None:
     """Two losses of one value would be one too many."""
-    made = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
+    converted = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
 
-    assert [(loss.kind, loss.before) for loss in made.losses if loss.path == "/wild"] == [("dropped", "a�")]
+    assert [(loss.kind, loss.before) for loss in converted.losses if loss.path == "/wild"] == [("dropped", "a�")]
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
@@ -98,11 +100,11 @@ def test_arguments_with_a_lone_surrogate_are_still_an_object(target: str) -> Non
     turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
     turns.append({"role": "tool", "tool_call_id": "c1", "content": "ok"})
 
-    made = fb.convert_request({"model": "m", "messages": turns}, source="chat_completions", target=target)
+    converted = fb.convert_request({"model": "m", "messages": turns}, source="chat_completions", target=target)
 
     place = "/messages/1/tool_calls/0/function/arguments"
-    assert replaced(made) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
-    assert '{"path":"a","text":"x�"}' in made.json().decode()
+    assert replaced(converted) == [(place, "changed", "lossy", arguments, {"path": "a", "text": "x�"})]
+    assert '{"path":"a","text":"x�"}' in converted.json().decode()
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -111,17 +113,17 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(source: str, target: str) -> 
     text = json.dumps(body_of("responses", source)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     request = body_of("requests", target)
 
-    made = fb.convert_response(text, source=source, target=target)
+    converted = fb.convert_response(text, source=source, target=target)
     with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=text))) as http:
         reply = fb.Client("https://relay.test", "sk", http_client=http).send(request, target, via=source)
 
-    assert "Vinnufossen �" in made.json().decode()
-    assert replaced(made) != []
+    assert "Vinnufossen �" in converted.json().decode()
+    assert replaced(converted) != []
     assert "Vinnufossen �" in reply.json().decode()
-    assert replaced(made)[0] in replaced(reply)
+    assert replaced(converted)[0] in replaced(reply)
 
 
-@pytest.mark.parametrize("spelled", [lambda body: body, json.dumps], ids=["dict", "text"])
+@pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -133,12 +135,12 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(source: str, target: str) -> 
     ids=["object", "list", "other", "words"],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_lone_surrogate_in_an_error_is_replaced(source: str, target: str, body: Any, path: str | None, spelled: Any) -> None:
+def test_a_lone_surrogate_in_an_error_is_replaced(source: str, target: str, body: Any, path: str | None, written: Any) -> None:
     """``convert_error`` rejects no body."""
-    made = fb.convert_error(spelled(body), source=source, target=target, status=400)
+    converted = fb.convert_error(written(body), source=source, target=target, status=400)
 
-    assert "no �" in made.json().decode()
-    assert [each[0] for each in replaced(made)] == [path] if path else len(replaced(made)) == 1
+    assert "no �" in converted.json().decode()
+    assert [each[0] for each in replaced(converted)] == [path] if path else len(replaced(converted)) == 1
 
 
 @pytest.mark.parametrize("value", ["NaN", f'"{LONE}"', f'{{"{LONE}": 1}}', "1e400"])
@@ -157,11 +159,11 @@ def test_an_error_that_is_no_json_has_no_pointers(lone: str, target: str) -> Non
     """The whole body becomes the message, so no pointer leads into it."""
     body = f'{{"error": {{"message": "boom {lone}"}}, "{lone}": "{lone}"}}'
 
-    made = fb.convert_error(body, source="chat_completions", target=target, status=400)
+    converted = fb.convert_error(body, source="chat_completions", target=target, status=400)
 
-    assert [each for each in replaced(made) if each[0] != "/message"] == []
-    assert "".join(loss.path for loss in made.losses).encode() is not None
-    assert made.json()
+    assert [each for each in replaced(converted) if each[0] != "/message"] == []
+    assert "".join(loss.path for loss in converted.losses).encode() is not None
+    assert converted.json()
 
 
 # Streams.
@@ -171,13 +173,13 @@ def _stream(format: str, *pieces: str) -> list[bytes]:
     """Return a stream with these text deltas, with surrogates as escapes."""
     converter = fb.StreamConverter(source="chat_completions", target=format)
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    made = []
+    results = []
     for piece in pieces:
         choice = {"index": 0, "delta": {"content": piece.replace(HIGH, "HIGH").replace(LOW, "LOW")}, "finish_reason": None}
-        made.append(converter.feed(b"data: %b\n\n" % json.dumps(head | {"choices": [choice]}).encode()))
+        results.append(converter.feed(b"data: %b\n\n" % json.dumps(head | {"choices": [choice]}).encode()))
     end = head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-    made.append(converter.feed(b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(end).encode()) + converter.finish())
-    return [chunk.replace(b"HIGH", shown(HIGH).encode()).replace(b"LOW", shown(LOW).encode()) for chunk in made]
+    results.append(converter.feed(b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(end).encode()) + converter.finish())
+    return [chunk.replace(b"HIGH", shown(HIGH).encode()).replace(b"LOW", shown(LOW).encode()) for chunk in results]
 
 
 SPLIT = ("One", " two", f" {HIGH}", f"{LOW} three", " four", HIGH, LOW + HIGH, LOW, " five", " six")
@@ -190,18 +192,18 @@ def test_a_pair_that_two_events_share_is_joined(source: str, target: str) -> Non
     chunks = _stream(source, *SPLIT)
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = b"".join([converter.feed(chunk) for chunk in chunks]) + converter.finish()
+    output = b"".join([converter.feed(chunk) for chunk in chunks]) + converter.finish()
 
-    for line in made.splitlines():
+    for line in output.splitlines():
         if line.startswith(b"data: {"):
-            told = json.dumps(json.loads(line.removeprefix(b"data: ")), ensure_ascii=False)
-            assert told.encode(errors="replace") == told.encode(errors="ignore")  # which half a character would make different
+            events = json.dumps(json.loads(line.removeprefix(b"data: ")), ensure_ascii=False)
+            assert events.encode(errors="replace") == events.encode(errors="ignore")  # which half a character would make different
     assert replaced(converter.response()) == []
-    for whole in (fb.collect_stream([made], source=target), fb.collect_stream(chunks, source=source, target=target)):
+    for whole in (fb.collect_stream([output], source=target), fb.collect_stream(chunks, source=source, target=target)):
         assert WHOLE in whole.json().decode()
     by_byte = fb.StreamConverter(source=source, target=target)
     bytewise = b"".join(by_byte.feed(bytes([byte])) for byte in b"".join(chunks)) + by_byte.finish()
-    assert bytewise == made
+    assert bytewise == output
 
 
 def test_typed_events_have_no_lone_surrogates() -> None:
@@ -232,13 +234,13 @@ def test_parallel_arguments_are_joined_separately() -> None:
 def test_an_error_after_a_lone_surrogate_is_reported(source: str, target: str) -> None:
     """The reader gets the error that ended the answer."""
     error = {"error": {"message": "overloaded", "type": "server_error", "code": 503, "status": "UNAVAILABLE"}}
-    told = {"type": "error", **error} if source in ("messages", "responses") else error
+    message = {"type": "error", **error} if source in ("messages", "responses") else error
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = b"".join([converter.feed(chunk) for chunk in _stream(source, "One", f" two{HIGH}")[:-1]])
-    made += converter.feed(f"data: {json.dumps(told)}\n\n".encode()) + converter.finish()
+    output = b"".join([converter.feed(chunk) for chunk in _stream(source, "One", f" two{HIGH}")[:-1]])
+    output += converter.feed(f"data: {json.dumps(message)}\n\n".encode()) + converter.finish()
 
-    assert b"overloaded" in made
+    assert b"overloaded" in output
     assert converter.error is not None
 
 

@@ -40,17 +40,17 @@ def _cited(index: int) -> list[Body]:
     return [start, *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)]
 
 
-def _answer(told: list[Body]) -> list[Body]:
+def _answer(events: list[Body]) -> list[Body]:
     usage = {"input_tokens": 1, "output_tokens": 1}
     head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
-    return [{"type": "message_start", "message": head}, *told, end, {"type": "message_stop"}]
+    return [{"type": "message_start", "message": head}, *events, end, {"type": "message_stop"}]
 
 
 def _closed_from_behind(count: int) -> list[Body]:
     """Return an answer of so many texts, all open at once; the first grows whenever another one closes."""
-    grown = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
-    ends = [[grown, {"type": "content_block_stop", "index": index}] for index in reversed(range(count))]
+    longer = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
+    ends = [[longer, {"type": "content_block_stop", "index": index}] for index in reversed(range(count))]
     return _answer([event for each in (*map(_cited, range(count)), *ends) for event in each])
 
 
@@ -80,8 +80,8 @@ def _request(source: str, target: str, body: Body) -> Act:
     return lambda: fb.convert_request(body, source=source, target=target, model="m").additions
 
 
-def _stream(source: str, target: str, told: list[Body]) -> Act:
-    data = b"".join(f"event: {event.get('type', '')}\ndata: {json.dumps(event)}\n\n".encode() for event in told)
+def _stream(source: str, target: str, events: list[Body]) -> Act:
+    data = b"".join(f"event: {event.get('type', '')}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
 
     def act() -> object:
         converter = fb.StreamConverter(source=source, target=target)
@@ -92,16 +92,16 @@ def _stream(source: str, target: str, told: list[Body]) -> Act:
     return act
 
 
-def _decoded(told: list[Body]) -> Act:
+def _decoded(events: list[Body]) -> Act:
     def act() -> object:
         decoder = StreamDecoder()
-        return [decoder.feed(event) for event in told]
+        return [decoder.feed(event) for event in events]
 
     return act
 
 
-def _folded(format: Any, told: list[Body]) -> Act:
-    return lambda: format.fold_stream(told)
+def _folded(format: Any, events: list[Body]) -> Act:
+    return lambda: format.fold_stream(events)
 
 
 def _texts(count: int) -> list[Body]:

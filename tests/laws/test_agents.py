@@ -65,13 +65,13 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
 @every_crossing
 def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, target: str) -> None:
     """An agent runs through a conversion that raises on anything worse; a row that no request needs any more is removed."""
-    found = set()
+    result = set()
     for sample in agents(source):
         for loss in sample.convert(sample.body, target).losses:
             if loss.severity != "info":
-                found.add((source, re.sub(r"/\d+(?=/|$)", "/*", loss.path), loss.severity, loss.code))
+                result.add((source, re.sub(r"/\d+(?=/|$)", "/*", loss.path), loss.severity, loss.code))
 
-    assert found == {row for row, (targets, _) in LOST.items() if row[0] == source and target in targets}
+    assert result == {row for row, (targets, _) in LOST.items() if row[0] == source and target in targets}
 
 
 @requires_agents
@@ -84,9 +84,9 @@ def test_the_agents_use_every_format() -> None:
 def test_an_agents_tools_are_offered_from_the_start() -> None:
     """Codex CLI sends its tools and instructions as the first items; the beta for tools in mid-conversation is not needed."""
     for sample in agents(RESPONSES):
-        made: Any = fb.convert_request(sample.body, source=RESPONSES, target=MESSAGES).body
+        converted: Any = fb.convert_request(sample.body, source=RESPONSES, target=MESSAGES).body
 
-        assert "tool_addition" not in json.dumps(made), sample.id
-        assert made["system"], sample.id
-        assert made["tools"], sample.id
-        assert all(turn["role"] != "system" for turn in made["messages"][:1]), sample.id
+        assert "tool_addition" not in json.dumps(converted), sample.id
+        assert converted["system"], sample.id
+        assert converted["tools"], sample.id
+        assert all(turn["role"] != "system" for turn in converted["messages"][:1]), sample.id

@@ -50,7 +50,10 @@ _BASE64 = re.compile(r'"([\w+/-]{8,}={0,2})"')
 def _names(format: str) -> tuple[str, ...]:
     """Return each name that a wire model of a format knows."""
     package = import_module(f"formatbridge.formats.{format}.wire")
-    modules = [package, *(import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__))]
+    modules = [
+        package,
+        *(import_module(f"{package.__name__}.{problems.name}") for problems in pkgutil.iter_modules(package.__path__)),
+    ]
     models = {
         value for module in modules for value in vars(module).values() if isinstance(value, type) and issubclass(value, BaseModel)
     }
@@ -101,14 +104,17 @@ def _with(sample: Sample, place: str, added: dict[str, Any]) -> Any:
 def _silent(sample: Sample, place: str, added: dict[str, str], target: str) -> set[str]:
     """Return the names whose texts are neither in the output nor at, above or below a loss; none where they are refused together."""
     try:
-        made = sample.convert(_with(sample, place, added), target)
+        converted = sample.convert(_with(sample, place, added), target)
     except fb.FormatBridgeError:
         return set() if len(added) == 1 else set(added)
-    paths = [loss.path for loss in made.losses]
+    paths = [loss.path for loss in converted.losses]
     if any(is_at_or_below(place, path) for path in paths):
         return set()
-    text, told = _legible(made.body), {path[len(place) + 1 :].partition("/")[0] for path in paths if is_at_or_below(path, place)}
-    return {name for name, mark in added.items() if name not in told and mark not in text}
+    text, reported = (
+        _legible(converted.body),
+        {path[len(place) + 1 :].partition("/")[0] for path in paths if is_at_or_below(path, place)},
+    )
+    return {name for name, mark in added.items() if name not in reported and mark not in text}
 
 
 def _legible(body: Any) -> str:
@@ -128,23 +134,23 @@ def _decoded(token: str) -> str:
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_field_that_is_another_objects_is_told_or_reported(format: str, kind: str) -> None:
     """A text part with an ``image_url``, a thought with the token of another kind: what its own kind does not have is no less there."""
-    found = set()
+    result = set()
     for sample, place in _kinds_of_object(format, kind):
         for added in _batches(sample, place, MOST_TEXTS, str):
             for target in formats.FORMATS:
                 names = _silent(sample, place, added, target) if target != format else set()
                 alone = {name for name in names if _silent(sample, place, {name: added[name]}, target)}
                 at = _INDEX.sub("/*", place)
-                found |= {f"{sample}: {at}/{name} -> {target}" for name in alone if (format, f"{at}/{name}") not in SAYS_NOTHING}
+                result |= {f"{sample}: {at}/{name} -> {target}" for name in alone if (format, f"{at}/{name}") not in SAYS_NOTHING}
 
-    assert sorted(found) == []
+    assert sorted(result) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_field_that_is_another_objects_may_be_anything(format: str, kind: str) -> None:
     """No type of its object holds it to a shape: it is not read as if one did."""
-    found = []
+    problems = []
     for sample, place in _kinds_of_object(format, kind):
         for added in _batches(sample, place, MOST_OBJECTS, lambda mark: {"k": mark}):
             body = _with(sample, place, added)
@@ -154,6 +160,6 @@ def test_a_field_that_is_another_objects_may_be_anything(format: str, kind: str)
                 except fb.FormatBridgeError:
                     continue
                 except Exception as error:
-                    found.append(f"{sample}: {place} {sorted(added)} -> {target}: {error!r}")
+                    problems.append(f"{sample}: {place} {sorted(added)} -> {target}: {error!r}")
 
-    assert found == []
+    assert problems == []

@@ -48,11 +48,11 @@ def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_body_stays_as_it_is_in_its_own_format(fixture: Fixture) -> None:
     """Law 3: whoever converts to the format he already has gets his body back, whole."""
-    made = fixture.convert(fixture.format)
+    converted = fixture.convert(fixture.format)
 
-    assert made.body == fixture.body
-    assert not made.losses
-    assert not made.additions
+    assert converted.body == fixture.body
+    assert not converted.losses
+    assert not converted.additions
 
 
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
@@ -98,10 +98,10 @@ def _told(fixture: StreamFixture) -> Any:
 @pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(OWN)}))
 def test_streams_of_one_name_say_the_same(stem: str) -> None:
     """Law 15 for streams, and a stream says the same as the whole answer of its name."""
-    told = {fixture.format: _told(fixture) for fixture in streams() if fixture.stem == stem}
+    message = {fixture.format: _told(fixture) for fixture in streams() if fixture.stem == stem}
 
-    first = next(iter(told.values()))
-    assert {name: form for name, form in told.items() if form != first} == {}
+    first = next(iter(message.values()))
+    assert {name: form for name, form in message.items() if form != first} == {}
 
 
 @pytest.mark.parametrize(("name", "field"), [(name, field) for name, unsaid in UNSAID.items() for field in unsaid])

@@ -59,9 +59,9 @@ CROSSINGS = [
 @pytest.mark.parametrize(("fixture", "target"), CROSSINGS)
 def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
     """Whatever changes in a body or in its report of losses is seen by somebody before a user sees it."""
-    made = fixture.convert(target)
+    converted = fixture.convert(target)
 
-    assert _as_golden(made) == golden
+    assert _as_golden(converted) == golden
 
 
 STREAMS = [
@@ -77,11 +77,11 @@ def test_streams_as_approved(fixture: StreamFixture, target: str, golden: Snapsh
     """Whatever changes in the events of a stream, or in its report, is seen by somebody before a user sees it."""
     converter = StreamConverter(source=fixture.format, target=target)
 
-    made = converter.feed(fixture.data) + converter.finish()
+    converted = converter.feed(fixture.data) + converter.finish()
 
     report = {key: value for key, value in _as_golden(converter.response()).items() if key in ("losses", "additions")}
     failed = {"error": converter.error.kind} if converter.error else {}
-    assert report | failed | {"stream": re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", made.decode())[:-1]} == golden
+    assert report | failed | {"stream": re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", converted.decode())[:-1]} == golden
 
 
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
@@ -93,16 +93,16 @@ def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotA
     assert {"text": str(refusal.value), "problems": [list(problem) for problem in refusal.value.problems]} == golden
 
 
-def _as_golden(made: Converted) -> dict[str, Any]:
+def _as_golden(converted: Converted) -> dict[str, Any]:
     """Return what a reader wants to see of a conversion, the losses first."""
     losses = [
         {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "code": loss.code, "why": loss.why}
-        for loss in made.losses
+        for loss in converted.losses
     ]
-    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in made.additions]
+    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in converted.additions]
     golden: dict[str, Any] = {"losses": losses, "additions": additions}
-    if isinstance(made, ConvertedRequest):
-        golden["path"] = made.path
-    if isinstance(made, ConvertedError):
-        golden["status"] = made.status
-    return golden | {"body": made.body}
+    if isinstance(converted, ConvertedRequest):
+        golden["path"] = converted.path
+    if isinstance(converted, ConvertedError):
+        golden["status"] = converted.status
+    return golden | {"body": converted.body}

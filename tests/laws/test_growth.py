@@ -156,9 +156,9 @@ def _work(act: Callable[[], fb.Converted]) -> int:
     before = sys.getprofile()
     sys.setprofile(heard)
     try:
-        made = act()
-        assert made.losses is not None
-        assert made.additions is not None
+        result = act()
+        assert result.losses is not None
+        assert result.additions is not None
     finally:
         sys.setprofile(before)
     return count
@@ -207,9 +207,9 @@ def test_work_grows_in_proportion_to_malformed_details(make: Callable[[int], Bod
 def _cited_late(count: int) -> bytes:
     """Return a stream with so many pairs of citations, one malformed and one sound."""
     deltas: list[Body] = [{"content": "hi"}, *[{"annotations": [note]} for note in _cited(count)["annotations"]]]
-    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+    events: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    events.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 def _in_pieces(count: int) -> list[bytes]:
@@ -217,9 +217,9 @@ def _in_pieces(count: int) -> list[bytes]:
     begun: list[Body] = [{"id": f"c{i}", "name": "f", "willContinue": True} for i in range(count)]
     ended: list[Body] = [{"id": f"c{i}", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]} for i in range(count)]
     parts = [[{"functionCall": call}] for call in (*begun, *ended)]
-    told: list[Body] = [{"candidates": [{"content": {"role": "model", "parts": part}}]} for part in parts]
-    told.append({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]})
-    return [f"data: {json.dumps(event)}\r\n\r\n".encode() for event in told]
+    events: list[Body] = [{"candidates": [{"content": {"role": "model", "parts": part}}]} for part in parts]
+    events.append({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]})
+    return [f"data: {json.dumps(event)}\r\n\r\n".encode() for event in events]
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -283,9 +283,9 @@ def _signed_late(count: int) -> bytes:
     begun: list[Body] = [{"type": "reasoning.text", "text": "a", "index": i} for i in range(count)]
     signed: list[Body] = [{"type": "reasoning.text", "signature": "s", "index": i} for i in range(count)]
     deltas: list[Body] = [{"reasoning_details": [detail]} for detail in (*begun, *signed)]
-    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+    events: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    events.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 def _blocks_late(count: int) -> bytes:
@@ -295,25 +295,25 @@ def _blocks_late(count: int) -> bytes:
         {"thinking_blocks": [{"type": "thinking", "thinking": f"t{i}", "signature": f"s{i}"}]} for i in reversed(range(count))
     ]
     deltas += [{"reasoning_content": "ab", "thinking_blocks": [{"type": "thinking", "thinking": "ab"}]} for _ in range(count)]
-    told: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    told.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in told)
+    events: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    events.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 def _never_stopped(count: int) -> bytes:
     """Return a stream of so many calls of the server's that are never stopped, each with the result of another."""
-    told: list[Body] = []
+    events: list[Body] = []
     for i in range(count):
         call = {"type": "server_tool_use", "id": f"s{i}", "name": "web_search", "input": {}}
         result = {"type": "web_search_tool_result", "tool_use_id": f"z{i}", "content": []}
-        told += [
+        events += [
             {"type": "content_block_start", "index": 2 * i + at, "content_block": each} for at, each in enumerate((call, result))
         ]
     usage = {"input_tokens": 1, "output_tokens": 1}
     head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
-    told = [{"type": "message_start", "message": head}, *told, end, {"type": "message_stop"}]
-    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in told)
+    events = [{"type": "message_start", "message": head}, *events, end, {"type": "message_stop"}]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
 
 
 @pytest.mark.parametrize(
@@ -389,11 +389,11 @@ def _conversion(kind: str, source: str, target: str, pair: Pair) -> Callable[[in
 
         def act() -> None:
             if kind == "response":
-                made: fb.Converted = fb.convert_response(text, source=source, target=target)
+                converted: fb.Converted = fb.convert_response(text, source=source, target=target)
             else:
-                made = fb.convert_request(text, source=source, target=target, model=pair.fixture.model)
-            assert made.losses is not None
-            assert made.json()
+                converted = fb.convert_request(text, source=source, target=target, model=pair.fixture.model)
+            assert converted.losses is not None
+            assert converted.json()
 
         return act
 

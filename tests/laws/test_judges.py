@@ -294,6 +294,6 @@ def test_recorded_traffic_is_refused_for_its_oddities_alone(format_name: str) ->
     """Most requests pass as they are; where hardly any does, the judge is at fault and the baseline hides it."""
     judged(format_name)
 
-    found = [judges.problems(format_name, "request", body) for body in judges.recorded_bodies(format_name, "request")]
+    result = [judges.problems(format_name, "request", body) for body in judges.recorded_bodies(format_name, "request")]
 
-    assert sum(not each for each in found) > len(found) / 2
+    assert sum(not each for each in result) > len(result) / 2

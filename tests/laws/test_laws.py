@@ -53,12 +53,12 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
     for sample in _samples(source, kind):
         if sample.id in ONE_VALUE:
             continue
-        found: list[Breach] = [
+        result: list[Breach] = [
             *nothing_is_silent(sample.body, target, sample.convert, per_place=3 if kind == "models" else 1),
             *report_is_precise(sample.body, target, sample.convert),
             *there_and_back(sample.body, sample, target),
         ]
-        yield from (f"{sample}: {breach}" for breach in found)
+        yield from (f"{sample}: {breach}" for breach in result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,11 +72,11 @@ def test_nothing_is_silent_nothing_is_claimed_and_there_and_back_agree(source: s
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_key_nobody_knows_is_never_lost_in_silence(source: str, target: str, kind: str) -> None:
     """Law 1 for tomorrow's fields: a new key in any object of a fixture shows in the output or in the report, or is refused."""
-    found = []
+    results = []
     for sample in shipped(source, kind):
-        found += [f"{sample}: {breach}" for breach in nothing_added_is_silent(sample.body, target, sample.convert)]
+        results += [f"{sample}: {breach}" for breach in nothing_added_is_silent(sample.body, target, sample.convert)]
 
-    assert found[:10] == []
+    assert results[:10] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,12 +90,12 @@ def test_a_body_in_its_own_format_stays_as_it_is(format: str, kind: str) -> None
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_the_vendors_types_accept_every_conversion(source: str, target: str, kind: str) -> None:
     """Law 5: an output that the official SDK refuses is of no use to anybody."""
-    found = []
+    results = []
     for sample in _samples(source, kind):
-        made = sample.convert(sample.body, target)
-        found += [f"{sample}: {problem}" for problem in problems(target, made.kind, made.body)]
+        converted = sample.convert(sample.body, target)
+        results += [f"{sample}: {problem}" for problem in problems(target, converted.kind, converted.body)]
 
-    assert found[:10] == []
+    assert results[:10] == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -116,22 +116,26 @@ def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: str, tar
 def test_usage_adds_up(source: str, target: str) -> None:
     """Law 11: no count is negative, parts are within their whole, and the total of what was said is the total."""
     for sample in _samples(source, "response"):
-        made = sample.convert(sample.body, target)
-        if made.kind != "response":
+        converted = sample.convert(sample.body, target)
+        if converted.kind != "response":
             continue
-        usage = formats.load(target).decode_response(made.body).usage
+        usage = formats.load(target).decode_response(converted.body).usage
         if usage is None:
             continue
-        counts = [value for _, value in leaves(made.body.get("usage") or made.body.get("usageMetadata")) if isinstance(value, int)]
-        given = formats.load(source).decode_response(check(sample.body, source, "response")).usage
+        counts = [
+            value
+            for _, value in leaves(converted.body.get("usage") or converted.body.get("usageMetadata"))
+            if isinstance(value, int)
+        ]
+        raw = formats.load(source).decode_response(check(sample.body, source, "response")).usage
 
         assert all(count >= 0 for count in counts)
-        is_sound = given is not None and (given.cache_read or 0) + (given.cache_write or 0) <= given.input
-        if given is not None and is_sound and (given.reasoning or 0) <= given.output:
-            assert usage.input == given.input
-            assert usage.output == given.output
-        if given is not None:
-            assert parts_of_usage(usage, target) == parts_of_usage(given, target), sample
+        is_sound = raw is not None and (raw.cache_read or 0) + (raw.cache_write or 0) <= raw.input
+        if raw is not None and is_sound and (raw.reasoning or 0) <= raw.output:
+            assert usage.input == raw.input
+            assert usage.output == raw.output
+        if raw is not None:
+            assert parts_of_usage(usage, target) == parts_of_usage(raw, target), sample
 
 
 def _refuse(*_: Any, **__: Any) -> Any:
@@ -187,10 +191,10 @@ def test_conversion_is_total(data: st.DataObject) -> None:
 
     for target in formats.FORMATS:
         try:
-            made = sample.convert(body, target)
+            converted = sample.convert(body, target)
         except fb.FormatBridgeError:
             continue
-        assert json.loads(made.json(), parse_constant=_no_constant) == made.body
+        assert json.loads(converted.json(), parse_constant=_no_constant) == converted.body
 
 
 def _no_constant(name: str) -> Any:
@@ -217,11 +221,11 @@ def test_arguments_keep_their_spelling_where_text_goes_to_text() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": text}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
 
-    made = fb.convert_request({"model": "m", "messages": messages}, source="chat_completions", target="responses")
-    home = fb.convert_request(made.body, source="responses", target="chat_completions")
+    converted = fb.convert_request({"model": "m", "messages": messages}, source="chat_completions", target="responses")
+    returned = fb.convert_request(converted.body, source="responses", target="chat_completions")
 
-    assert made.body["input"][1]["arguments"] == text
-    assert home.body["messages"][1]["tool_calls"][0]["function"]["arguments"] == text
+    assert converted.body["input"][1]["arguments"] == text
+    assert returned.body["messages"][1]["tool_calls"][0]["function"]["arguments"] == text
 
 
 def test_the_harness_notices_silence() -> None:
@@ -234,7 +238,7 @@ def test_the_harness_notices_silence() -> None:
 
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "temperature": 1.0}
 
-    found = [breach.path for breach in nothing_is_silent(body, "messages", forgetful)]
+    result = [breach.path for breach in nothing_is_silent(body, "messages", forgetful)]
 
-    assert found == ["/messages/0/content"]
+    assert result == ["/messages/0/content"]
     assert changed(True) is False

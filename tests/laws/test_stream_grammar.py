@@ -59,10 +59,10 @@ def test_a_stream_without_one_of_its_events_is_noticed(format: ir.Format) -> Non
     """Law 8's own test: a checker that finds nothing proves nothing."""
     events = _events(format)
 
-    sound = [at for at in range(len(events)) if not check(b"".join(events[:at] + events[at + 1 :]), format)]
+    audio = [at for at in range(len(events)) if not check(b"".join(events[:at] + events[at + 1 :]), format)]
 
     assert check(b"".join(events), format) == []
-    assert sound == WITHOUT[format]
+    assert audio == WITHOUT[format]
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
@@ -70,9 +70,9 @@ def test_a_stream_with_one_of_its_events_twice_is_noticed(format: ir.Format) -> 
     """One start, one end, and everything once."""
     events = _events(format)
 
-    sound = [at for at in range(len(events)) if not check(b"".join(events[: at + 1] + events[at:]), format)]
+    audio = [at for at in range(len(events)) if not check(b"".join(events[: at + 1] + events[at:]), format)]
 
-    assert sound == TWICE[format]
+    assert audio == TWICE[format]
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)

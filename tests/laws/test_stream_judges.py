@@ -25,14 +25,14 @@ CUT_SHORT = "vercel-ai--responses-openai-image-generation-tool-1"
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_the_official_client_reads_every_recorded_stream_as_we_do(source: str, target: str) -> None:
     """Who points an official client at a bridge gets the answer that the bridge reports, and an error where there was one."""
-    found = [
+    result = [
         f"{entry.path}: {fault}"
         for entry in entries(source, "stream")
         if CUT_SHORT not in entry.path or target != "generate_content"
         for fault in _faults(entry, target)
     ]
 
-    assert found == []
+    assert result == []
 
 
 UNREADABLE = {
@@ -58,11 +58,11 @@ def test_what_a_client_puts_together_brings_every_token_home_beside_its_thought(
     sent = fb.collect_stream([data], source="messages").body["content"]
 
     answer = read(convert(data, "messages", via), via)
-    home = fb.convert_request(_next_turn(answer, via), source=via, target="messages", model="m", stream=False)
+    returned = fb.convert_request(_next_turn(answer, via), source=via, target="messages", model="m", stream=False)
 
-    turn = next(each for each in home.body["messages"] if each["role"] == "assistant")["content"]
-    thoughts = [block for block in turn if block["type"] in ("thinking", "redacted_thinking")]
-    assert thoughts == [block for block in sent if block["type"] in ("thinking", "redacted_thinking")]
+    turn = next(each for each in returned.body["messages"] if each["role"] == "assistant")["content"]
+    reasoning = [block for block in turn if block["type"] in ("thinking", "redacted_thinking")]
+    assert reasoning == [block for block in sent if block["type"] in ("thinking", "redacted_thinking")]
 
 
 def _next_turn(answer: Any, via: str) -> Any:
@@ -78,22 +78,22 @@ def _next_turn(answer: Any, via: str) -> Any:
         results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "x"} for call in calls]
         return {"model": "m", "input": [question, *answer["output"], *results, question]}
     parts = answer["candidates"][0]["content"]["parts"]
-    made = [{"functionResponse": {**part["functionCall"], "response": {"a": 1}}} for part in parts if "functionCall" in part]
-    for part in made:
+    items = [{"functionResponse": {**part["functionCall"], "response": {"a": 1}}} for part in parts if "functionCall" in part]
+    for part in items:
         part["functionResponse"].pop("args", None)
     ask = {"role": "user", "parts": [{"text": "And now?"}]}
-    return {"contents": [ask, {"role": "model", "parts": parts}, *([{"role": "user", "parts": made}] if made else []), ask]}
+    return {"contents": [ask, {"role": "model", "parts": parts}, *([{"role": "user", "parts": items}] if items else []), ask]}
 
 
 def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
     converter = fb.StreamConverter(source=entry.format, target=target)
     try:
-        made = converter.feed(entry.data if isinstance(entry, Stream) else entry.bytes()) + converter.finish()
+        converted = converter.feed(entry.data if isinstance(entry, Stream) else entry.bytes()) + converter.finish()
     except fb.StreamError:
         return  # cut, or not of its format: there is no answer to agree on
-    for size in (None, 1) if len(made) < SMALL else (None,):
+    for size in (None, 1) if len(converted) < SMALL else (None,):
         try:
-            body = read(made, target, size=size)
+            body = read(converted, target, size=size)
         except ClientRefusesError as error:
             if not converter.error and not str(error).startswith("ClientRefusesError: failed"):
                 yield f"refused: {error}"
@@ -101,7 +101,7 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
         if converter.error:
             yield "an error became an answer"
         else:
-            yield from differences(said(body, target), said(fb.collect_stream([made], source=target).body, target))
+            yield from differences(said(body, target), said(fb.collect_stream([converted], source=target).body, target))
 
 
 @pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
@@ -110,9 +110,9 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
     """A cached answer is streamed to whoever asked for a stream; clients that go by the names of events need them."""
     body = next(each.body for each in fixtures("response", format) if each.stem == stem)
 
-    made = b"".join(fb.replay_response(body, source=format))
+    output = b"".join(fb.replay_response(body, source=format))
 
-    assert list(differences(said(read(made, format), format), said(body, format))) == []
+    assert list(differences(said(read(output, format), format), said(body, format))) == []
 
 
 @pytest.mark.parametrize("numbers", [(None, None), (0, 0), (1, 1), (None, 0)], ids=str)
@@ -122,7 +122,7 @@ def test_choices_without_numbers_of_their_own_stay_apart_in_a_replay(
     source: str, target: str, numbers: tuple[int | None, ...]
 ) -> None:
     """Servers leave the numbers of choices out, or say one twice; a stream tells by them which choice a text belongs to."""
-    told = [{} if number is None else {"index": number} for number in numbers]
+    events = [{} if number is None else {"index": number} for number in numbers]
     texts = ["Rome", "Oslo"]
     answers: dict[str, Any] = {
         "chat_completions": {
@@ -132,21 +132,24 @@ def test_choices_without_numbers_of_their_own_stay_apart_in_a_replay(
             "model": "m",
             "choices": [
                 {**index, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-                for index, text in zip(told, texts, strict=True)
+                for index, text in zip(events, texts, strict=True)
             ],
         },
         "generate_content": {
             "candidates": [
                 {**index, "content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
-                for index, text in zip(told, texts, strict=True)
+                for index, text in zip(events, texts, strict=True)
             ]
         },
     }
     answer = answers[source]
 
-    made = b"".join(fb.replay_response(answer, source=source, target=target))
+    output = b"".join(fb.replay_response(answer, source=source, target=target))
 
-    assert [choice["text"] for choice in said(read(made, target), target)["choices"]] == texts
-    collected, whole = fb.collect_stream([made], source=target).body, fb.convert_response(answer, source=source, target=target).body
+    assert [choice["text"] for choice in said(read(output, target), target)["choices"]] == texts
+    collected, whole = (
+        fb.collect_stream([output], source=target).body,
+        fb.convert_response(answer, source=source, target=target).body,
+    )
     assert [choice["text"] for choice in said(collected, target)["choices"]] == texts
     assert [choice["text"] for choice in said(whole, target)["choices"]] == texts

@@ -53,9 +53,9 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
     """The laws pass over a stream that raises: were one more to raise, they would pass over what broke."""
     failed = set()
     for each in shipped(source):
-        made = convert(each.data, source, target)
+        converted = convert(each.data, source, target)
         try:
-            fb.collect_stream([made], source=target)
+            fb.collect_stream([converted], source=target)
         except StreamFailedError:
             failed.add(each.id)
 
@@ -88,14 +88,14 @@ def test_a_stream_in_its_own_format_stays_as_it_is(format: str) -> None:
             value = _value(event.data) if event.data.strip() else DONE
             had_failed = converter.error is not None
             try:
-                made = [_value(out.data) for out in read(converter.feed(write([event])))]
+                output = [_value(out.data) for out in read(converter.feed(write([event])))]
             except fb.StreamDecodeError:
                 break
-            if converter.error is not None and not had_failed and made != [value]:
-                assert made[0] == value or "error" in json.dumps(made[-1]), each
+            if converter.error is not None and not had_failed and output != [value]:
+                assert output[0] == value or "error" in json.dumps(output[-1]), each
             else:
                 is_left_out = not event.data.strip() or (value == DONE and format == "generate_content")
-                assert made == ([] if is_left_out else [value]), each
+                assert output == ([] if is_left_out else [value]), each
 
 
 def _value(data: bytes) -> Any:
@@ -134,12 +134,12 @@ def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str
             continue
         stream = b"".join(fb.replay_response(sample.body, source=source, target=target))
         try:
-            made = fb.collect_stream([stream], source=target)
+            collected = fb.collect_stream([stream], source=target)
         except fb.TruncatedStreamError:
             assert _never_ended(sample.body), sample
             continue
 
-        assert meaning(made.body, source, target) == meaning(whole.body, source, target), sample
+        assert meaning(collected.body, source, target) == meaning(whole.body, source, target), sample
 
 
 def _never_ended(body: Any) -> bool:
@@ -164,15 +164,15 @@ def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
 def test_spellings_of_the_framing_do_not_matter(source: str, target: str) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
-        plain = write(read(each.data))
-        whole = convert(plain, source, target)
+        rewritten = write(read(each.data))
+        whole = convert(rewritten, source, target)
         spellings = {
-            "CRLF": plain.replace(b"\n", b"\r\n"),
-            "CR": plain.replace(b"\n", b"\r"),
-            "mark": b"\xef\xbb\xbf" + plain,
-            "comments": b": a\n\n" + plain.replace(b"\n\n", b"\n: b\n\n: c\n\n"),
-            "lines": b"".join(_in_lines(event.data, event.event) for event in read(plain)),
-            "unended": plain.rstrip(b"\n"),
+            "CRLF": rewritten.replace(b"\n", b"\r\n"),
+            "CR": rewritten.replace(b"\n", b"\r"),
+            "mark": b"\xef\xbb\xbf" + rewritten,
+            "comments": b": a\n\n" + rewritten.replace(b"\n\n", b"\n: b\n\n: c\n\n"),
+            "lines": b"".join(_in_lines(event.data, event.event) for event in read(rewritten)),
+            "unended": rewritten.rstrip(b"\n"),
         }
 
         assert [name for name, data in spellings.items() if convert(data, source, target) != whole] == [], each
@@ -190,11 +190,11 @@ def test_every_converted_stream_is_grammatical(source: str, target: str) -> None
     """Law 8: one start, one end, dense indexes, and everything once."""
     for each in _streams(source):
         try:
-            made = convert(each.data, source, target)
+            converted = convert(each.data, source, target)
         except fb.StreamError:
             continue
 
-        assert grammar_faults(made, formats.load(target).name) == [], each
+        assert grammar_faults(converted, formats.load(target).name) == [], each
 
 
 @cache
@@ -215,13 +215,13 @@ def test_a_cut_at_any_byte_before_the_end_is_no_end(source: str) -> None:
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
     """Law 9: the connection breaks behind an event, as connections do."""
-    found = []
+    problems = []
     for each in shipped(source):
         end = end_of(each)
         cuts = [event.offset + len(event.data) + 2 for event in read(each.data)]
-        found += list(ends_too_early(each, target, [cut for cut in cuts if cut < end]))
+        problems += list(ends_too_early(each, target, [cut for cut in cuts if cut < end]))
 
-    assert found[:5] == []
+    assert problems[:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -233,12 +233,12 @@ def test_a_cut_inside_an_event_is_no_end_even_behind_a_reason(source: str, targe
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_what_is_closed_where_it_was_cut_has_one_end(source: str, target: str) -> None:
     """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
-    found = []
+    problems = []
     for each in shipped(source):
         cuts = [event.offset + len(event.data) + 2 for event in read(each.data)]
-        found += list(ends_twice(each, target, [*cuts, *tears(each)]))
+        problems += list(ends_twice(each, target, [*cuts, *tears(each)]))
 
-    assert found[:5] == []
+    assert problems[:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -247,14 +247,14 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
     for each in _streams(source):
         converter = fb.StreamConverter(source=source, target=target)
         try:
-            made = converter.feed(each.data) + converter.finish()
+            converted = converter.feed(each.data) + converter.finish()
         except fb.StreamError:
             continue
         if converter.error is None:
             continue
 
         with pytest.raises(StreamFailedError) as caught:
-            fb.collect_stream([made], source=target)
+            fb.collect_stream([converted], source=target)
 
         assert caught.value.error.message == converter.error.message, each
 
@@ -270,14 +270,14 @@ def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
     """Law 11: input and output survive, and no count is negative."""
     for each in _streams(source):
         try:
-            given = fb.collect_stream([each.data], source=source).body
-            made = fb.collect_stream([convert(each.data, source, target)], source=target).body
+            collected = fb.collect_stream([each.data], source=source).body
+            result = fb.collect_stream([convert(each.data, source, target)], source=target).body
         except fb.StreamError:
             continue
-        counts = [value for _, value in leaves(made.get("usage") or made.get("usageMetadata")) if isinstance(value, int)]
+        counts = [value for _, value in leaves(result.get("usage") or result.get("usageMetadata")) if isinstance(value, int)]
         one, other = (
             formats.load(name).decode_response(check(body, name, "response")).usage
-            for name, body in ((source, given), (target, made))
+            for name, body in ((source, collected), (target, result))
         )
 
         assert all(count >= 0 for count in counts), each
@@ -293,12 +293,12 @@ def test_streamed_arguments_keep_their_spelling_where_text_goes_to_text(source: 
     """Law 12: key order, big integers and number spelling survive, and text that is no JSON is not repaired."""
     for each in _streams(source):
         try:
-            given = fb.collect_stream([each.data], source=source).body
-            made = fb.collect_stream([convert(each.data, source, target)], source=target).body
+            collected = fb.collect_stream([each.data], source=source).body
+            result = fb.collect_stream([convert(each.data, source, target)], source=target).body
         except fb.StreamError:
             continue
 
-        assert _arguments(made, target) == _arguments(given, source), each
+        assert _arguments(result, target) == _arguments(collected, source), each
 
 
 def _arguments(body: Any, format: str) -> list[Any]:
@@ -339,12 +339,12 @@ def answers(draw: st.DrawFn) -> Any:
 
 def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
     """Bend a stream as real servers do, without changing what it says."""
-    made = b""
+    output = b""
     for event in read(data):
         raw = None if event.data == DONE else json.loads(event.data)
         name = "" if draw(st.booleans()) else event.event
         if raw is not None and draw(st.integers(0, 4)) == 0:
-            made += draw(st.sampled_from([b": ping\n\n", b"\n", b"data:\n\n"]))
+            output += draw(st.sampled_from([b": ping\n\n", b"\n", b"data:\n\n"]))
         if raw is not None and format == "chat_completions":
             for choice in raw["choices"]:
                 if draw(st.booleans()) and choice["delta"].keys() & {"content", "reasoning_content"}:
@@ -352,8 +352,8 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
             raw |= {"usage": raw.get("usage")} | ({"obfuscation": "x"} if draw(st.booleans()) else {})
         if raw is not None and format == "responses" and draw(st.booleans()):
             raw.pop("sequence_number", None)
-        made += encode_event(event.data if raw is None else json.dumps(raw).encode(), name or None)
-    return made
+        output += encode_event(event.data if raw is None else json.dumps(raw).encode(), name or None)
+    return output
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -361,21 +361,21 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
     """Laws 6, 7, 8 and 14 for streams that nobody thought of, with the oddities of real servers, cut anywhere."""
-    plain = b"".join(fb.replay_response(answer, source="messages", target=source))
-    stream = _oddly(plain, source, data.draw)
+    rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
+    stream = _oddly(rewritten, source, data.draw)
     marks = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     pieces = [stream[a:b] for a, b in pairwise([0, *marks, len(stream)])]
-    whole = fb.collect_stream([plain], source=source)
+    whole = fb.collect_stream([rewritten], source=source)
 
     assert meaning(fb.collect_stream(pieces, source=source).body, source, source) == meaning(whole.body, source, source)
     for target in fb.FORMATS:
         if target == source:
             continue
-        made = b"".join(fb.convert_stream(pieces, source=source, target=target))
-        assert made == convert(stream, source, target)
-        assert grammar_faults(made, formats.load(target).name) == []
+        output = b"".join(fb.convert_stream(pieces, source=source, target=target))
+        assert output == convert(stream, source, target)
+        assert grammar_faults(output, formats.load(target).name) == []
         expected = fb.convert_response(whole.body, source=source, target=target).body
-        assert meaning(fb.collect_stream([made], source=target).body, source, target) == meaning(expected, source, target)
+        assert meaning(fb.collect_stream([output], source=target).body, source, target) == meaning(expected, source, target)
 
 
 @settings(max_examples=60)
@@ -389,14 +389,14 @@ def test_any_bytes_at_all_are_read_or_refused_in_our_own_words(data: st.DataObje
         stream[at : at + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=4))
     for target in fb.FORMATS:
         converter = fb.StreamConverter(source=source, target=target)
-        made = b""
+        output = b""
         try:
-            made = converter.feed(bytes(stream))
-            made += converter.finish()
+            output = converter.feed(bytes(stream))
+            output += converter.finish()
         except FormatBridgeError as error:
-            made += getattr(error, "tail", b"")
+            output += getattr(error, "tail", b"")
         if target != source:
-            for event in read(made):
+            for event in read(output):
                 assert event.data == DONE or json.loads(event.data, parse_constant=_no_constant) is not None
 
 
@@ -419,8 +419,8 @@ def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target:
     But for what came late, which the whole answer has, and for what the events repeat, which it has once.
     """
     for each in _streams(source):
-        told = [json.loads(event.data) for event in read(each.data) if event.data.strip() and event.data != DONE]
-        body = formats.load(source).fold_stream(told) if each.id not in REPORTED_OTHERWISE else None
+        events = [json.loads(event.data) for event in read(each.data) if event.data.strip() and event.data != DONE]
+        body = formats.load(source).fold_stream(events) if each.id not in REPORTED_OTHERWISE else None
         converter = fb.StreamConverter(source=source, target=target)
         try:
             converter.feed(each.data)
@@ -430,6 +430,6 @@ def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target:
 
         if body is not None and converter.error is None:
             whole = fb.convert_response(body, source=source, target=target)
-            late = {loss.path for loss in converter.losses if loss.code in ("late", "repeated")}
-            streamed, waited = ([loss for loss in made.losses if loss.path not in late] for made in (converter, whole))
+            delayed = {loss.path for loss in converter.losses if loss.code in ("late", "repeated")}
+            streamed, waited = ([loss for loss in result.losses if loss.path not in delayed] for result in (converter, whole))
             assert sorted(streamed, key=str) == sorted(waited, key=str), each

@@ -33,9 +33,9 @@ def _samples(format: str, kind: str) -> tuple[Sample, ...]:
 def test_every_reader_of_a_converted_body_returns_a_value(source: str, target: str, kind: str) -> None:
     """Results are logged, stored and sent to other processes by code that has no except clause for it."""
     for sample in _samples(source, kind):
-        made = outcome(sample.convert, json.dumps(sample.body), target)
-        if made is not None:
-            read_result(made)
+        result = outcome(sample.convert, json.dumps(sample.body), target)
+        if result is not None:
+            read_result(result)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -59,11 +59,11 @@ def test_every_reader_of_a_stream_converter_returns_a_value(source: str, target:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_error_body_that_is_not_utf_8_is_converted_and_reported(source: str, target: str, body: bytes) -> None:
     """A proxy in front of the server writes its page in Latin-1; U+FFFD replaces what cannot be read."""
-    made = fb.convert_error(body, source=source, target=target, status=400)
+    converted = fb.convert_error(body, source=source, target=target, status=400)
 
-    read_result(made)
-    assert any(loss.code in ("invalid_utf8", "lone_surrogate") for loss in made.losses)
-    assert fb.convert_error(bytearray(body), source=source, target=target, status=400).losses == made.losses
+    read_result(converted)
+    assert any(loss.code in ("invalid_utf8", "lone_surrogate") for loss in converted.losses)
+    assert fb.convert_error(bytearray(body), source=source, target=target, status=400).losses == converted.losses
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: str, 
         for target in fb.FORMATS:
             buffer = bytearray(json.dumps(sample.body).encode())
             expected = sample.convert(bytes(buffer), target).losses
-            made = sample.convert(buffer, target)
+            converted = sample.convert(buffer, target)
             buffer[:] = b"{"
-            assert made.losses == expected, sample
+            assert converted.losses == expected, sample
 
 
 BYTES = st.sampled_from([
@@ -104,24 +104,24 @@ BYTES = st.sampled_from([
 @st.composite
 def mutations(draw: st.DrawFn, data: bytes) -> bytes:
     """Return bytes of which some are replaced, flipped or cut off."""
-    made = bytearray(data)
+    output = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(made)))
+        at = draw(st.integers(0, len(output)))
         match draw(st.sampled_from(["replace", "flip", "stray", "cut", "repeat"])):
             case "replace":
-                made[at : at + draw(st.integers(0, 9))] = draw(BYTES)
-            case "flip" if at < len(made):
-                made[at] ^= 1 << draw(st.integers(0, 7))
+                output[at : at + draw(st.integers(0, 9))] = draw(BYTES)
+            case "flip" if at < len(output):
+                output[at] ^= 1 << draw(st.integers(0, 7))
             case "stray":
-                quote = made.find(b'"', at) + 1
-                made[quote:quote] = STRAY
+                quote = output.find(b'"', at) + 1
+                output[quote:quote] = STRAY
             case "cut":
-                del made[at:]
+                del output[at:]
             case "repeat":
-                made[at:at] = made[at : at + draw(st.integers(0, 60))]
+                output[at:at] = output[at : at + draw(st.integers(0, 60))]
             case _:
                 pass
-    return bytes(made)
+    return bytes(output)
 
 
 @settings(max_examples=100)
@@ -131,16 +131,16 @@ def test_a_mutated_body_is_read_or_refused_and_so_is_its_result(data: st.DataObj
     sample = data.draw(st.sampled_from([each for format in fb.FORMATS for kind in KINDS for each in shipped(format, kind)]))
     text = json.dumps(sample.body, ensure_ascii=data.draw(st.booleans())).encode()
     body = data.draw(mutations(text))
-    spelled: Any = data.draw(
+    written: Any = data.draw(
         st.sampled_from([body, bytearray(body), body.decode(errors="replace"), body.decode(errors="surrogateescape")])
     )
 
-    outcome(fb.detect_format, spelled)
+    outcome(fb.detect_format, written)
     for target in fb.FORMATS:
-        made = outcome(sample.convert, spelled, target)
-        if made is not None:
-            read_result(made)
-        read_result(fb.convert_error(spelled, source=sample.format, target=target, status=400))
+        result = outcome(sample.convert, written, target)
+        if result is not None:
+            read_result(result)
+        read_result(fb.convert_error(written, source=sample.format, target=target, status=400))
 
 
 @settings(max_examples=80)
@@ -157,9 +157,9 @@ def test_an_exchange_of_mutated_bodies_raises_errors_of_the_library_only(data: s
 
     read_result(exchange.request)
     repr(exchange)
-    made = outcome(exchange.response, body)
-    if made is not None:
-        read_result(made)
+    result = outcome(exchange.response, body)
+    if result is not None:
+        read_result(result)
     read_result(exchange.error(data.draw(st.sampled_from([400, 404, 429, 500])), body))
     stream = data.draw(st.sampled_from(shipped_streams(via)))
     converter = exchange.stream()

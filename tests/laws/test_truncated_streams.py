@@ -23,25 +23,25 @@ RUN_SECONDS = 60
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: str) -> None:
     """The program that reads half an answer must not take it for a whole one, whichever way of reading it uses."""
-    found = [
+    result = [
         f"{each.id}, {way}: {outcome}"
         for each in truncated_streams(source, target)
         for way, outcome in failures(each.body, target).items()
         if MESSAGE not in (outcome or "")
     ]
 
-    assert found == []
+    assert result == []
 
 
 def test_the_javascript_sdks_raise_for_every_truncated_stream(pytestconfig: pytest.Config) -> None:
     """The same for programs in JavaScript; one node process serves and reads all streams."""
     place = _installed(pytestconfig)
     cases = [each for source, target in PAIRS for each in truncated_streams(source, target)]
-    given = [{"format": each.format, "body": base64.b64encode(each.body).decode()} for each in cases]
+    values = [{"format": each.format, "body": base64.b64encode(each.body).decode()} for each in cases]
 
     ran = subprocess.run(
         ["node", str(place / "read_streams.mjs")],
-        input=json.dumps(given).encode(),
+        input=json.dumps(values).encode(),
         capture_output=True,
         timeout=RUN_SECONDS,
         check=False,
@@ -50,13 +50,13 @@ def test_the_javascript_sdks_raise_for_every_truncated_stream(pytestconfig: pyte
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     outcomes = json.loads(ran.stdout)
     assert [set(outcome) for outcome in outcomes] == [_WAYS[each.format] for each in cases]
-    found = [
+    result = [
         f"{each.id} -> {each.format}, {way}: {error}"
         for each, outcome in zip(cases, outcomes, strict=True)
         for way, error in outcome.items()
         if MESSAGE not in (error or "")
     ]
-    assert found == []
+    assert result == []
 
 
 _WAYS = {

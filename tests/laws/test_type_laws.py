@@ -49,23 +49,23 @@ TOLD_OTHERWISE = {
 @cache
 def _samples(source: str, kind: str, *, official: bool) -> tuple[Sample, ...]:
     """Return a specimen for each thing that a type knows, but for what is refused: our models have bounds that types do not tell."""
-    made = []
+    results = []
     for way, body in specimens(root(source, kind) if official else wire_model(source, kind)):
         try:
             check(body, source, kind)  # type: ignore[arg-type]  # by name
         except fb.InvalidPayloadError:
             continue
-        made.append(Sample(way, source, kind, body, body.get("model") or "m"))
-    return tuple(made)
+        results.append(Sample(way, source, kind, body, body.get("model") or "m"))
+    return tuple(results)
 
 
 def _breaches(sample: Sample, target: str) -> Iterator[Breach]:
-    found = [
+    result = [
         *nothing_is_silent(sample.body, target, sample.convert, per_place=1),
         *report_is_precise(sample.body, target, sample.convert),
         *there_and_back(sample.body, sample, target),
     ]
-    for breach in found:
+    for breach in result:
         word = re.fullmatch("'(.*)' gone", breach.detail)
         is_small = word is not None and word[1] in TOLD_OTHERWISE
         if not is_small and not any(breach.law == law and _matches(breach.path, place) for law, place in SAYS_NOTHING):
@@ -81,23 +81,23 @@ def _matches(path: str, place: str) -> bool:
 def test_nothing_that_a_type_knows_is_lost_in_silence(source: str, target: str, kind: str) -> None:
     """Laws 1, 2 and 4, before the first server sends it."""
     samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
-    found = [f"{sample}: {breach}" for sample in samples for breach in _breaches(sample, target)]
+    result = [f"{sample}: {breach}" for sample in samples for breach in _breaches(sample, target)]
 
     assert samples
-    assert found[:10] == []
+    assert result[:10] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, target: str, kind: str) -> None:
     """Law 5, for each thing that the types of the source know."""
-    found = []
+    results = []
     for sample in _samples(source, kind, official=True):
         if not problems(source, kind, sample.body):
-            made = sample.convert(sample.body, target)
-            found += [f"{sample}: {problem}" for problem in problems(target, made.kind, made.body)]
+            converted = sample.convert(sample.body, target)
+            results += [f"{sample}: {problem}" for problem in problems(target, converted.kind, converted.body)]
 
-    assert found[:10] == []
+    assert results[:10] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

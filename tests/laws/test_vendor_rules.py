@@ -18,18 +18,18 @@ from tests.support.laws import Sample, recorded, shipped
 ASKED = [{"role": "user", "content": "x"}]
 
 
-def _told(made: fb.Converted) -> list[tuple[str, str, str, str]]:
-    return [(loss.path, loss.kind, loss.severity, loss.code) for loss in made.losses]
+def _told(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
+    return [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_no_converted_request_breaks_a_rule_behind_the_types(source: str, target: str) -> None:
     """Law 5: an output that the types accept and the server refuses is of no use to anybody."""
-    found = []
+    problems = []
     for sample in (*shipped(source, "request"), *recorded(source, "request")):
-        found += [f"{sample}: {rule}" for rule in vendor_rules.broken_rules(target, sample.convert(sample.body, target).body)]
+        problems += [f"{sample}: {rule}" for rule in vendor_rules.broken_rules(target, sample.convert(sample.body, target).body)]
 
-    assert found == []
+    assert problems == []
 
 
 # Sampling beside thinking.
@@ -46,38 +46,38 @@ def _thinking(**settings: Any) -> fb.ConvertedRequest:
 )
 def test_sampling_that_the_server_refuses_beside_thinking_is_dropped_and_told(name: str, value: float, wire: str) -> None:
     """Such a request is answered with 400, whatever else it says."""
-    made = _thinking(**{name: value})
+    result = _thinking(**{name: value})
 
-    assert wire not in made.body
-    assert _told(made) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
+    assert wire not in result.body
+    assert _told(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
 
 
 def test_sampling_that_the_server_takes_beside_thinking_is_no_loss() -> None:
     """A temperature of 1 is what happens anyway."""
-    made = _thinking(temperature=1.0, topP=0.97)
+    result = _thinking(temperature=1.0, topP=0.97)
 
-    assert made.body["top_p"] == 0.97
-    assert "temperature" not in made.body
-    assert not made.losses
+    assert result.body["top_p"] == 0.97
+    assert "temperature" not in result.body
+    assert not result.losses
 
 
 def test_sampling_stays_where_thinking_is_off() -> None:
     """Only thinking excludes it."""
     body = {"model": "m", "messages": ASKED, "temperature": 0.2, "top_p": 0.5, "reasoning_effort": "none"}
 
-    made = fb.convert_request(body, source="chat_completions", target="messages")
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
 
-    assert (made.body["temperature"], made.body["top_p"], made.body["thinking"]) == (0.2, 0.5, {"type": "disabled"})
+    assert (converted.body["temperature"], converted.body["top_p"], converted.body["thinking"]) == (0.2, 0.5, {"type": "disabled"})
 
 
 def test_sampling_beside_thinking_goes_to_its_own_format_as_it_came() -> None:
     """Whoever asks for it in the server's own words gets the server's own refusal."""
     body = {"model": "m", "max_tokens": 2000, "messages": ASKED, "thinking": {"type": "adaptive"}, "temperature": 0.2}
 
-    made = fb.convert_request(body, source="messages", target="messages")
+    converted = fb.convert_request(body, source="messages", target="messages")
 
-    assert made.body == body
-    assert not made.losses
+    assert converted.body == body
+    assert not converted.losses
 
 
 # A choice among no tools.
@@ -91,16 +91,16 @@ SEARCH: dict[str, list[Any]] = {
 
 def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
     """Return a request with a choice among tools, in its format's own words."""
-    asked = {"tools": tools} if tools else {}
+    request = {"tools": tools} if tools else {}
     if source == "generate_content":
         config = {"functionCallingConfig": {"mode": {"required": "ANY"}.get(choice, choice.upper())}}
-        return {"contents": [{"parts": [{"text": "x"}]}], "toolConfig": config, **asked}
+        return {"contents": [{"parts": [{"text": "x"}]}], "toolConfig": config, **request}
     if source == "responses":
-        return {"model": "m", "input": "x", "tool_choice": choice, **asked, **settings}
+        return {"model": "m", "input": "x", "tool_choice": choice, **request, **settings}
     if source == "messages":
         chosen = {"type": {"required": "any"}.get(choice, choice)}
-        return {"model": "m", "max_tokens": 99, "messages": ASKED, "tool_choice": chosen, **asked, **settings}
-    return {"model": "m", "messages": ASKED, "tool_choice": choice, **asked, **settings}
+        return {"model": "m", "max_tokens": 99, "messages": ASKED, "tool_choice": chosen, **request, **settings}
+    return {"model": "m", "messages": ASKED, "tool_choice": choice, **request, **settings}
 
 
 def _choices_of(body: dict[str, Any]) -> set[str]:
@@ -111,20 +111,20 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(source: str, target: str, choice: str) -> None:
     """Frameworks say so in every request, and the servers refuse it where there are no tools."""
-    made = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
+    converted = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
 
-    assert not _choices_of(made.body)
-    assert not made.losses
+    assert not _choices_of(converted.body)
+    assert not converted.losses
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 def test_to_have_to_call_one_of_no_tools_is_a_loss(source: str, target: str) -> None:
     """The answer may be no call."""
-    made = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
+    converted = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
 
     at = "/toolConfig/functionCallingConfig" if source == "generate_content" else "/tool_choice"
-    assert not _choices_of(made.body)
-    assert _told(made) == [(at, "dropped", "lossy", "without_tools")]
+    assert not _choices_of(converted.body)
+    assert _told(converted) == [(at, "dropped", "lossy", "without_tools")]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
@@ -149,19 +149,19 @@ def test_that_calls_come_one_at_a_time_goes_with_the_tools(target: str) -> None:
     """No call comes at all."""
     body = _asked("responses", "auto", [], parallel_tool_calls=False)
 
-    made = fb.convert_request(body, source="responses", target=target)
+    converted = fb.convert_request(body, source="responses", target=target)
 
-    assert not _choices_of(made.body)
-    assert _told(made) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
+    assert not _choices_of(converted.body)
+    assert _told(converted) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
 
 
 def test_thinking_stays_where_the_tool_that_had_to_be_called_is_gone() -> None:
     """Only a forced call excludes it."""
     body = _asked("responses", "required", [{"type": "local_shell"}], reasoning={"effort": "high"})
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert made.body["thinking"] == {"type": "adaptive"}
+    assert converted.body["thinking"] == {"type": "adaptive"}
 
 
 def test_a_choice_among_tools_that_come_later_is_kept() -> None:
@@ -190,15 +190,15 @@ def test_an_address_goes_where_the_server_takes_what_its_ending_tells(ending: st
     file = {"type": "input_file", "file_url": f"https://example.com/a{ending}"}
     body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}, file]}]}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    content = made.body["messages"][0]["content"]
+    content = converted.body["messages"][0]["content"]
     if kind is None:
         assert content == "x"
-        assert _told(made) == [("/input/0/content/1", "dropped", "impossible", "unsupported_media")]
+        assert _told(converted) == [("/input/0/content/1", "dropped", "impossible", "unsupported_media")]
     else:
         assert content[1] == {"type": kind, "source": {"type": "url", "url": file["file_url"]}}
-        assert not made.losses
+        assert not converted.losses
 
 
 @pytest.mark.parametrize(
@@ -210,11 +210,11 @@ def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None)
     file = {"fileData": {"mimeType": mime, "fileUri": "https://example.com/a.pdf"}}
     body = {"contents": [{"parts": [{"text": "x"}, file]}]}
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m")
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
 
-    content = made.body["messages"][0]["content"]
+    content = converted.body["messages"][0]["content"]
     assert [block["type"] for block in content[1:] if content != "x"] == ([kind] if kind else [])
-    assert ("/contents/0/parts/1" in {loss.path for loss in made.losses}) is (kind is None)
+    assert ("/contents/0/parts/1" in {loss.path for loss in converted.losses}) is (kind is None)
 
 
 # Thinking within a budget.
@@ -228,10 +228,10 @@ def test_a_made_up_limit_leaves_its_default_for_the_answer(budget: int, default:
     body = {"contents": [{"parts": [{"text": "x"}]}], **config}
     options = fb.Options(default_max_tokens=default)
 
-    made = fb.convert_request(body, source="generate_content", target="messages", model="m", options=options).body
+    converted = fb.convert_request(body, source="generate_content", target="messages", model="m", options=options).body
 
-    assert made["thinking"] == {"type": "enabled", "budget_tokens": max(1024, budget)}
-    assert made["max_tokens"] == made["thinking"]["budget_tokens"] + default
+    assert converted["thinking"] == {"type": "enabled", "budget_tokens": max(1024, budget)}
+    assert converted["max_tokens"] == converted["thinking"]["budget_tokens"] + default
 
 
 LOOP: list[dict[str, Any]] = [
@@ -253,10 +253,10 @@ def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.Conver
 @pytest.mark.parametrize("contents", [LOOP, [*LOOP[:1], {"role": "model", "parts": [{"text": "so"}]}]])
 def test_a_budget_goes_where_the_answer_under_way_began_without_thinking(contents: list[dict[str, Any]]) -> None:
     """The server looks for the thinking before the calls that were just answered, and before words that it is to go on with."""
-    made = _within_budget(contents)
+    result = _within_budget(contents)
 
-    assert "thinking" not in made.body
-    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _told(made)
+    assert "thinking" not in result.body
+    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _told(result)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_a_budget_goes_where_the_answer_under_way_began_without_thinking(content
 )
 def test_a_budget_stays_where_the_server_misses_no_thinking(contents: list[dict[str, Any]]) -> None:
     """A new question begins a new answer; one that began with its own thinking goes on."""
-    made = _within_budget(contents)
+    result = _within_budget(contents)
 
-    assert made.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert result.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
 
 
 # Names of tools.
@@ -290,11 +290,11 @@ def test_of_two_tools_of_one_name_the_second_gets_another_and_its_calls_come_hom
         source="chat_completions", target=target,
     )  # fmt: skip
     body = fb.collect_stream(answer, source=target).body
-    home = fb.convert_response(body, source=target, target="chat_completions", request=request)
+    returned = fb.convert_response(body, source=target, target="chat_completions", request=request)
 
     assert names == ["f", "f_3", "f_2"]
     assert _told(request) == [("/tools/1/function/name", "changed", "lossy", "renamed")]
-    assert home.body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
+    assert returned.body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
 
 
 def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None:
@@ -302,10 +302,10 @@ def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None
     function = {"type": "function", "name": "web_search", "parameters": None, "strict": False}
     body = {"model": "m", "input": "x", "tools": [function, {"type": "web_search"}, {"type": "web_search_preview"}]}
 
-    made = fb.convert_request(body, source="responses", target="messages")
+    converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert [tool["name"] for tool in made.body["tools"]] == ["web_search_2", "web_search"]
-    assert _told(made) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]
+    assert [tool["name"] for tool in converted.body["tools"]] == ["web_search_2", "web_search"]
+    assert _told(converted) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]
 
 
 # Log probabilities.
@@ -315,13 +315,13 @@ def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None
 def test_how_many_log_probabilities_is_left_out_where_none_are_asked_for(target: str) -> None:
     """The server refuses the one without the other, and the answer would have none anyway."""
     body = {"model": "m", "input": "x", "top_logprobs": 3}
-    asked = body | {"include": ["message.output_text.logprobs"]}
+    request = body | {"include": ["message.output_text.logprobs"]}
 
-    without, beside = (fb.convert_request(each, source="responses", target=target) for each in (body, asked))
+    without, extra = (fb.convert_request(each, source="responses", target=target) for each in (body, request))
 
     assert _told(without) == [("/top_logprobs", "dropped", "info", "excluded")]
-    assert not beside.losses
-    assert 3 in (beside.body.get("top_logprobs"), beside.body.get("generationConfig", {}).get("logprobs"))
+    assert not extra.losses
+    assert 3 in (extra.body.get("top_logprobs"), extra.body.get("generationConfig", {}).get("logprobs"))
 
 
 AGENTS = FOLDER / "agents"
@@ -350,16 +350,16 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
     has no tag of another format: it is one that the conversion let through. A body that is invalid in its own format is not
     converted, so no vendor gets it.
     """
-    found = []
+    problems = []
     for sample in samples:
         try:
-            made = sample.convert(sample.body, target)
+            converted = sample.convert(sample.body, target)
         except fb.InvalidPayloadError:
             continue
-        assert isinstance(made, fb.ConvertedRequest)
-        for rule, failure in broken_rules(target, made.body, Facts(model=made.model)):
-            found.append(f"{sample}: {rule.name}: {failure.message[:120]}")
-    return found
+        assert isinstance(converted, fb.ConvertedRequest)
+        for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model)):
+            problems.append(f"{sample}: {rule.name}: {failure.message[:120]}")
+    return problems
 
 
 @every_crossing
@@ -388,8 +388,8 @@ def test_a_token_that_no_relay_issued_counts_if_it_has_no_tag() -> None:
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [thinking, {"type": "text", "text": "Hi."}]}]
     body = {"model": "m", "max_tokens": 99, "messages": [*messages, {"role": "user", "content": "again"}]}
 
-    made = fb.convert_request(body, source="messages", target="responses")
+    converted = fb.convert_request(body, source="messages", target="responses")
 
-    assert [item.get("encrypted_content") for item in made.body["input"] if item["type"] == "reasoning"] == ["gAAA"]
-    assert list(broken_rules("responses", made.body, Facts())) == []
+    assert [item.get("encrypted_content") for item in converted.body["input"] if item["type"] == "reasoning"] == ["gAAA"]
+    assert list(broken_rules("responses", converted.body, Facts())) == []
     assert [rule.name for rule, _ in broken_rules("messages", body, Facts())] == ["unknown_signature"]

@@ -24,9 +24,9 @@ def test_an_example_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: p
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY)
         exec(compile(EXAMPLES[number], f"client.md, example {number}", "exec"), {"__name__": "example"})
 
-    told = capsys.readouterr().out
-    assert told
-    assert KEY not in told
+    printed = capsys.readouterr().out
+    assert printed
+    assert KEY not in printed
 
 
 def _through_the_gateway(
@@ -56,12 +56,12 @@ def test_the_gateway_reports_a_truncated_stream_to_its_reader(
         peer.send(framed(data, framing, len(data) - len(left)))
         return False
 
-    status, *told = _through_the_gateway(cut, is_stream=True, monkeypatch=monkeypatch)
+    status, *reported = _through_the_gateway(cut, is_stream=True, monkeypatch=monkeypatch)
 
     assert status == 200
-    assert b"".join(told).count(b"event: error") == 1
+    assert b"".join(reported).count(b"event: error") == 1
     with pytest.raises(fb.StreamFailedError):
-        fb.collect_stream(told, source="messages")
+        fb.collect_stream(reported, source="messages")
 
 
 def _page(peer: Peer, _request: Received) -> bool:
@@ -85,10 +85,10 @@ def test_the_gateway_answers_where_the_relay_did_not(answer: Answer, monkeypatch
 
 def test_the_gateway_reports_an_html_page_to_the_reader_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its status has left when that shows; an error event has not."""
-    status, *told = _through_the_gateway(_page, is_stream=True, monkeypatch=monkeypatch)
+    status, *reported = _through_the_gateway(_page, is_stream=True, monkeypatch=monkeypatch)
 
     assert status == 200
-    assert b"event: error" in b"".join(told)
+    assert b"event: error" in b"".join(reported)
 
 
 DOCUMENT = {"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}}
@@ -100,7 +100,7 @@ def _unasked(_peer: Peer, _request: Received) -> bool:
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(
-    ("via", "more", "told"),
+    ("via", "more", "text"),
     [
         ("chat_completions", {"messages": [{"role": "user", "content": [DOCUMENT]}]}, "/messages/0/content/0"),
         ("generate_content", {"model": ""}, "model"),
@@ -109,32 +109,32 @@ def _unasked(_peer: Peer, _request: Received) -> bool:
     ids=["lost", "no model", "none of the format"],
 )
 def test_the_gateway_refuses_what_cannot_be_sent(
-    via: str, more: dict[str, Any], told: str, is_stream: bool, monkeypatch: pytest.MonkeyPatch
+    via: str, more: dict[str, Any], text: str, is_stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An emptied prompt would be answered and billed, and the caller would wonder; what he sent is his to mend."""
     status, body = _through_the_gateway(_unasked, is_stream=is_stream, monkeypatch=monkeypatch, via=via, **more)
 
     assert status == 400
     assert json.loads(body)["error"]["type"] == "invalid_request_error"
-    assert told in json.loads(body)["error"]["message"]
+    assert text in json.loads(body)["error"]["message"]
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_the_gateway_returns_an_answer_with_any_losses(is_stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second choice that the caller's format has no room for must not cost him the first."""
-    said = [
+    message = [
         {"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for at, text in enumerate("AB")
     ]
-    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": said}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": message}
     stream = b"".join(fb.replay_response(body, source="chat_completions"))
 
     def two(peer: Peer, _request: Received) -> bool:
         peer.send(whole(stream, kind="text/event-stream") if is_stream else whole(json.dumps(body).encode()))
         return True
 
-    status, *told = _through_the_gateway(two, is_stream=is_stream, monkeypatch=monkeypatch)
+    status, *reported = _through_the_gateway(two, is_stream=is_stream, monkeypatch=monkeypatch)
 
-    answer = fb.collect_stream(told, source="messages").body if is_stream else json.loads(b"".join(told))
+    answer = fb.collect_stream(reported, source="messages").body if is_stream else json.loads(b"".join(reported))
     assert (status, answer["content"]) == (200, [{"type": "text", "text": "A"}])
 
 
@@ -153,14 +153,14 @@ def test_the_gateway_hides_its_key(status: int, is_stream: bool, monkeypatch: py
     """Relays echo keys in their errors, and a gateway hands errors on to other people."""
 
     def echo(peer: Peer, _request: Received) -> bool:
-        told = json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()
+        text = json.dumps({"error": {"message": f"bad key {KEY}"}}).encode()
         if is_stream and status == 200:
-            peer.send(whole(b"data: " + told + b"\n\n", kind="text/event-stream"))
+            peer.send(whole(b"data: " + text + b"\n\n", kind="text/event-stream"))
         else:
-            peer.send(whole(told, status))
+            peer.send(whole(text, status))
         return True
 
-    _, *told = _through_the_gateway(echo, is_stream=is_stream, monkeypatch=monkeypatch)
+    _, *text = _through_the_gateway(echo, is_stream=is_stream, monkeypatch=monkeypatch)
 
-    assert b"bad key ***" in b"".join(told)
-    assert KEY.encode() not in b"".join(told)
+    assert b"bad key ***" in b"".join(text)
+    assert KEY.encode() not in b"".join(text)

@@ -44,14 +44,14 @@ NAMES = {_name(path) for path in MODULES}
 
 def _imports(path: Path) -> set[str]:
     """Return the modules of the library that a file imports at any level, those for type checkers included."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in NAMES else node.module or "" for name in names}
+            result |= {name if name in NAMES else node.module or "" for name in names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found & NAMES
+            result |= {alias.name for alias in node.names}
+    return result & NAMES
 
 
 def _layer(module: str) -> str:
@@ -68,9 +68,9 @@ def test_the_page_on_architecture_has_the_same_layers() -> None:
 
 def test_the_page_on_architecture_lists_every_module_of_the_client() -> None:
     """The largest package would be the one without a map."""
-    told = [name for row in _table("client") for name in re.findall(r"`(\w+)`", row.split("|")[2])]
+    events = [name for row in _table("client") for name in re.findall(r"`(\w+)`", row.split("|")[2])]
 
-    assert sorted(told) == sorted(path.stem for path in (SOURCE / "client").glob("*.py") if path.stem != "__init__")
+    assert sorted(events) == sorted(path.stem for path in (SOURCE / "client").glob("*.py") if path.stem != "__init__")
 
 
 def _table(name: str) -> list[str]:
@@ -95,9 +95,9 @@ def test_imports_are_absolute(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_down(path: Path) -> None:
     """A module that reaches up, or to its side, would make two layers one."""
-    own = _layer(_name(path))
+    layer = _layer(_name(path))
 
-    others = {module for module in _imports(path) if _layer(module) != own and RANKS[_layer(module)] >= RANKS[own]}
+    others = {module for module in _imports(path) if _layer(module) != layer and RANKS[_layer(module)] >= RANKS[layer]}
 
     assert not others, f"{path} imports {others}, which are not below it"
 
@@ -132,7 +132,7 @@ def test_no_conversion_can_reach_the_world(path: Path) -> None:
     """No module below the client imports what does I/O, tells the time, reads the environment or draws a random number."""
     banned = {"httpx", "httpx2", "socket", "time", "random", "os", "secrets", "uuid", "logging", "urllib.request", "requests"}
 
-    imported = {found for name in _imported(path) for found in (name, name.partition(".")[0])}
+    imported = {problems for name in _imported(path) for problems in (name, name.partition(".")[0])}
 
     assert not imported & banned
 

@@ -30,9 +30,9 @@ def test_importing_loads_neither_an_http_library_nor_the_wire_models() -> None:
         "print([m for m in sys.modules if m.split('.')[0] in ('httpx', 'httpx2', 'pydantic') or '.wire' in m])"
     )
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert told.strip() == "[]"
+    assert printed.strip() == "[]"
 
 
 def test_errors_survive_a_pickle() -> None:

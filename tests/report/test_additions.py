@@ -40,10 +40,10 @@ ENDS = {
 }
 
 
-def _added(made: fb.Converted) -> dict[str, Any]:
+def _added(converted: fb.Converted) -> dict[str, Any]:
     """Return the additions, each of which stands in the body."""
-    added = {each.path: each.value for each in made.additions}
-    assert {path: value_at(made.body, path) for path in added} == added
+    added = {each.path: each.value for each in converted.additions}
+    assert {path: value_at(converted.body, path) for path in added} == added
     return added
 
 
@@ -153,10 +153,10 @@ def test_that_objects_are_closed_is_told_at_each_of_them() -> None:
 
 def test_an_object_that_may_hold_anything_can_only_be_empty_there() -> None:
     """Closing it leaves nothing to say."""
-    made = _structured({"type": "object", "properties": {"a": {"type": "object"}}})
+    result = _structured({"type": "object", "properties": {"a": {"type": "object"}}})
 
     at = "/response_format/json_schema/schema/properties/a"
-    assert (at, "changed", "lossy") in {(loss.path, loss.kind, loss.severity) for loss in made.losses}
+    assert (at, "changed", "lossy") in {(loss.path, loss.kind, loss.severity) for loss in result.losses}
 
 
 def test_that_the_arguments_of_a_strict_tool_are_closed_is_told() -> None:

@@ -192,19 +192,19 @@ def test_a_default_that_is_said_is_told_of_no_more_than_one_that_is_not(source: 
     value_at(body, owner)[name] = value
 
     for target in FORMATS:
-        made = fb.convert_request(body, source=source, target=target, model="m")
+        converted = fb.convert_request(body, source=source, target=target, model="m")
         bare = fb.convert_request(BODIES[source], source=source, target=target, model="m")
-        assert _report(made) == _report(bare), target
+        assert _report(converted) == _report(bare), target
 
 
-def _report(made: Any) -> Any:
-    return [(loss.path, loss.code) for loss in made.losses], list(made.additions)
+def _report(result: Any) -> Any:
+    return [(loss.path, loss.code) for loss in result.losses], list(result.additions)
 
 
 @pytest.mark.parametrize("source", FORMATS)
 def test_no_member_of_a_tool_that_the_models_know_is_called_unknown(source: Format) -> None:
     """Who reads that only the vendor knows a field looks for a misspelling, or for news of the format."""
-    told = [
+    reported = [
         (way, target, loss.path)
         for way, body in specimens(import_module(f"formatbridge.formats.{source}.wire").Request)
         if way.startswith("Request.tools=")
@@ -213,7 +213,7 @@ def test_no_member_of_a_tool_that_the_models_know_is_called_unknown(source: Form
         if loss.code == "unknown_field"
     ]
 
-    assert told == []
+    assert reported == []
 
 
 def _losses(body: Any, source: Format, target: Format) -> tuple[fb.Loss, ...]:

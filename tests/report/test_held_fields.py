@@ -30,14 +30,14 @@ def _types_in(annotation: Any) -> Iterator[type]:
 
 def _nodes_below(roots: tuple[type, ...]) -> set[type]:
     """Return the types of all nodes that a request or an answer may hold."""
-    found: set[type] = set()
+    result: set[type] = set()
     pending = list(roots)
     while pending:
         node = pending.pop()
-        if node not in found:
-            found.add(node)
+        if node not in result:
+            result.add(node)
             pending += [kind for hint in get_type_hints(node).values() for kind in _types_in(hint)]
-    return found - ALWAYS_HELD
+    return result - ALWAYS_HELD
 
 
 def _rows(format: str, table: str) -> Mapping[type, frozenset[str]]:

@@ -21,7 +21,7 @@ from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 def test_two_readers_of_one_report_read_the_same() -> None:
     """A gateway answers with the report while another thread writes it to the log; neither may find it half worked out."""
-    found: list[tuple[fb.Loss, ...]] = []
+    problems: list[tuple[fb.Loss, ...]] = []
 
     def body() -> Any:
         reader.start()  # while the first reader is at work
@@ -30,29 +30,31 @@ def test_two_readers_of_one_report_read_the_same() -> None:
 
     ledger = Ledger(LazyBody(body), FieldPaths())
     ledger.dropped(ir.Message("user", [], "/messages/0"), severity="lossy")
-    reader = Thread(target=lambda: found.append(ledger.losses))
-    found.append(ledger.losses)
+    reader = Thread(target=lambda: problems.append(ledger.losses))
+    problems.append(ledger.losses)
     reader.join()
 
-    assert [loss.path for loss in found[0]] == ["/messages/0"]
-    assert found[0] == found[1]
+    assert [loss.path for loss in problems[0]] == ["/messages/0"]
+    assert problems[0] == problems[1]
 
 
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()])
 def test_a_copy_reports_what_the_original_does(fixture: Fixture) -> None:
     """Results cross to other processes before anybody has read their report."""
     for target in fb.FORMATS:
-        made = fixture.convert(target)
-        copies = [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
-        assert [(each.losses, each.additions, each.json()) for each in copies] == [(made.losses, made.additions, made.json())] * 2
+        converted = fixture.convert(target)
+        copies = [copy.deepcopy(converted), pickle.loads(pickle.dumps(converted))]
+        assert [(each.losses, each.additions, each.json()) for each in copies] == [
+            (converted.losses, converted.additions, converted.json())
+        ] * 2
 
 
-def _copies(made: Any) -> list[Any]:
-    return [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
+def _copies(result: Any) -> list[Any]:
+    return [copy.deepcopy(result), pickle.loads(pickle.dumps(result))]
 
 
-def _told(made: fb.Converted | PartialAnswer) -> Any:
-    return made.body, made.losses, made.additions, made.json()
+def _told(converted: fb.Converted | PartialAnswer) -> Any:
+    return converted.body, converted.losses, converted.additions, converted.json()
 
 
 def _part(read: Callable[[], object]) -> fb.StreamError | None:
@@ -75,12 +77,12 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
         for data in (stream.data, *(stream.data[: len(stream.data) // 2] + b"\n\n" + end for end in _BREAKS.values())):
             converter = fb.StreamConverter(source=stream.format, target=target)
             _part(lambda: (converter.feed(data), converter.finish()))  # noqa: B023  # called at once
-            made = converter.response()
+            converted = converter.response()
 
-            copies = _copies(made)
+            copies = _copies(converted)
 
-            assert [_told(each) for each in copies] == [_told(made)] * 2
-            assert [_told(each) for each in _copies(made)] == [_told(made)] * 2  # the report has been read by now
+            assert [_told(each) for each in copies] == [_told(converted)] * 2
+            assert [_told(each) for each in _copies(converted)] == [_told(converted)] * 2  # the report has been read by now
 
 
 @pytest.mark.parametrize("end", _BREAKS)
@@ -112,11 +114,11 @@ def test_the_answer_of_a_client_s_stream_crosses_to_other_processes() -> None:
     client = fb.Client("https://relay.test", "sk-key", http_client=httpx.Client(transport=relay))
     request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
     with client.stream(request, "messages", via="chat_completions") as stream:
-        made = stream.response()
+        collected = stream.response()
 
-    copies = _copies(made)
+    copies = _copies(collected)
 
-    assert [_told(each) for each in copies] == [_told(made)] * 2
+    assert [_told(each) for each in copies] == [_told(collected)] * 2
 
 
 READ = {"name": "Rome", "inhabitants": 2800000.0}
@@ -151,10 +153,10 @@ def test_what_an_sdk_read_in_a_json_text_is_lost_only_where_it_says_something_el
     if source == "responses":
         body = {"model": "m", "input": [USER, turn, USER]}
 
-    made = fb.convert_request(body, source=source, target="generate_content")
+    converted = fb.convert_request(body, source=source, target="generate_content")
 
-    told = [(loss.kind, loss.severity, loss.before) for loss in made.losses if "parsed" in loss.path]
-    assert told == ([] if read == READ else [("dropped", "info", read)])
+    reported = [(loss.kind, loss.severity, loss.before) for loss in converted.losses if "parsed" in loss.path]
+    assert reported == ([] if read == READ else [("dropped", "info", read)])
 
 
 def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> None:
@@ -167,11 +169,11 @@ def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> Non
 
 def test_whoever_looks_at_a_conversion_in_a_debugger_works_out_no_report() -> None:
     """The report of a long conversation takes longer than the conversion, and equal keys are looked for in its text."""
-    asked = {"model": "m", "seed": 1, "messages": [{"role": "user", "content": "x"}]}
-    made = fb.convert_request(asked, source="chat_completions", target="messages")
+    request = {"model": "m", "seed": 1, "messages": [{"role": "user", "content": "x"}]}
+    converted = fb.convert_request(request, source="chat_completions", target="messages")
 
-    unread = repr(made)
-    assert [loss.path for loss in made.losses] == ["/seed"]
+    unread = repr(converted)
+    assert [loss.path for loss in converted.losses] == ["/seed"]
 
     assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
-    assert repr(made) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"
+    assert repr(converted) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"

@@ -44,12 +44,12 @@ def test_a_replayed_answer_accumulates_to_itself(format: str) -> None:
         for event in replay(answer):
             collector.feed(event)
 
-        made, wanted = (json.loads(adapter.dump_json(each)) for each in (collector.response(), answer))
-        for choice in (*made["choices"], *wanted["choices"]):
+        result, wanted = (json.loads(adapter.dump_json(each)) for each in (collector.response(), answer))
+        for choice in (*result["choices"], *wanted["choices"]):
             choice.pop("src")
             for part in choice["parts"]:
                 _write_arguments(part)
-        assert made == wanted, sample
+        assert result == wanted, sample
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
@@ -58,13 +58,13 @@ def test_replayed_events_are_in_order(format: str) -> None:
     for sample in SAMPLES:
         if sample.format != format:
             continue
-        happened = replay(_answer(sample))
+        emitted = replay(_answer(sample))
         opened: set[tuple[int, int]] = set()
         closed: set[tuple[int, int]] = set()
 
-        assert isinstance(happened[0], events.Start)
-        assert isinstance(happened[-1], events.End | events.Failed)
-        for event in happened:
+        assert isinstance(emitted[0], events.Start)
+        assert isinstance(emitted[-1], events.End | events.Failed)
+        for event in emitted:
             match event:
                 case events.PartStart():
                     opened.add((event.choice, event.index))
@@ -96,11 +96,11 @@ def test_deltas_may_be_split_anywhere() -> None:
 def test_encoding_a_stream_does_not_change_its_events(format: str) -> None:
     """Law 14: the accumulator uses the same events; text that an encoder adds to a part would be there twice."""
     for sample in SAMPLES:
-        told = replay(_answer(sample))
-        kept = deepcopy(told)
+        emitted = replay(_answer(sample))
+        kept = deepcopy(emitted)
         encoder = formats.load(format).stream_encoder(Options(), None)
 
-        for event in told:
+        for event in emitted:
             encoder.feed(event)
 
-        assert told == kept, sample
+        assert emitted == kept, sample

@@ -158,19 +158,19 @@ def _sse(text: str) -> ServerSentEvent:
 
 
 def _streams(format: str) -> list[bytes]:
-    made = [b"".join(fb.replay_response(each.body, source=format)) for each in fixtures.fixtures("response", format)]
-    made += [each.data for each in fixtures.streams(format)]
-    return made + [entry.bytes() for entry in corpus.entries(format, "stream")]
+    decoded = [b"".join(fb.replay_response(each.body, source=format)) for each in fixtures.fixtures("response", format)]
+    decoded += [each.data for each in fixtures.streams(format)]
+    return decoded + [entry.bytes() for entry in corpus.entries(format, "stream")]
 
 
 def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
     converter = fb.StreamConverter(source=source, target=target)
     try:
-        made = b"".join([converter.feed(chunk) for chunk in chunks])
-        made += converter.finish()
+        output = b"".join([converter.feed(chunk) for chunk in chunks])
+        output += converter.finish()
     except fb.FormatBridgeError as error:
         return type(error), str(error), converter.response().body
-    return made, converter.response().body, converter.losses
+    return output, converter.response().body, converter.losses
 
 
 @pytest.mark.parametrize("is_own", [False, True], ids=["converted", "passed on"])
@@ -240,13 +240,13 @@ def test_a_chunk_matches_only_as_one_whole_event(source: str, data: st.DataObjec
     between = data.draw(
         st.dictionaries(st.integers(0, len(events)), st.sampled_from([b": hello\n", b"\n", b"event: ping\n", b"data: "]))
     )
-    given = b"".join(between.get(at, b"") + event for at, event in enumerate(events))
-    edges = list(accumulate(map(len, _events_of(given))))
+    raw = b"".join(between.get(at, b"") + event for at, event in enumerate(events))
+    edges = list(accumulate(map(len, _events_of(raw))))
     cuts = sorted(
-        {0, len(given), *data.draw(st.sets(st.sampled_from(edges))), *data.draw(st.sets(st.integers(0, len(given)), max_size=4))}
+        {0, len(raw), *data.draw(st.sets(st.sampled_from(edges))), *data.draw(st.sets(st.integers(0, len(raw)), max_size=4))}
     )
 
-    assert _outcome([given[a:b] for a, b in pairwise(cuts)], source, target) == _outcome([given], source, target)
+    assert _outcome([raw[a:b] for a, b in pairwise(cuts)], source, target) == _outcome([raw], source, target)
 
 
 def _events_of(stream: bytes) -> list[bytes]:
@@ -269,9 +269,9 @@ def _long_stream(source: str) -> bytes:
 def test_nothing_matches_after_the_end(target: str) -> None:
     """Some servers send more after ``[DONE]``; the parts are closed then."""
     stream = _events_of(_long_stream("chat_completions"))
-    given = [*stream[:5], stream[-1], *stream[5:]]
+    values = [*stream[:5], stream[-1], *stream[5:]]
 
-    assert _outcome(given, "chat_completions", target) == _outcome([b"".join(given)], "chat_completions", target)
+    assert _outcome(values, "chat_completions", target) == _outcome([b"".join(values)], "chat_completions", target)
 
 
 def test_spaces_before_the_last_brace_are_padding() -> None:
@@ -292,10 +292,10 @@ def test_counts_of_matched_events_are_read_on_request() -> None:
         return b"data: " + json.dumps({"candidates": [part], "usageMetadata": usage}).encode() + b"\r\n\r\n"
 
     converter = fb.StreamConverter(source="generate_content", target="chat_completions")
-    made = b"".join(converter.feed(event(number)) for number in range(1, 6))
+    output = b"".join(converter.feed(event(number)) for number in range(1, 6))
 
-    assert made.count(b"word") == 5
+    assert output.count(b"word") == 5
     assert converter.response().body["usage"]["completion_tokens"] == 5
     converter.feed(event(6))
-    made = converter.feed(event(7, finishReason="STOP")) + converter.finish()
-    assert b'"completion_tokens":7' in made
+    output = converter.feed(event(7, finishReason="STOP")) + converter.finish()
+    assert b'"completion_tokens":7' in output

@@ -38,11 +38,11 @@ def _body(format: str) -> Any:
 
 def _raw(format: str) -> bytes:
     """Return a stream whose server escapes nothing."""
-    made, known = b"", formats.load(format)
+    result, known = b"", formats.load(format)
     for event in known.unfold_stream(_body(format)):
         name = event.get("type")
-        made += (b"event: %b\n" % name.encode() if name else b"") + b"data: %b\n\n" % dumps(event)
-    return made + known.end_of_stream
+        result += (b"event: %b\n" % name.encode() if name else b"") + b"data: %b\n\n" % dumps(event)
+    return result + known.end_of_stream
 
 
 @pytest.mark.parametrize("size", [None, 1, 2, 3])
@@ -52,12 +52,12 @@ def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, targ
     data = _raw(source)
     pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
 
-    made = b"".join(fb.convert_stream(pieces, source=source, target=target))
+    output = b"".join(fb.convert_stream(pieces, source=source, target=target))
 
     assert "\u2028".encode() in data
-    assert not {"\u2028", "\u2029", "\x85"} & set(made.decode())
-    assert all(json.loads(line[6:]) for line in made.decode().splitlines() if line.startswith("data: {"))
-    assert TEXT in json.dumps(said(read(made, target), target), ensure_ascii=False)
+    assert not {"\u2028", "\u2029", "\x85"} & set(output.decode())
+    assert all(json.loads(line[6:]) for line in output.decode().splitlines() if line.startswith("data: {"))
+    assert TEXT in json.dumps(said(read(output, target), target), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -65,10 +65,10 @@ def test_a_stream_in_its_own_format_says_the_same_after_parsing(format: str) -> 
     """Law 3: an escape is another spelling of the character."""
     data = _raw(format)
 
-    made = b"".join(fb.convert_stream([data], source=format, target=format))
+    output = b"".join(fb.convert_stream([data], source=format, target=format))
 
-    assert fb.collect_stream([made], source=format).body == fb.collect_stream([data], source=format).body
-    assert [type(event) for event in fb.iter_events([made], format=format)] == [
+    assert fb.collect_stream([output], source=format).body == fb.collect_stream([data], source=format).body
+    assert [type(event) for event in fb.iter_events([output], format=format)] == [
         type(event) for event in fb.iter_events([data], format=format)
     ]
 
@@ -77,7 +77,7 @@ def test_a_stream_in_its_own_format_says_the_same_after_parsing(format: str) -> 
 def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
     """Most events of a long stream differ in their text alone, and are converted without parsing."""
     pieces = ["first ", "second ", "third ", *TEXT, " last"]
-    grown = {
+    longer = {
         "chat_completions": lambda text: {"id": "c", "choices": [{"index": 0, "delta": {"content": text}}]},
         "messages": lambda text: {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
         "responses": lambda text: {
@@ -93,12 +93,12 @@ def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
         ]
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = b""
-    for event in [*begun, *map(grown, pieces)]:
-        made += converter.feed(b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode())
+    output = b""
+    for event in [*begun, *map(longer, pieces)]:
+        output += converter.feed(b"data: %b\n\n" % json.dumps(event, ensure_ascii=False).encode())
 
-    assert b"\\u2028" in made
-    assert not {"\u2028", "\u2029", "\x85"} & set(made.decode())
+    assert b"\\u2028" in output
+    assert not {"\u2028", "\u2029", "\x85"} & set(output.decode())
 
 
 @pytest.mark.parametrize("end", ["finish", "abort", "nonsense"])
@@ -107,7 +107,7 @@ def test_a_tail_has_none(source: str, target: str, end: str) -> None:
     """The tail towards responses repeats the answer so far."""
     data = _raw(source)
     converter = fb.StreamConverter(source=source, target=target)
-    made = converter.feed(data[: len(data) // 2])
+    converted = converter.feed(data[: len(data) // 2])
     tails: dict[str, Callable[[], object]] = {
         "finish": converter.finish,
         "nonsense": lambda: converter.feed(b"\n\ndata: \xe2\x80\xa8\n\n"),
@@ -119,7 +119,7 @@ def test_a_tail_has_none(source: str, target: str, end: str) -> None:
             tails[end]()
         tail = raised.value.tail
 
-    assert not {"\u2028", "\u2029", "\x85"} & set((made + tail).decode())
+    assert not {"\u2028", "\u2029", "\x85"} & set((converted + tail).decode())
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -128,19 +128,19 @@ def test_an_error_has_none(source: str, target: str) -> None:
     error = b"data: %b\n\n" % dumps({"error": {"message": TEXT, "code": TEXT, "type": "server_error"}, "more": TEXT})
     converter = fb.StreamConverter(source=source, target=target)
 
-    made = converter.feed(_raw(source).partition(b"\n\n")[0] + b"\n\n" + error + error) + converter.finish()
+    converted = converter.feed(_raw(source).partition(b"\n\n")[0] + b"\n\n" + error + error) + converter.finish()
 
-    assert b"\\u2028" in made
-    assert not {"\u2028", "\u2029", "\x85"} & set(made.decode())
+    assert b"\\u2028" in converted
+    assert not {"\u2028", "\u2029", "\x85"} & set(converted.decode())
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_replay_has_none(source: str, target: str) -> None:
     """A cached answer is streamed to the same clients."""
-    made = b"".join(fb.replay_response(_body(source), source=source, target=target))
+    output = b"".join(fb.replay_response(_body(source), source=source, target=target))
 
-    assert not {"\u2028", "\u2029", "\x85"} & set(made.decode())
-    assert TEXT in json.dumps(fb.collect_stream([made], source=target).body, ensure_ascii=False)
+    assert not {"\u2028", "\u2029", "\x85"} & set(output.decode())
+    assert TEXT in json.dumps(fb.collect_stream([output], source=target).body, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -148,16 +148,16 @@ def test_a_transport_writes_none(format: str) -> None:
     """An SDK that splits lines so reads the relay's stream through it."""
     body = Pieces(_raw("messages"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
-    asked = fb.convert_request(
+    request = fb.convert_request(
         {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a"}], "stream": True},
         source="messages",
         target=format,
     )
     with httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=inner)) as client:
-        made = client.post(f"https://vendor.test{asked.path}", json=asked.body).read()
+        response = client.post(f"https://vendor.test{request.path}", json=request.body).read()
 
-    assert b"\\u2028" in made
-    assert not {"\u2028", "\u2029", "\x85"} & set(made.decode())
+    assert b"\\u2028" in response
+    assert not {"\u2028", "\u2029", "\x85"} & set(response.decode())
 
 
 def test_other_characters_stay_as_they_are() -> None:

@@ -417,11 +417,11 @@ def test_stream_errors_have_their_details_after_pickling() -> None:
         "overloaded: try later": fb.StreamFailedError(ir.Error(kind="overloaded", message="try later"), partial=partial),
     }
 
-    for told, error in errors.items():
+    for event, error in errors.items():
         again = pickle.loads(pickle.dumps(error))
         assert isinstance(again, fb.StreamError)
         assert type(again) is type(error)
-        assert told in str(again)
+        assert event in str(again)
         assert again.partial is not None
         assert again.partial.body == partial.body
     decode = errors["event at byte 7 of the stream is not JSON"]

@@ -89,15 +89,15 @@ def _paired(kinds: Sequence[T], count: int) -> Iterator[tuple[T, T]]:
 @cache
 def _places(kind: str, format: str) -> dict[str, list[Kind]]:
     """Return the kinds of each place, those first that most fixtures have."""
-    found: dict[str, dict[str, list[Kind]]] = {}
+    result: dict[str, dict[str, list[Kind]]] = {}
     for fixture in fixtures(kind, format):
         for path, nodes in _lists(fixture.body, ()):
-            place = found.setdefault("/".join("*" if isinstance(step, int) else step for step in path), {})
+            place = result.setdefault("/".join("*" if isinstance(step, int) else step for step in path), {})
             for node in nodes:
                 name = name_of(node)
                 if name is not None:
                     place.setdefault(name, []).append(Kind(name, node, fixture, path))
-    return {place: [same[0] for same in sorted(kinds.values(), key=len, reverse=True)] for place, kinds in found.items()}
+    return {place: [same[0] for same in sorted(kinds.values(), key=len, reverse=True)] for place, kinds in result.items()}
 
 
 def name_of(node: dict[str, Any]) -> str | None:
@@ -129,12 +129,12 @@ def _lists(node: Any, path: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]
 
 
 def _with(body: dict[str, Any], path: Path, items: list[Any]) -> dict[str, Any]:
-    made = deepcopy(body)
-    node: Any = made
+    result = deepcopy(body)
+    node: Any = result
     for step in path[:-1]:
         node = node[step]
     node[path[-1]] = items
-    return made
+    return result
 
 
 def numbered(node: Any, number: int, indexes: frozenset[str] = frozenset()) -> Any:
@@ -229,8 +229,8 @@ def event_name(format: str, event: dict[str, Any]) -> str:
 def _numbered_event(format: str, event: dict[str, Any], number: int) -> dict[str, Any]:
     """Number the ids of an event and the index of what it is about, which is not that of its choice."""
     if format != "chat_completions":
-        made: dict[str, Any] = numbered(event, number, _INDEXES if format != "generate_content" else frozenset())
-        return made
+        body: dict[str, Any] = numbered(event, number, _INDEXES if format != "generate_content" else frozenset())
+        return body
     choices = [
         {**choice, "delta": numbered(choice["delta"], number, _INDEXES)} if isinstance(choice.get("delta"), dict) else choice
         for choice in event.get("choices") or ()

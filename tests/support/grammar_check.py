@@ -17,7 +17,7 @@ def check(stream: bytes, format: str) -> list[str]:
     """Return what breaks the grammar in a whole stream, in its order; nothing where it is sound."""
     grammar = GRAMMARS[format]
     checker = _Checker(grammar)
-    found = list(_frame_faults(stream, grammar))
+    result = list(_frame_faults(stream, grammar))
     for number, data in enumerate(_datas(stream)):
         raw = _parsed(data)
         before = len(checker.faults)
@@ -31,7 +31,7 @@ def check(stream: bytes, format: str) -> list[str]:
             _READERS[format](checker, raw)
             checker.hold_constant(raw)
         checker.faults[before:] = [f"event {number}: {fault}" for fault in checker.faults[before:]]
-    return found + checker.faults + list(checker.unended())
+    return result + checker.faults + list(checker.unended())
 
 
 def _datas(stream: bytes) -> list[bytes]:
@@ -218,8 +218,8 @@ def _read_item_event(checker: _Checker, raw: JsonObject) -> None:
     if kind.endswith(".delta"):
         checker.grown.setdefault(key, []).append(raw["delta"])
     elif kind in checker.repeats:
-        told = "".join(checker.grown.pop(key, ()))
-        checker.expect(raw[checker.repeats[kind]] == told, f"{kind} does not repeat its deltas")
+        text = "".join(checker.grown.pop(key, ()))
+        checker.expect(raw[checker.repeats[kind]] == text, f"{kind} does not repeat its deltas")
     if kind == "output_item.done":
         checker.ended[key] = item
 

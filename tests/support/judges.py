@@ -69,8 +69,8 @@ def shape(problem: str) -> str:
 @cache
 def baseline_problems(format: str, kind: str) -> frozenset[str]:
     """Return the shapes of what the official types refuse in recorded bodies of the format itself; nobody can do better."""
-    found = (problems(format, kind, body) for body in recorded_bodies(format, kind))
-    return frozenset(shape(problem) for each in found for problem in each)
+    result = (problems(format, kind, body) for body in recorded_bodies(format, kind))
+    return frozenset(shape(problem) for each in result for problem in each)
 
 
 def recorded_bodies(format: str, kind: str) -> Iterator[Any]:

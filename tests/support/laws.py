@@ -58,9 +58,9 @@ class Sample:
         """Convert a body of this sample's format."""
         return _convert(body, self.format, target, self, options)
 
-    def back(self, made: Converted) -> Converted:
+    def back(self, converted: Converted) -> Converted:
         """Bring a converted body home to this sample's format."""
-        return _convert(made.body, made.target, self.format, self, None)
+        return _convert(converted.body, converted.target, self.format, self, None)
 
 
 def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
@@ -114,14 +114,14 @@ def through_itself(entry: Sample) -> Convert:
         else:
             checked = check(body, entry.format, kind)
         if kind == "request":
-            made = format.encode_request(format.decode_request(checked, model=None, stream=None), losses, options)
+            result = format.encode_request(format.decode_request(checked, model=None, stream=None), losses, options)
         elif kind == "response":
-            made = format.encode_response(format.decode_response(checked), losses, options, None)
+            result = format.encode_response(format.decode_response(checked), losses, options, None)
         elif kind == "models":
-            made = format.encode_models(format.decode_models(checked), losses)
+            result = format.encode_models(format.decode_models(checked), losses)
         else:
-            made = format.encode_error(format.decode_error(checked, status=entry.status), losses)[1]
-        return Converted(made, losses, format, format, kind)
+            result = format.encode_error(format.decode_error(checked, status=entry.status), losses)[1]
+        return Converted(result, losses, format, format, kind)
 
     return convert
 
@@ -147,30 +147,30 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
             continue
         tried[place] += 1
         try:
-            made = convert(with_value(body, path, changed(value)), target)
+            converted = convert(with_value(body, path, changed(value)), target)
         except FormatBridgeError:
             continue
         is_gone = any(is_at_or_below(path, above) for above in dropped)
-        is_same = _output(made) == _output(base)
+        is_same = _output(converted) == _output(base)
         if is_gone and not is_same:
-            yield Breach("2 claimed lost", path, _difference(base.body, made.body))
+            yield Breach("2 claimed lost", path, _difference(base.body, converted.body))
         is_told = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
-        if not is_told and is_same and made.losses == base.losses:
+        if not is_told and is_same and converted.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
 
 
-def _output(made: Converted) -> tuple[Any, ...]:
+def _output(converted: Converted) -> tuple[Any, ...]:
     """Return all that a caller sends on: the body, the path of a request and the HTTP status of an error."""
-    return made.body, getattr(made, "path", None), getattr(made, "status", None)
+    return converted.body, getattr(converted, "path", None), getattr(converted, "status", None)
 
 
 _MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
 
 
-def _covers_later(loss: str, path: str, made: Converted) -> bool:
+def _covers_later(loss: str, path: str, converted: Converted) -> bool:
     """Say whether a loss of one model of a list stands for that of a later one."""
     first, later = _MODEL.fullmatch(loss), _MODEL.fullmatch(path)
-    if made.kind != "models" or first is None or later is None or first[1] != later[1]:
+    if converted.kind != "models" or first is None or later is None or first[1] != later[1]:
         return False
     return int(first[2]) < int(later[2]) and is_at_or_below(later[3], first[3])
 
@@ -185,11 +185,11 @@ def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterato
     for above in objects(body):
         path = f"{above}/{NEW}"
         try:
-            made = convert(with_value(body, path, 1), target)
+            converted = convert(with_value(body, path, 1), target)
         except FormatBridgeError:
             continue
-        if made.body == base.body and not any(is_at_or_below(path, loss.path) for loss in made.losses):
-            yield Breach("1 added in silence", path, f"{made.source} -> {target}")
+        if converted.body == base.body and not any(is_at_or_below(path, loss.path) for loss in converted.losses):
+            yield Breach("1 added in silence", path, f"{converted.source} -> {target}")
 
 
 def changed(value: Any) -> Any:
@@ -210,15 +210,15 @@ _ENDING = re.compile(r"(https?://[^?#]+/[^?#/]+)(\.\w{2,5})")
 
 def home_again(body: Any, source: str, convert: Convert) -> Iterator[Breach]:
     """Law 3: a body converted to its own format is the body."""
-    made = convert(body, source)
-    if made.body != body or made.losses or made.additions:
-        yield Breach("3 not itself", "", _difference(body, made.body) or f"{made.losses} {made.additions}")
+    converted = convert(body, source)
+    if converted.body != body or converted.losses or converted.additions:
+        yield Breach("3 not itself", "", _difference(body, converted.body) or f"{converted.losses} {converted.additions}")
 
 
 def report_is_precise(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
     """Law 2: every loss points at something that is there, and no pointer lies below a dropped one."""
-    made = convert(body, target)
-    for loss in made.losses:
+    converted = convert(body, target)
+    for loss in converted.losses:
         if loss.path and value_at(body, loss.path) is value_at({}, "/x"):
             yield Breach("2 points nowhere", loss.path, loss.why)
 
@@ -241,16 +241,16 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     there = entry.convert(body, target)
     if isinstance(there, ConvertedError) and entry.kind != "error":
         return
-    home = entry.back(there)
-    if isinstance(home, ConvertedError) and entry.kind != "error":
+    returned = entry.back(there)
+    if isinstance(returned, ConvertedError) and entry.kind != "error":
         return
-    before, after = (_meaning(each, entry) for each in (body, home.body))
+    before, after = (_meaning(each, entry) for each in (body, returned.body))
     if before == after:
         return
-    named = [_words(value) for made in (there, home) for loss in made.losses for value in _told(loss)]
-    named += [_words(value) for made, source in ((there, body), (home, there.body)) for value in _told_later(made, source)]
-    named += _lost_meanings(home, there, entry)
-    named += [_words(value) for made in (there, home) for item in made.additions for _, value in leaves(item.value)]
+    named = [_words(value) for result in (there, returned) for loss in result.losses for value in _told(loss)]
+    named += [_words(value) for result, source in ((there, body), (returned, there.body)) for value in _told_later(result, source)]
+    named += _lost_meanings(returned, there, entry)
+    named += [_words(value) for result in (there, returned) for item in result.additions for _, value in leaves(item.value)]
     named.append(
         "".join(value for path, value in leaves(after) if path.endswith("/text") and isinstance(value, str))
     )  # a cited text comes back in pieces
@@ -258,14 +258,14 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     yield from (Breach("4 not the same", "", f"{word[:80]!r} gone") for word in _missing(first - second, body, [*named, *second]))
 
 
-def _lost_meanings(home: Converted, there: Converted, entry: Sample) -> Iterator[str]:
+def _lost_meanings(returned: Converted, there: Converted, entry: Sample) -> Iterator[str]:
     """Yield the words that the losses on the way back stand for.
 
     A loss has the value as the target writes it: it counts bytes where the source counts characters, or has another word for a setting.
     """
     like = replace(entry, format=there.target)
     whole = _values(_meaning(there.body, like))
-    for loss in home.losses:
+    for loss in returned.losses:
         if loss.kind == "dropped" and value_at(there.body, loss.path) is not ABSENT:
             with suppress(FormatBridgeError):
                 yield from whole - _values(_meaning(without_value(there.body, loss.path), like))
@@ -273,11 +273,11 @@ def _lost_meanings(home: Converted, there: Converted, entry: Sample) -> Iterator
 
 def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
     """Yield the words that a body says itself and that nothing holds: no report, and no text on the other side, perhaps a longer one."""
-    said = {_words(value).lower() for _, value in leaves(body)} - _SMALL
+    message = {_words(value).lower() for _, value in leaves(body)} - _SMALL
     known = [other.lower() for other in held]
     for word in words:
         low = word.lower()
-        if low in said and not any(low == other or ((len(low) > 3 or not low.isalnum()) and low in other) for other in known):
+        if low in message and not any(low == other or ((len(low) > 3 or not low.isalnum()) and low in other) for other in known):
             yield word
 
 
@@ -299,10 +299,10 @@ def _told(loss: Loss) -> Iterator[Any]:
             yield leaf
 
 
-def _told_later(made: Converted, body: Any) -> Iterator[Any]:
+def _told_later(converted: Converted, body: Any) -> Iterator[Any]:
     """Yield the values of later models for which a loss of a list stands."""
-    for path, value in leaves(body) if made.kind == "models" else ():
-        if any(_covers_later(loss.path, path, made) for loss in made.losses):
+    for path, value in leaves(body) if converted.kind == "models" else ():
+        if any(_covers_later(loss.path, path, converted) for loss in converted.losses):
             yield value
 
 

@@ -114,8 +114,8 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
         case ir.HostedTool() if node.family == "other":
             return form | {"kind": node.kind}
         case ir.Hosted():
-            said = {"name": node.name} if node.family == "mcp" else {}
-            return form | said | ({"arguments": _arguments(node.arguments)} if node.arguments is not None else {})
+            message = {"name": node.name} if node.family == "mcp" else {}
+            return form | message | ({"arguments": _arguments(node.arguments)} if node.arguments is not None else {})
         case ir.TokenLogprob():
             return form | {"bytes": list(node.token.encode()) if node.bytes is None else node.bytes}
         case ir.Opaque():
@@ -246,8 +246,8 @@ def _choice(choice: JsonObject) -> JsonObject:
     logprobs = [token for part in parts for token in part.get("logprobs", [])]
     citations = [citation for part in parts for citation in part.get("citations", [])]
     bare = [{key: value for key, value in part.items() if key not in ("logprobs", "citations")} for part in parts]
-    said = {"parts": list(_parts(bare)), "citations": citations}
-    return _without_empty(choice | said | ({"logprobs": logprobs} if logprobs else {}))
+    message = {"parts": list(_parts(bare)), "citations": citations}
+    return _without_empty(choice | message | ({"logprobs": logprobs} if logprobs else {}))
 
 
 def _usage(usage: JsonObject) -> JsonObject:

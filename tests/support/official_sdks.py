@@ -116,9 +116,9 @@ def _model_id(model: Any) -> str:
 
 
 def _chat(answer: Any) -> Heard:
-    said = answer.choices[0].message
-    calls = ((call.function.name, json.loads(call.function.arguments)) for call in said.tool_calls or ())
-    return Heard(said.content or "", tuple(calls), answer.usage.prompt_tokens, answer.usage.completion_tokens)
+    message = answer.choices[0].message
+    calls = ((call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls or ())
+    return Heard(message.content or "", tuple(calls), answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
 def _responses(answer: Any) -> Heard:

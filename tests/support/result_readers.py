@@ -11,26 +11,30 @@ from typing import Any
 import formatbridge as fb
 
 
-def read_result(made: fb.Converted) -> None:
+def read_result(converted: fb.Converted) -> None:
     """Call every reader of a result. An exception is a breach of the law, but for ``InvalidPayloadError``, which ``parse`` documents."""
-    unread = [copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))]  # before the report has been worked out
-    repr(made)
-    report = made.losses, made.additions
-    for line in (*made.losses, *made.additions):
+    unread = [
+        copy.copy(converted),
+        copy.deepcopy(converted),
+        pickle.loads(pickle.dumps(converted)),
+    ]  # before the report has been worked out
+    repr(converted)
+    report = converted.losses, converted.additions
+    for line in (*converted.losses, *converted.additions):
         assert f"{line}".encode()
         assert repr(line).isprintable()
-    assert json.loads(made.json(), parse_constant=_refuse_constant) == made.body
-    assert f"{made}".isascii()
+    assert json.loads(converted.json(), parse_constant=_refuse_constant) == converted.body
+    assert f"{converted}".isascii()
     try:
-        made.parse()
+        converted.parse()
     except fb.InvalidPayloadError as error:
         read_error(error)
-    if isinstance(made, fb.ConvertedRequest):
-        assert made.path.isascii()
-        repr(made.context)
-    for other in (*unread, copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+    if isinstance(converted, fb.ConvertedRequest):
+        assert converted.path.isascii()
+        repr(converted.context)
+    for other in (*unread, copy.copy(converted), copy.deepcopy(converted), pickle.loads(pickle.dumps(converted))):
         assert (other.losses, other.additions) == report
-        assert other.json() == made.json()
+        assert other.json() == converted.json()
 
 
 def read_error(error: fb.FormatBridgeError) -> None:

@@ -35,16 +35,16 @@ def read(stream: bytes, format: str, *, size: int | None = None) -> JsonObject:
 
 def failures(stream: bytes, format: str) -> dict[str, str | None]:
     """Return, by the way in which the official client reads a stream, the error that it raises itself; None where it raises none."""
-    made: dict[str, str | None] = {}
+    result: dict[str, str | None] = {}
     for way, ask in _WAYS[format].items():
         _current[:] = [stream]
         try:
             for _ in ask():
                 pass
-            made[way] = None
+            result[way] = None
         except Exception as error:
-            made[way] = f"{type(error).__name__}: {error}"
-    return made
+            result[way] = f"{type(error).__name__}: {error}"
+    return result
 
 
 def said(body: JsonObject, format: str) -> JsonObject:
@@ -106,11 +106,11 @@ def _read_messages() -> JsonObject:
 
 def _read_responses() -> JsonObject:
     with _openai().responses.stream(model="m", input="a") as reading:
-        told = list(reading)
-    if told[-1].type not in ("response.completed", "response.incomplete", "response.failed"):
-        raise ClientRefusesError(f"the last event is {told[-1].type}")
-    body = _plain(told[-1].response)
-    if told[-1].type == "response.failed":
+        reported = list(reading)
+    if reported[-1].type not in ("response.completed", "response.incomplete", "response.failed"):
+        raise ClientRefusesError(f"the last event is {reported[-1].type}")
+    body = _plain(reported[-1].response)
+    if reported[-1].type == "response.failed":
         raise ClientRefusesError(f"failed: {body['error']['message']}")
     return body
 
@@ -119,22 +119,22 @@ def _read_generate_content() -> JsonObject:
     from google.genai import types
 
     config = types.GenerateContentConfig(automatic_continuation=False)
-    made: JsonObject = {"candidates": {}}
+    result: JsonObject = {"candidates": {}}
     for chunk in _genai().models.generate_content_stream(model="m", contents="x", config=config):
         body = json.loads(chunk.model_dump_json(by_alias=True, exclude_none=True))
         for candidate in body.pop("candidates", ()):
-            known = made["candidates"].setdefault(candidate.get("index", 0), {"content": {"parts": []}})
+            known = result["candidates"].setdefault(candidate.get("index", 0), {"content": {"parts": []}})
             known["content"]["parts"] += (candidate.pop("content", None) or {}).get("parts") or []
             known |= candidate
-        made |= body
-    if any("finishReason" not in each for each in made["candidates"].values()):
+        result |= body
+    if any("finishReason" not in each for each in result["candidates"].values()):
         raise ClientRefusesError("a candidate without its end")
-    return made | {"candidates": [each for _, each in sorted(made["candidates"].items())]}
+    return result | {"candidates": [each for _, each in sorted(result["candidates"].items())]}
 
 
 def _plain(model: Any) -> JsonObject:
-    made: JsonObject = model.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
-    return made
+    result: JsonObject = model.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
+    return result
 
 
 _READERS: dict[str, Callable[[], JsonObject]] = {

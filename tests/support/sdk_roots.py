@@ -141,10 +141,10 @@ def _generate_content_request() -> Any:
     from google.genai import types
 
     config = _annotations(types.GenerateContentConfig)
-    own = {"systemInstruction": types.Content, "tools": list[types.Tool]}  # the SDK's config also takes Python values
-    top = {name: config.pop(name) for name in sorted(GENERATE_CONTENT_TOP_LEVEL)} | own
+    replacements = {"systemInstruction": types.Content, "tools": list[types.Tool]}  # the SDK's config also takes Python values
+    top = {name: config.pop(name) for name in sorted(GENERATE_CONTENT_TOP_LEVEL)} | replacements
     top["outputConfig"] = config.pop("generationOutputConfig")
-    nested = {name: hint for name, hint in config.items() if name not in own} | _annotations(types.GenerationConfig)
+    nested = {name: hint for name, hint in config.items() if name not in replacements} | _annotations(types.GenerationConfig)
     top["generationConfig"] = _model("GenerationConfig", {}, nested)
     return _model("Request", {"contents": list[types.Content]}, top)
 

@@ -85,15 +85,15 @@ class Field:
 def shape(*annotations: Any) -> Shape:
     """Take annotations apart, as if they were members of one union."""
     leaves = [leaf for annotation in annotations for leaf in _leaves(annotation)]
-    plain = [leaf for leaf in leaves if not isinstance(leaf, Open)]
-    literals = [word for leaf in plain if typing.get_origin(leaf) is typing.Literal for word in typing.get_args(leaf)]
+    closed = [leaf for leaf in leaves if not isinstance(leaf, Open)]
+    literals = [word for leaf in closed if typing.get_origin(leaf) is typing.Literal for word in typing.get_args(leaf)]
     return Shape(
-        objects=tuple(dict.fromkeys(leaf for leaf in plain if _is_object(leaf))),
-        items=tuple(_argument(leaf, 0) for leaf in plain if _origin(leaf) in ARRAYS),
-        values=tuple(_argument(leaf, 1) for leaf in plain if _origin(leaf) in MAPS),
-        scalars=frozenset(filter(None, (*map(_scalar, plain), *(_literal_kind(word) for word in literals)))),
+        objects=tuple(dict.fromkeys(leaf for leaf in closed if _is_object(leaf))),
+        items=tuple(_argument(leaf, 0) for leaf in closed if _origin(leaf) in ARRAYS),
+        values=tuple(_argument(leaf, 1) for leaf in closed if _origin(leaf) in MAPS),
+        scalars=frozenset(filter(None, (*map(_scalar, closed), *(_literal_kind(word) for word in literals)))),
         words=frozenset(word for word in literals if isinstance(word, str)),
-        is_free=any(leaf in (Any, object) for leaf in plain),
+        is_free=any(leaf in (Any, object) for leaf in closed),
         absent={leaf.key: leaf.absent for leaf in leaves if isinstance(leaf, Open)},
     )
 
@@ -119,9 +119,9 @@ def _model_hints(model: type[BaseModel]) -> dict[str, Any]:
     """Resolve the annotations of a model's fields alone; an SDK's base classes have others that resolve nowhere."""
     hints: dict[str, Any] = {}
     for base in reversed(model.__mro__):
-        own = {name: hint for name, hint in inspect.get_annotations(base).items() if name in model.model_fields}
+        annotations = {name: hint for name, hint in inspect.get_annotations(base).items() if name in model.model_fields}
         names = vars(sys.modules[base.__module__])
-        bearer = types.SimpleNamespace(__annotations__=own)
+        bearer = types.SimpleNamespace(__annotations__=annotations)
         hints |= typing.get_type_hints(bearer, globalns=names, include_extras=True)
     return hints
 

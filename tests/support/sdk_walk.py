@@ -60,18 +60,18 @@ Step = Finding | Pair | Match
 def walk(roots: Iterable[tuple[str, Any, Any]]) -> list[Finding]:
     """Compare roots (name, the SDK's annotation, ours) and all below; each trouble of a place is told once."""
     queue = collections.deque[Step](Pair(sdk_types.shape(sdk), sdk_types.shape(ours), name, name) for name, sdk, ours in roots)
-    found: dict[tuple[str, str], Finding] = {}
+    result: dict[tuple[str, str], Finding] = {}
     seen: set[tuple[type, type]] = set()
     while queue:
         match queue.popleft():
             case Finding() as finding:
-                found.setdefault((finding.place, finding.trouble), finding)
+                result.setdefault((finding.place, finding.trouble), finding)
             case Pair() as pair:
                 queue.extend(_compare(pair))
             case Match() as match if (match.sdk, match.ours) not in seen:
                 seen.add((match.sdk, match.ours))
                 queue.extend(_open(match))
-    return sorted(found.values(), key=lambda finding: finding.place)
+    return sorted(result.values(), key=lambda finding: finding.place)
 
 
 def _open(match: Match) -> Iterator[Step]:
@@ -144,8 +144,8 @@ def _find_members(sdk_object: type, pair: Pair) -> Iterator[Step]:
         best = max(members, key=lambda member: _likeness(sdk_object, member), default=None)
         tags = frozenset(key for key, _ in variant)
         if best is None or (len(pair.ours.objects) > 1 and not tags and _is_stranger(sdk_object, best)):
-            told = ", ".join(f"{key}={word}" for key, word in variant) or sdk_object.__name__
-            yield Finding(f"{pair.place}({told})", "no such member", f"{sdk_object.__name__}, {pair.origin}")
+            reported = ", ".join(f"{key}={word}" for key, word in variant) or sdk_object.__name__
+            yield Finding(f"{pair.place}({reported})", "no such member", f"{sdk_object.__name__}, {pair.origin}")
         else:
             yield Match(sdk_object, best, tags, pair.origin.rpartition(", ")[2])
 

@@ -46,8 +46,8 @@ def shipped(format: str) -> list[Stream]:
 
 def recorded(format: str) -> list[Stream]:
     """Return the recorded streams of a format that do not contradict themselves; none where there is no corpus."""
-    found = [Stream(entry.path, format, entry.bytes()) for entry in entries(format, "stream")]
-    return [each for each in found if format != "responses" or not contradicts_itself(each.data)]
+    result = [Stream(entry.path, format, entry.bytes()) for entry in entries(format, "stream")]
+    return [each for each in result if format != "responses" or not contradicts_itself(each.data)]
 
 
 def contradicts_itself(data: bytes) -> bool:
@@ -72,9 +72,9 @@ def read(data: bytes) -> list[ServerSentEvent]:
     return [*reader.feed(data), *reader.finish()]
 
 
-def write(told: Iterable[ServerSentEvent]) -> bytes:
+def write(reported: Iterable[ServerSentEvent]) -> bytes:
     """Write events again, in one spelling."""
-    return b"".join(encode_event(event.data, event.event or None) for event in told)
+    return b"".join(encode_event(event.data, event.event or None) for event in reported)
 
 
 def convert(data: bytes, source: str, target: str, size: int | None = None) -> bytes:
@@ -93,24 +93,26 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
     only in which event they stand in the first is tried; those that say again what others said are not. Of an answer that failed nothing is
     asked but its error: what came before it has left, and what would come at its end never does.
     """
-    told = read(stream.data)
-    base = _outcome(write(told), stream.format, target)
+    emitted = read(stream.data)
+    base = _outcome(write(emitted), stream.format, target)
     if base is None:
         return
-    given = [_value_of(event) for event in told]
+    values = [_value_of(event) for event in emitted]
     reported = [loss.path for loss in base.losses]
     has_failed = b'"error":{' in base.written
     tried: Counter[str] = Counter()
-    for at, (event, raw) in enumerate(zip(told, given, strict=True)):
+    for at, (event, raw) in enumerate(zip(emitted, values, strict=True)):
         is_error = bool(raw.get("error")) or raw.get("type") in ("error", "response.failed")
         for path, value in leaves(raw) if is_error or not has_failed else ():
             place = f"{raw.get('type')}{path}"
-            if value is None or tried[place] or _restates(stream, target, path, given, at) or _is_told(raw, path, reported):
+            if value is None or tried[place] or _restates(stream, target, path, values, at) or _is_told(raw, path, reported):
                 continue
             tried[place] += stream.id.count("/")  # in a path, that of a recording
             other = json.dumps(with_value(raw, path, changed(value)), ensure_ascii=False).encode()
-            made = _outcome(write([*told[:at], ServerSentEvent(event.event, other, 0), *told[at + 1 :]]), stream.format, target)
-            if made is not None and made.says(target == stream.format) == base.says(target == stream.format):
+            outcome = _outcome(
+                write([*emitted[:at], ServerSentEvent(event.event, other, 0), *emitted[at + 1 :]]), stream.format, target
+            )
+            if outcome is not None and outcome.says(target == stream.format) == base.says(target == stream.format):
                 yield f"{stream.id} -> {target}: event {at} {path} {value!r:.60} is silent"
         if raw.get("error") or raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
@@ -118,21 +120,23 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
 
 def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
     """Law 1: a field that nobody knows, beside what any event says, or any delta, shows in the output or in the report."""
-    told = read(stream.data)
-    for at, event in enumerate(told):
+    emitted = read(stream.data)
+    for at, event in enumerate(emitted):
         raw = _value_of(event)
         if raw.get("error") or raw.get("type") == "error":
             return
         for path in _growing(raw) if raw else ():
             other = json.dumps(with_value(raw, f"{path}/tomorrow", "calm"), ensure_ascii=False).encode()
-            made = _outcome(write([*told[:at], ServerSentEvent(event.event, other, 0), *told[at + 1 :]]), stream.format, target)
-            if made is None or made.error is not None:
+            outcome = _outcome(
+                write([*emitted[:at], ServerSentEvent(event.event, other, 0), *emitted[at + 1 :]]), stream.format, target
+            )
+            if outcome is None or outcome.error is not None:
                 continue
-            reported = [loss.path for loss in made.losses]
+            reported = [loss.path for loss in outcome.losses]
             # An event that nobody knows counts as a field of the answer: under its type, or as ``event``.
             kinds = {raw.get("type", "event"), raw["delta"].get("type") if path == "/delta" else None}
             is_told = _is_told(raw, path, reported) or any(path.startswith(loss) or _name_of(loss) in kinds for loss in reported)
-            if not is_told and "tomorrow" not in json.dumps(made.body) + str(reported):
+            if not is_told and "tomorrow" not in json.dumps(outcome.body) + str(reported):
                 yield f"{stream.id} -> {target}: event {at} {path}/tomorrow is silent"
         if raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
@@ -140,8 +144,8 @@ def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
 
 def _value_of(event: ServerSentEvent) -> JsonObject:
     """Return what an event says; nothing where it is a mark, or empty."""
-    said: JsonObject = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
-    return said
+    message: JsonObject = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
+    return message
 
 
 def _growing(raw: JsonObject) -> list[str]:
@@ -149,8 +153,8 @@ def _growing(raw: JsonObject) -> list[str]:
     choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
     candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
     deltas = ["/delta"] if isinstance(raw.get("delta"), dict) else []
-    told = [f"{choice}/{name}" for choice in choices for name in ("delta", "message")]
-    return ["", *deltas, *choices, *(path for path in told if value_at(raw, path) not in (ABSENT, None, {})), *candidates]
+    items = [f"{choice}/{name}" for choice in choices for name in ("delta", "message")]
+    return ["", *deltas, *choices, *(path for path in items if value_at(raw, path) not in (ABSENT, None, {})), *candidates]
 
 
 @dataclass(frozen=True)
@@ -170,11 +174,11 @@ class _Outcome:
 def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     converter = StreamConverter(source=source, target=target)
     try:
-        made = converter.feed(data) + converter.finish()
+        converted = converter.feed(data) + converter.finish()
     except FormatBridgeError:
         return None
     answer = converter.response() if source != target else _collected(data, source)
-    return _Outcome(made, answer.body, answer.losses, converter.error)
+    return _Outcome(converted, answer.body, answer.losses, converter.error)
 
 
 def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
@@ -197,12 +201,12 @@ _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReas
 """Members whose last value counts, where they come more than once."""
 
 
-def _restates(stream: Stream, target: str, path: str, given: list[JsonObject], at: int) -> bool:
+def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], at: int) -> bool:
     """Say whether a leaf of one of the events only says again what other leaves say, or hides their length.
 
     In its own format an answer has what was said last, and what a delta of responses says the last event says again.
     """
-    raw, earlier, later = given[at], given[:at], given[at + 1 :]
+    raw, earlier, later = value[at], value[:at], value[at + 1 :]
     steps = path.split("/")[1:]
     if steps[-1] in RESTATING | _PADDING | _TOTALS or (raw.get("type") == "content_block_start" and value_at(raw, path) == ""):
         return True
@@ -259,12 +263,12 @@ def _is_news(raw: JsonObject, steps: list[str], earlier: list[JsonObject]) -> bo
     """Say whether the last event is the first to say a leaf of an item that was done; its id and its status matter to nobody."""
     if steps[:2] != ["response", "output"] or steps[-1] in ("id", "status"):
         return False
-    given = raw["response"]["output"][int(steps[2])]
+    value = raw["response"]["output"][int(steps[2])]
     done = [each["item"] for each in earlier if each.get("type") == "response.output_item.done"]
-    item = next((each for each in done if given.get("id") is not None and each.get("id") == given["id"]), None)
-    said, new = value_at(item, "/" + "/".join(steps[3:])), value_at(raw, "/" + "/".join(steps))
-    goes_on = isinstance(said, str) and isinstance(new, str) and len(new) > len(said) and new.startswith(said)
-    return item is not None and (said is ABSENT or said is None or goes_on)
+    item = next((each for each in done if value.get("id") is not None and each.get("id") == value["id"]), None)
+    message, new = value_at(item, "/" + "/".join(steps[3:])), value_at(raw, "/" + "/".join(steps))
+    goes_on = isinstance(message, str) and isinstance(new, str) and len(new) > len(message) and new.startswith(message)
+    return item is not None and (message is ABSENT or message is None or goes_on)
 
 
 _NUMBERED = ("citationMetadata", "groundingMetadata")
@@ -327,7 +331,7 @@ def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
 
 def _as_done(stream: Stream) -> bytes:
     """Return a stream of responses whose last event repeats the tokens of what is done: servers seal anew, and the first has left."""
-    made: list[ServerSentEvent] = []
+    emitted: list[ServerSentEvent] = []
     tokens: dict[str, str] = {}
     for event in read(stream.data):
         raw = _value_of(event)
@@ -336,32 +340,32 @@ def _as_done(stream: Stream) -> bytes:
         for item in (raw.get("response") or {}).get("output") or () if tokens else ():
             if item.get("encrypted_content"):
                 item["encrypted_content"] = tokens.get(item.get("id"), item["encrypted_content"])
-        made.append(ServerSentEvent(event.event, json.dumps(raw).encode(), 0) if tokens and raw else event)
-    return write(made) if tokens else stream.data
+        emitted.append(ServerSentEvent(event.event, json.dumps(raw).encode(), 0) if tokens and raw else event)
+    return write(emitted) if tokens else stream.data
 
 
 def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
     """Say in what a converted stream, collected, differs from the whole answer, but for what came late, which the report names."""
     converter = StreamConverter(source=stream.format, target=target)
     try:
-        made = converter.feed(stream.data) + converter.finish()
+        converted = converter.feed(stream.data) + converter.finish()
     except StreamError:
         return None
     if whole.get("status") == "failed":  # in this format a failed answer is an answer, and a failed stream a failure
-        return None if b"response.failed" in made else f"{stream.id} -> {target}: did not fail"
-    one, other = (meaning(body, stream.format, target) for body in (collect_stream([made], source=target).body, whole))
-    late = [loss for loss in converter.losses if loss.code == "late"]
-    if any(loss.path.lower().startswith("/model") for loss in late):
+        return None if b"response.failed" in converted else f"{stream.id} -> {target}: did not fail"
+    one, other = (meaning(body, stream.format, target) for body in (collect_stream([converted], source=target).body, whole))
+    delayed = [loss for loss in converter.losses if loss.code == "late"]
+    if any(loss.path.lower().startswith("/model") for loss in delayed):
         del other["model"]
         one.pop("model", None)
     for token in (token for choice in (*one["choices"], *other["choices"]) for token in choice.get("logprobs") or ()):
         token["logprob"] = round(token["logprob"], 6)  # as servers do in what repeats the deltas
-    sources = {url for loss in late for url in _URL.findall(json.dumps(loss.before))}  # told when their text had closed
+    sources = {url for loss in delayed for url in _URL.findall(json.dumps(loss.before))}  # told when their text had closed
     for choice in (*one["choices"], *other["choices"]) if sources else ():
         choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
     tokens = [
         decode_token(loss.before, formats.load(stream.format).name, "thought", "").token
-        for loss in late
+        for loss in delayed
         if isinstance(loss.before, str)
     ]
     one, other = (_without_tokens(form, tokens) if tokens else form for form in (one, other))
@@ -372,8 +376,8 @@ def _without_tokens(form: Any, tokens: list[str]) -> Any:
     """Return what a body says without tokens that came when their thoughts had left."""
     if isinstance(form, dict):
         token = (form.get("signature") or {}).get("token")
-        told = {key: value for key, value in form.items() if key != "signature" or token not in tokens}
-        return {key: _without_tokens(value, tokens) for key, value in told.items()}
+        message = {key: value for key, value in form.items() if key != "signature" or token not in tokens}
+        return {key: _without_tokens(value, tokens) for key, value in message.items()}
     if isinstance(form, list):
         return [_without_tokens(each, tokens) for each in form if not isinstance(each, str) or each not in tokens]
     return form
@@ -397,21 +401,21 @@ def meaning(body: JsonObject, source: str, target: str) -> Any:
 
 
 def _joined(parts: list[JsonObject]) -> list[JsonObject]:
-    made: list[JsonObject] = []
+    results: list[JsonObject] = []
     for part in parts:
-        if made and part["is"] == made[-1]["is"] == "Text" and made[-1].keys() | part.keys() == {"is", "text"}:
-            made[-1] = made[-1] | {"text": made[-1]["text"] + part["text"]}
+        if results and part["is"] == results[-1]["is"] == "Text" and results[-1].keys() | part.keys() == {"is", "text"}:
+            results[-1] = results[-1] | {"text": results[-1]["text"] + part["text"]}
         else:
-            made.append(part)
-    return made
+            results.append(part)
+    return results
 
 
 def _by_kind(parts: list[JsonObject]) -> JsonObject:
     texts = {kind: [part.get("text", "") for part in parts if part["is"] == kind] for kind in ("Text", "Reasoning", "Refusal")}
     tokens = [part["signature"]["token"] for part in parts if "signature" in part]
     rest = [part for part in parts if part["is"] not in texts]
-    said = {kind: "".join("".join(pieces).split("\n\n")) for kind, pieces in texts.items()}
-    return said | {"tokens": sorted(tokens), "rest": rest}
+    message = {kind: "".join("".join(pieces).split("\n\n")) for kind, pieces in texts.items()}
+    return message | {"tokens": sorted(tokens), "rest": rest}
 
 
 def _first_difference(a: Any, b: Any, path: str = "") -> str:
@@ -452,14 +456,14 @@ def end_of(stream: Stream) -> int:
 
 def tears(stream: Stream) -> list[int]:
     """Return a place inside each event, up to the one behind which nothing counts."""
-    found: list[int] = []
+    problems: list[int] = []
     for event in read(stream.data):
         raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
         if event.data.strip():
-            found.append(event.offset + len(event.data) // 2)
+            problems.append(event.offset + len(event.data) // 2)
         if event.data == DONE or raw.get("error") or raw.get("type") in _ENDS[stream.format]:
             break
-    return found
+    return problems
 
 
 _ENDS: dict[str, frozenset[str]] = {
@@ -474,14 +478,14 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
     """Law 9: a stream that is cut before its end raises, and its tail tells the target's reader of an error, and of nothing but that."""
     for cut in cuts:
         converter = StreamConverter(source=stream.format, target=target)
-        made = converter.feed(stream.data[:cut])
+        converted = converter.feed(stream.data[:cut])
         try:
             converter.finish()
         except StreamError as error:
             tail = getattr(error, "tail", b"")
             if not any(word in tail for word in (b'"error":{', b"response.failed")):
                 yield f"{stream.id} -> {target}: cut at {cut}, its tail is no error"
-            faults = check_grammar(made + tail, formats.load(target).name) if target != stream.format else []
+            faults = check_grammar(converted + tail, formats.load(target).name) if target != stream.format else []
             yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in faults)
             continue
         yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
@@ -492,12 +496,12 @@ def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str
     for cut in cuts:
         chunks = [stream.data[:cut]]
         try:
-            made = b"".join(convert_stream(chunks, source=stream.format, target=target, options=Options(on_truncated="close")))
+            output = b"".join(convert_stream(chunks, source=stream.format, target=target, options=Options(on_truncated="close")))
         except StreamError as error:
             if "not one event" not in str(error):
                 yield f"{stream.id} -> {target}: cut at {cut}, {error}"
             continue
-        yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(made, formats.load(target).name))
+        yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(output, formats.load(target).name))
 
 
 # Law 10.
@@ -510,17 +514,17 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
     choice before which another has not begun.
     """
     converter = StreamConverter(source=stream.format, target=target)
-    near, far = formats.load(stream.format).stream_decoder(), formats.load(target).stream_decoder()
+    source, target_body = formats.load(stream.format).stream_decoder(), formats.load(target).stream_decoder()
     open_parts: dict[tuple[int, int], ir.Part] = {}
     begun: set[int] = set()
     for number, event in enumerate(read(stream.data)):
         if event.data == DONE or not event.data.strip() or converter.error:
             return
         checked, _ = check_event(json.loads(event.data), event, formats.load(stream.format))
-        happened = near.feed(checked) if checked is not None else []
-        made = converter.feed(encode_event(event.data, event.event or None))
-        left = [each for out in read(made) if out.data != DONE for each in far.feed(json.loads(out.data))]
-        expected = _due(happened, open_parts, begun, target)
+        emitted = source.feed(checked) if checked is not None else []
+        converted = converter.feed(encode_event(event.data, event.event or None))
+        left = [each for out in read(converted) if out.data != DONE for each in target_body.feed(json.loads(out.data))]
+        expected = _due(emitted, open_parts, begun, target)
         got = _texts(left)
         for text in expected:
             if text not in got:
@@ -530,10 +534,10 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
 _TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
 
 
-def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str) -> list[str]:
+def _due(emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str) -> list[str]:
     """Return the texts that must leave now."""
     due: list[str] = []
-    for event in happened:
+    for event in emitted:
         match event:
             case events.PartStart():
                 open_parts[event.choice, event.index] = event.part
@@ -554,5 +558,5 @@ def _due(happened: list[events.Event], open_parts: dict[tuple[int, int], ir.Part
     return due
 
 
-def _texts(happened: list[events.Event]) -> str:
-    return "".join(event.text for event in happened if isinstance(event, events.Delta))
+def _texts(emitted: list[events.Event]) -> str:
+    return "".join(event.text for event in emitted if isinstance(event, events.Delta))

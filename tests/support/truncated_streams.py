@@ -43,9 +43,9 @@ class Truncated:
 def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
     """Yield what becomes of some streams of a format that are cut behind each of their events."""
     answer = fb.convert_response(_ANSWER, source="messages", target=source).body
-    told = {each.stem: each.data for each in streams(source) if each.stem in _STEMS}
-    told["reasoning_and_call"] = b"".join(fb.replay_response(answer, source=source))
-    for name, data in told.items():
+    message = {each.stem: each.data for each in streams(source) if each.stem in _STEMS}
+    message["reasoning_and_call"] = b"".join(fb.replay_response(answer, source=source))
+    for name, data in message.items():
         events = _EVENT.findall(data)
         last = len(events) - (source != "generate_content")  # which has no last event: more may follow any
         for count in range(last + 1):
@@ -56,9 +56,9 @@ def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
 def _with_tail(data: bytes, source: str, target: str) -> bytes:
     """Convert with the tail of ``finish``; of ``abort`` where the answer looks whole and only the connection says that it is not."""
     finished, aborted = (fb.StreamConverter(source=source, target=target) for _ in range(2))
-    made = finished.feed(data)
+    output = finished.feed(data)
     try:
         finished.finish()
     except fb.TruncatedStreamError as error:
-        return made + error.tail
+        return output + error.tail
     return aborted.feed(data) + aborted.abort().tail

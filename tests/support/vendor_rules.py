@@ -16,12 +16,12 @@ Rules = dict[str, Callable[[JsonObject], bool]]
 
 def broken_rules(format: str, body: JsonObject) -> Iterator[str]:
     """Yield what the server of a format would refuse a request for."""
-    yield from (told for told, is_broken in _RULES[format].items() if is_broken(body))
+    yield from (event for event, is_broken in _RULES[format].items() if is_broken(body))
 
 
 def _are_distinct(names: Iterable[str]) -> bool:
-    told = list(names)
-    return len(told) == len(set(told))
+    reported = list(names)
+    return len(reported) == len(set(reported))
 
 
 def _thinks(body: JsonObject) -> bool:
@@ -68,18 +68,18 @@ def _parts(turns: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 def _answers_late(messages: list[JsonObject]) -> bool:
     """Say whether a result stands elsewhere than behind its call, or behind other results there, although it has one."""
-    asked: dict[str, int] = {}
-    near: set[str] = set()
+    request: dict[str, int] = {}
+    source: set[str] = set()
     for message in messages:
         call_id = message.get("tool_call_id", "")
-        if message["role"] == "tool" and asked.get(call_id):
-            asked[call_id] -= 1
-            if call_id not in near:
+        if message["role"] == "tool" and request.get(call_id):
+            request[call_id] -= 1
+            if call_id not in source:
                 return True
         elif message["role"] != "tool":
-            near = {call["id"] for call in message.get("tool_calls") or ()}
+            source = {call["id"] for call in message.get("tool_calls") or ()}
         for call in message.get("tool_calls") or ():
-            asked[call["id"]] = asked.get(call["id"], 0) + 1
+            request[call["id"]] = request.get(call["id"], 0) + 1
     return False
 
 

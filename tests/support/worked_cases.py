@@ -51,46 +51,46 @@ def complaints(case: Case) -> list[str]:
 
 def _judge_request(case: Case) -> list[str]:
     row = case.raw
-    made = convert_request(row["input"], source=case.source, target=case.target, model=row.get("source_model"))
-    found = list(_wrong_values(made.body, row["expected_contains"]))
-    found += [f"{pointer} must be absent" for pointer in row["expected_absent"] if value_at(made.body, pointer) is not ABSENT]
-    told = {(loss.path, loss.kind, loss.severity) for loss in made.losses}
+    converted = convert_request(row["input"], source=case.source, target=case.target, model=row.get("source_model"))
+    result = list(_wrong_values(converted.body, row["expected_contains"]))
+    result += [f"{pointer} must be absent" for pointer in row["expected_absent"] if value_at(converted.body, pointer) is not ABSENT]
+    reported = {(loss.path, loss.kind, loss.severity) for loss in converted.losses}
     wanted = {(loss["path"], loss["kind"], loss["severity"]) for loss in row["losses"]}
-    found += [f"loss missing: {loss}" for loss in sorted(wanted - told)] + [
-        f"loss too many: {loss}" for loss in sorted(told - wanted)
+    result += [f"loss missing: {loss}" for loss in sorted(wanted - reported)] + [
+        f"loss too many: {loss}" for loss in sorted(reported - wanted)
     ]
-    added = {addition.path: addition.value for addition in made.additions}
-    found += [f"addition missing: {path}" for path, value in row.get("additions", {}).items() if added.get(path) != value]
-    if "expected_path" in row and made.path != row["expected_path"]:
-        found.append(f"path is {made.path!r}, expected {row['expected_path']!r}")
-    return found
+    added = {addition.path: addition.value for addition in converted.additions}
+    result += [f"addition missing: {path}" for path, value in row.get("additions", {}).items() if added.get(path) != value]
+    if "expected_path" in row and converted.path != row["expected_path"]:
+        result.append(f"path is {converted.path!r}, expected {row['expected_path']!r}")
+    return result
 
 
 def _judge_response(case: Case) -> list[str]:
-    made = convert_response(case.raw["input"], source=case.source, target=case.target)
-    return list(_wrong_values(made.body, case.raw["expected_contains"])) + _missing_losses(case, made, case.raw["input"])
+    converted = convert_response(case.raw["input"], source=case.source, target=case.target)
+    return list(_wrong_values(converted.body, case.raw["expected_contains"])) + _missing_losses(case, converted, case.raw["input"])
 
 
 def _judge_error(case: Case) -> list[str]:
-    given = case.raw["input"]
-    made = convert_error(given["body"], source=case.source, target=case.target, status=given["status"])
-    whole = {"status": made.status, "body": made.body}
-    return list(_wrong_values(whole, case.raw["expected_contains"])) + _missing_losses(case, made, given["body"])
+    raw = case.raw["input"]
+    converted = convert_error(raw["body"], source=case.source, target=case.target, status=raw["status"])
+    whole = {"status": converted.status, "body": converted.body}
+    return list(_wrong_values(whole, case.raw["expected_contains"])) + _missing_losses(case, converted, raw["body"])
 
 
 def _judge_stream(case: Case) -> list[str]:
     """Feed the events and judge what the emitted stream adds up to; an error event counts as it stands."""
     converter = StreamConverter(source=case.source, target=case.target)
-    made, raised = b"", None
+    converted, raised = b"", None
     try:
-        made = converter.feed(b"".join(_event(item) for item in case.raw["input"]))
-        made += converter.finish()
+        converted = converter.feed(b"".join(_event(item) for item in case.raw["input"]))
+        converted += converter.finish()
     except StreamError as error:
-        raised, made = type(error).__name__, made + getattr(error, "tail", b"")
-    found = [] if raised == case.raw.get("raises") else [f"raised {raised}, expected {case.raw.get('raises')}"]
-    body = _collected(made, case.target)
-    found += _wrong_values(body, case.raw["expected_contains"])
-    return found + ([] if raised else _missing_losses(case, converter.response(), _collected_source(case)))
+        raised, converted = type(error).__name__, converted + getattr(error, "tail", b"")
+    result = [] if raised == case.raw.get("raises") else [f"raised {raised}, expected {case.raw.get('raises')}"]
+    body = _collected(converted, case.target)
+    result += _wrong_values(body, case.raw["expected_contains"])
+    return result + ([] if raised else _missing_losses(case, converter.response(), _collected_source(case)))
 
 
 def _event(item: dict[str, Any]) -> bytes:
@@ -129,28 +129,28 @@ _JUDGES: dict[str, Callable[[Case], list[str]]] = {
 }
 
 
-def _missing_losses(case: Case, made: Converted, body: Any) -> list[str]:
-    told = {loss.path for loss in made.losses}
+def _missing_losses(case: Case, converted: Converted, body: Any) -> list[str]:
+    reported = {loss.path for loss in converted.losses}
     return [
         f"loss missing: {path}"
         for path in case.raw["expected_loss_paths"]
-        if path not in told and not _all_below(path, value_at(body, path), told)
+        if path not in reported and not _all_below(path, value_at(body, path), reported)
     ]
 
 
-def _all_below(path: str, value: Any, told: set[str]) -> bool:
+def _all_below(path: str, value: Any, reported: set[str]) -> bool:
     """Say whether every leaf below a container was reported."""
-    if path in told:
+    if path in reported:
         return True
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     members = list(inside)
-    return bool(members) and all(_all_below(f"{path}/{key}", item, told) for key, item in members)
+    return bool(members) and all(_all_below(f"{path}/{key}", item, reported) for key, item in members)
 
 
 def _wrong_values(body: Any, expected: dict[str, Any]) -> Iterator[str]:
     for pointer, wanted in expected.items():
-        found = value_at(body, pointer)
-        if found is ABSENT:
+        result = value_at(body, pointer)
+        if result is ABSENT:
             yield f"{pointer} is absent, expected {json.dumps(wanted)[:200]}"
-        elif found != wanted:
-            yield f"{pointer} is {json.dumps(found, default=str)[:200]}, expected {json.dumps(wanted)[:200]}"
+        elif result != wanted:
+            yield f"{pointer} is {json.dumps(result, default=str)[:200]}, expected {json.dumps(wanted)[:200]}"

@@ -67,8 +67,8 @@ def post(relay: FakeRelay, format: str, *, is_streaming: bool = False, **changes
 
 def texts_of(sse: bytes, format: str) -> str:
     """Return the visible text of a stream."""
-    made = fb.collect_stream([sse], source=format, target="chat_completions").body
-    text: str = made["choices"][0]["message"]["content"]
+    collected = fb.collect_stream([sse], source=format, target="chat_completions").body
+    text: str = collected["choices"][0]["message"]["content"]
     return text
 
 
@@ -79,9 +79,9 @@ def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: boo
     relay = FakeRelay(ANSWER)
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
 
-    heard = official_sdks.ask(format, client, is_streaming=is_streaming)
+    received = official_sdks.ask(format, client, is_streaming=is_streaming)
 
-    assert heard == HEARD
+    assert received == HEARD
     assert relay.requests[0].format == format
     assert relay.requests[0].stream is is_streaming
     assert relay.leaks("sk-fake") == []
@@ -192,9 +192,9 @@ def test_a_body_is_unchanged_at_its_own_endpoint_and_converted_at_others() -> No
 
 def test_a_typed_answer_is_a_script() -> None:
     """Somebody has an answer as an object."""
-    made = fb.convert_response(post(FakeRelay("Typed."), "responses").json(), source="responses", target="messages")
+    converted = fb.convert_response(post(FakeRelay("Typed."), "responses").json(), source="responses", target="messages")
 
-    relay = FakeRelay(made.parse())
+    relay = FakeRelay(converted.parse())
 
     assert post(relay, "chat_completions").json()["choices"][0]["message"]["content"] == "Typed."
 
@@ -203,10 +203,10 @@ def test_a_typed_answer_is_a_script() -> None:
 def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
     """A conversation of two turns brings it back there, and nobody else gets it."""
     relay = FakeRelay(ANSWER)
-    asked = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
+    request = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
 
-    whole = fb.convert_response(post(relay, format, body=asked).json(), source=format, target=format)
-    sse = post(relay, format, is_streaming=True, body=asked)
+    whole = fb.convert_response(post(relay, format, body=request).json(), source=format, target=format)
+    sse = post(relay, format, is_streaming=True, body=request)
 
     assert "fb1|" not in whole.json().decode()
     assert "c2lnbmVk" in whole.json().decode()
@@ -357,10 +357,10 @@ def test_the_usage_of_a_chat_stream_requires_include_usage() -> None:
     relay = FakeRelay("Hello")
 
     silent = post(relay, "chat_completions", is_streaming=True)
-    told = post(relay, "chat_completions", is_streaming=True, body={"stream_options": {"include_usage": True}})
+    reported = post(relay, "chat_completions", is_streaming=True, body={"stream_options": {"include_usage": True}})
 
     assert "prompt_tokens" not in silent.text
-    assert "prompt_tokens" in told.text
+    assert "prompt_tokens" in reported.text
 
 
 @pytest.mark.parametrize("step", [Cut(3), Stall(1), Fail("read", at=4), Failure(500, after=2), 5, ("a", "b"), {"text": "Hello"}])
@@ -411,8 +411,8 @@ def test_a_relay_may_require_no_key() -> None:
 
 def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
     """One format has a word for it, the others a status."""
-    made = post(FakeRelay("Hello"), "responses").json()
-    failed = made | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
+    response = post(FakeRelay("Hello"), "responses").json()
+    failed = response | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
     relay = FakeRelay(Body(failed, "responses"))
 
     at_home, elsewhere = post(relay, "responses"), post(relay, "messages")
@@ -520,7 +520,7 @@ PLACE = "POST /v1/responses:"
 
 
 @pytest.mark.parametrize(
-    ("asked", "leaks"),
+    ("changes", "leaks"),
     [
         ({}, []),
         ({"headers": BEARER | {"x-api-key": SECRET}}, [f"{PLACE} header x-api-key"]),
@@ -531,11 +531,11 @@ PLACE = "POST /v1/responses:"
     ],
     ids=["none", "second key", "third key", "cookie", "url", "body"],
 )
-def test_a_key_is_allowed_in_one_header_only(asked: dict[str, Any], leaks: list[str]) -> None:
+def test_a_key_is_allowed_in_one_header_only(changes: dict[str, Any], leaks: list[str]) -> None:
     """URLs and second headers end up in logs of proxies."""
     relay = FakeRelay("Hello", api_key=SECRET)
 
-    relay.http_client().post(URL, **{"headers": BEARER, "json": BODY} | asked)
+    relay.http_client().post(URL, **{"headers": BEARER, "json": BODY} | changes)
 
     assert relay.leaks(SECRET) == leaks
 

@@ -36,6 +36,6 @@ def test_the_doubles_load_no_http_library_until_they_are_used() -> None:
     """A user of httpx2 alone need not have the other one, and the other way round."""
     code = "import sys, formatbridge.testing as t; t.FakeRelay('Hi'); print({'httpx', 'httpx2', 'pytest'} & set(sys.modules))"
 
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert told.strip() == "set()"
+    assert printed.strip() == "set()"

@@ -150,8 +150,8 @@ def test_any_two_quirks_live_together(format: str, is_streaming: bool) -> None:
     for pair in combinations(QUIRKS, 2):
         relay = FakeRelay(["One two three.", Failure(500, "broken")], quirks=pair)
 
-        said, failed = (post(relay, format, is_streaming=is_streaming, follow_redirects=True) for _ in range(2))
+        message, failed = (post(relay, format, is_streaming=is_streaming, follow_redirects=True) for _ in range(2))
 
-        assert said.status_code == 200
-        assert "One two" in said.text
+        assert message.status_code == 200
+        assert "One two" in message.text
         assert "broken" in failed.text or "502" in failed.text

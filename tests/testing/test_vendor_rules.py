@@ -284,12 +284,12 @@ def test_a_token_of_responses_is_sent_if_included_and_accepted_again(is_streamin
     include = {"include": ["reasoning.encrypted_content"], "store": False}
 
     without = post(relay, "responses", is_streaming=is_streaming)
-    asked = post(relay, "responses", is_streaming=is_streaming, body=include)
-    made = fb.collect_stream([asked.content], source="responses").body if is_streaming else asked.json()
-    again = post(relay, "responses", body={**include, "input": [*made["output"], {"role": "user", "content": "hi"}]})
+    request = post(relay, "responses", is_streaming=is_streaming, body=include)
+    collected = fb.collect_stream([request.content], source="responses").body if is_streaming else request.json()
+    again = post(relay, "responses", body={**include, "input": [*collected["output"], {"role": "user", "content": "hi"}]})
 
     assert "encrypted_content" not in without.text
-    assert made["output"][0]["encrypted_content"] == "c2lnbmVk"
+    assert collected["output"][0]["encrypted_content"] == "c2lnbmVk"
     assert again.status_code == 200
 
 
@@ -316,9 +316,9 @@ def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: 
 def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
     """The signature comes in an event of its own."""
     relay = FakeRelay(ANSWER)
-    made = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
+    collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
 
-    assert post(relay, "messages", body={"messages": [{"role": "assistant", "content": made["content"]}]}).status_code == 200
+    assert post(relay, "messages", body={"messages": [{"role": "assistant", "content": collected["content"]}]}).status_code == 200
 
 
 def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:
@@ -345,9 +345,9 @@ def _accepts(relay: FakeRelay, parts: list[dict[str, Any]]) -> bool:
 
 def test_a_token_of_another_relay_is_refused() -> None:
     """Each vendor, and each account, has its own."""
-    made = post(FakeRelay(ANSWER), "messages").json()
+    response = post(FakeRelay(ANSWER), "messages").json()
 
-    answer = post(FakeRelay(ANSWER), "messages", body={"messages": [{"role": "assistant", "content": made["content"]}]})
+    answer = post(FakeRelay(ANSWER), "messages", body={"messages": [{"role": "assistant", "content": response["content"]}]})
 
     assert answer.status_code == 400
 

@@ -33,7 +33,7 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "value"),
     [
         (b"", "is not JSON"),
         (b"{", "is not JSON"),
@@ -46,19 +46,19 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
     ],
 )
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_text_that_is_no_json_object_is_rejected(text: bytes, told: str, source: str) -> None:
+def test_text_that_is_no_json_object_is_rejected(text: bytes, value: str, source: str) -> None:
     """For example an HTML page of a proxy, a truncated body, or a number that JSON does not have."""
     target = next(name for name in fb.FORMATS if name != source)
 
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(text, source, target)
 
-    assert told in str(caught.value)
+    assert value in str(caught.value)
     assert caught.value.format == source
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "text"),
     [
         ("/temperature", float("nan"), "is nan, expected a finite number"),
         ("/temperature", 3, "is 3, expected 2.0 or less"),
@@ -74,7 +74,7 @@ def test_text_that_is_no_json_object_is_rejected(text: bytes, told: str, source:
         ("/metadata", MappingProxyType({"x": "x"}), "is a mappingproxy, expected a dict"),
     ],
 )
-def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: Any, told: str) -> None:
+def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: Any, text: str) -> None:
     """The message is enough to correct the body without the documentation."""
     body = copy.deepcopy(REQUESTS["chat_completions"])
     *way, last = path.split("/")[1:]
@@ -87,11 +87,11 @@ def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: An
         _convert(body)
 
     assert caught.value.problems[0][0] in (path, f"{path}/x")
-    assert told in str(caught.value)
+    assert text in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("source", "wrong", "told"),
+    ("source", "wrong", "reported"),
     [
         ("responses", {"tools": [{"type": "function", "function": {"name": "f"}}]}, {"/tools/0/name": "a string"}),
         ("responses", {"tools": [{"type": "custom", "custom": {"name": "f"}}]}, {"/tools/0/name": "a string"}),
@@ -114,26 +114,26 @@ def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: An
     ],
 )
 def test_a_structure_of_another_format_is_reported_as_a_missing_key(
-    source: str, wrong: dict[str, Any], told: dict[str, str]
+    source: str, wrong: dict[str, Any], reported: dict[str, str]
 ) -> None:
     """The most common mistake: a tool in the structure of chat completions, whose key is the name of the tool's type."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(REQUESTS[source] | wrong, source, "generate_content")
 
-    assert caught.value.problems == tuple((pointer, f"is missing, expected {wanted}") for pointer, wanted in told.items())
+    assert caught.value.problems == tuple((pointer, f"is missing, expected {wanted}") for pointer, wanted in reported.items())
 
 
-@pytest.mark.parametrize(("found", "told"), [(3, "3"), (None, "null"), ("x", "the string 'x'"), ([], "an array")])
+@pytest.mark.parametrize(("problems", "text"), [(3, "3"), (None, "null"), ("x", "the string 'x'"), ([], "an array")])
 @pytest.mark.parametrize(
     ("source", "name"),
     [("chat_completions", "messages"), ("messages", "messages"), ("responses", "input"), ("generate_content", "contents")],
 )
-def test_an_invalid_message_is_reported_at_its_place(source: str, name: str, found: Any, told: str) -> None:
+def test_an_invalid_message_is_reported_at_its_place(source: str, name: str, problems: Any, text: str) -> None:
     """The pointer must not contain a key of a value without keys."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
-        _convert(REQUESTS[source] | {name: [found]}, source, "responses" if source == "messages" else "messages")
+        _convert(REQUESTS[source] | {name: [problems]}, source, "responses" if source == "messages" else "messages")
 
-    assert caught.value.problems == ((f"/{name}/0", f"is {told}, expected an object"),)
+    assert caught.value.problems == ((f"/{name}/0", f"is {text}, expected an object"),)
 
 
 @pytest.mark.parametrize("key", ["str", "0", "list", "string"])
@@ -164,9 +164,9 @@ def _unions() -> Iterator[Any]:
             whole = dicts_of(shape)
             definitions = whole.get("definitions", [])
             for union in _nodes(whole):
-                told = (union["type"], *union["choices"]) if union.get("type") == "tagged-union" else None
-                if told and told not in seen:
-                    seen.add(told)
+                reported = (union["type"], *union["choices"]) if union.get("type") == "tagged-union" else None
+                if reported and reported not in seen:
+                    seen.add(reported)
                     tag = union["discriminator"]
                     members = {label: _fields(member, definitions) for label, member in union["choices"].items()}
                     key = tag if isinstance(tag, str) else tag.__name__
@@ -206,12 +206,12 @@ def test_a_hundred_thousand_levels_of_nesting_are_rejected(source: str, target: 
 
 
 @pytest.mark.parametrize(
-    "beside", ["plain", "🙂", "🙂" * 2_000, "a" * 240, "a🙂" * 9_000 + "a" * 90_000, "a" * 300_000, [[0] * 400] * 400]
+    "extra", ["plain", "🙂", "🙂" * 2_000, "a" * 240, "a🙂" * 9_000 + "a" * 90_000, "a" * 300_000, [[0] * 400] * 400]
 )
 @pytest.mark.parametrize("number", ["1e400", "-1e400"])
-def test_a_number_too_large_is_found_next_to_any_text(beside: str | list[Any], number: str) -> None:
+def test_a_number_too_large_is_found_next_to_any_text(extra: str | list[Any], number: str) -> None:
     """``1e400`` is parsed as infinity, which JSON cannot represent; text must not mislead the search for it."""
-    body = json.dumps(REQUESTS["chat_completions"] | {"x_beside": beside}, ensure_ascii=False)[:-1] + f',"x_rate":{number}}}'
+    body = json.dumps(REQUESTS["chat_completions"] | {"x_beside": extra}, ensure_ascii=False)[:-1] + f',"x_rate":{number}}}'
 
     with pytest.raises(fb.InvalidPayloadError, match=r"/x_rate is -?inf, expected a finite number"):
         _convert(body.encode())
@@ -230,9 +230,9 @@ def test_a_tool_choice_without_a_valid_name_is_reported(tool: Any, kind: Any, ta
     body = REQUESTS["chat_completions"] | {"tools": [{"type": "function", "function": {"name": "f"}}]}
     choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}}
 
-    made = _convert(body | {"tool_choice": choice}, target=target)
+    converted = _convert(body | {"tool_choice": choice}, target=target)
 
-    assert any(loss.path.startswith("/tool_choice") for loss in made.losses)
+    assert any(loss.path.startswith("/tool_choice") for loss in converted.losses)
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
@@ -244,13 +244,13 @@ def test_arguments_that_are_no_object_are_kept_as_text_and_reported(arguments: s
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
 
-    made = _convert({"model": "m", "messages": messages}, target=target)
+    converted = _convert({"model": "m", "messages": messages}, target=target)
 
     if target == "responses":
-        assert made.body["input"][1]["arguments"] == arguments
+        assert converted.body["input"][1]["arguments"] == arguments
     else:
-        assert json.dumps({"raw_arguments": arguments}) in json.dumps(made.body)
-        assert any(loss.path.endswith("/function/arguments") for loss in made.losses)
+        assert json.dumps({"raw_arguments": arguments}) in json.dumps(converted.body)
+        assert any(loss.path.endswith("/function/arguments") for loss in converted.losses)
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
@@ -259,9 +259,9 @@ def test_repeated_keys_in_arguments_are_reported(target: str) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"a":1,"a":2}'}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
 
-    made = _convert({"model": "m", "messages": messages}, target=target)
+    converted = _convert({"model": "m", "messages": messages}, target=target)
 
-    assert [loss.code for loss in made.losses if loss.path.endswith("/arguments")] == ["duplicate_keys"]
+    assert [loss.code for loss in converted.losses if loss.path.endswith("/arguments")] == ["duplicate_keys"]
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
@@ -270,8 +270,8 @@ def test_inputs_are_not_modified(source: str, target: str) -> None:
     body = REQUESTS[source]
     before = copy.deepcopy(body)
 
-    made = _convert(body, source, target)
-    made.body["x"] = 1
+    converted = _convert(body, source, target)
+    converted.body["x"] = 1
 
     assert body == before
 
@@ -285,28 +285,28 @@ def test_a_source_is_required_unless_the_body_is_a_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "expected"),
     [("chat", "chat_completions"), ("message", "messages"), ("Responses", "responses"), ("generateContent", "generate_content")],
 )
-def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, meant: str) -> None:
+def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, expected: str) -> None:
     """URL paths, names of libraries and spelling mistakes; other names get the list of formats."""
-    for given, told in (
-        (name, f"perhaps {meant}; expected one of"),
+    for raw, event in (
+        (name, f"perhaps {expected}; expected one of"),
         ("yaml", "'yaml': expected one of"),
         ("m" * 99, "': expected"),
     ):
-        with pytest.raises(fb.UnknownFormatError, match=told):
-            fb.StreamConverter(source=given, target="messages")
+        with pytest.raises(fb.UnknownFormatError, match=event):
+            fb.StreamConverter(source=raw, target="messages")
 
 
 def test_keys_that_look_like_python_are_data() -> None:
     """A key is never used as an attribute name."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
 
-    home = fb.convert_request(body, source="chat_completions", target="chat_completions")
+    returned = fb.convert_request(body, source="chat_completions", target="chat_completions")
     there = _convert(body)
 
-    assert home.body == body
+    assert returned.body == body
     assert {loss.path for loss in there.losses} >= {"/__class__", "/model_config", "/", "/self", "/copy"}
 
 
@@ -314,20 +314,20 @@ def test_a_large_body_is_shared_and_not_copied() -> None:
     """A data URL of 100 MB is not decoded, and its text is not copied."""
     text = "x" * 100_000_000
 
-    made = _convert({"model": "m", "messages": [{"role": "user", "content": text}]})
+    converted = _convert({"model": "m", "messages": [{"role": "user", "content": text}]})
 
-    assert made.body["messages"][0]["content"] is text
+    assert converted.body["messages"][0]["content"] is text
 
 
 def _deep(levels: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for _ in range(levels):
-        made = {"items": made}
-    return made
+        body = {"items": body}
+    return body
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "text"),
     [
         ({"minimum": float("-inf")}, "/tools/0/input_schema/minimum is -inf, expected a finite number"),
         ({"default": object()}, "expected a JSON value"),
@@ -337,11 +337,11 @@ def _deep(levels: int) -> dict[str, Any]:
     ids=["infinity", "object", "bytes", "deep"],
 )
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
-def test_a_typed_model_with_other_values_than_json_is_rejected(schema: dict[str, Any], told: str, target: str) -> None:
+def test_a_typed_model_with_other_values_than_json_is_rejected(schema: dict[str, Any], text: str, target: str) -> None:
     """Schema fields of models accept any value; values that are not JSON would become null or fail later."""
     model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": schema}]})
 
-    with pytest.raises(fb.InvalidPayloadError, match=re.escape(told)):
+    with pytest.raises(fb.InvalidPayloadError, match=re.escape(text)):
         fb.convert_request(model, target=target)
 
 
@@ -354,16 +354,16 @@ def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("kind", [{}, {"type": "novel"}], ids=["no type", "unknown"])
-@pytest.mark.parametrize("given", [5, "x", [1], {"google": 5}, {"google": [1]}, {"google": {"thought_signature": 5}}], ids=str)
-def test_any_value_in_place_of_an_image_signature_is_accepted(given: Any, kind: dict[str, Any], target: str) -> None:
+@pytest.mark.parametrize("raw", [5, "x", [1], {"google": 5}, {"google": [1]}, {"google": {"thought_signature": 5}}], ids=str)
+def test_any_value_in_place_of_an_image_signature_is_accepted(raw: Any, kind: dict[str, Any], target: str) -> None:
     """An image part without a known type is not validated, and no value may raise an exception of another library."""
-    image = {**kind, "image_url": {"url": "https://img.test/a.png"}, "extra_content": given}
+    image = {**kind, "image_url": {"url": "https://img.test/a.png"}, "extra_content": raw}
     turn = {"role": "assistant", "content": "y", "images": [image]}
     request = {"model": "m", "messages": [{"role": "user", "content": "x"}, turn, {"role": "user", "content": "z"}]}
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     stream = [head | {"choices": [{"index": 0, "delta": turn, "finish_reason": "stop"}]}]
 
-    made = [
+    collected = [
         fb.convert_request(request, source="chat_completions", target=target),
         fb.collect_stream(
             [f"data: {json.dumps(event)}\n\n".encode() for event in stream], source="chat_completions", target=target
@@ -371,7 +371,7 @@ def test_any_value_in_place_of_an_image_signature_is_accepted(given: Any, kind: 
     ]
 
     at_home = target == "chat_completions"
-    assert all(at_home or any("/images/0" in loss.path for loss in each.losses) for each in made)
+    assert all(at_home or any("/images/0" in loss.path for loss in each.losses) for each in collected)
 
 
 @pytest.mark.parametrize("mark", ["x", 1, True, [1], {"ttl": 1}, {"ttl": {"a": 1}}, {"ttl": []}, {"type": {"b": 1}}], ids=str)
@@ -388,6 +388,6 @@ def test_any_value_in_place_of_a_cache_mark_is_accepted(target: str, role: str, 
     ]
     marked = [message | ({"cache_control": mark} if message["role"] == role else {}) for message in messages]
 
-    made = _convert({"model": "m", "messages": marked}, target=target)
+    converted = _convert({"model": "m", "messages": marked}, target=target)
 
-    assert any("/cache_control" in loss.path for loss in made.losses)
+    assert any("/cache_control" in loss.path for loss in converted.losses)

@@ -25,29 +25,29 @@ CITED: Body = {
 
 
 def _chat(**message: Any) -> Body:
-    said = {"role": "assistant", "content": "hi"} | message
+    text = {"role": "assistant", "content": "hi"} | message
     return {
         "id": "c",
         "object": "chat.completion",
         "created": 1,
         "model": "m",
-        "choices": [{"message": said, "finish_reason": "stop"}],
+        "choices": [{"message": text, "finish_reason": "stop"}],
     }
 
 
-def _losses(made: fb.Converted, code: str = "malformed") -> list[tuple[str, str, str]]:
-    return [(loss.path, loss.kind, loss.severity) for loss in made.losses if loss.code == code]
+def _losses(converted: fb.Converted, code: str = "malformed") -> list[tuple[str, str, str]]:
+    return [(loss.path, loss.kind, loss.severity) for loss in converted.losses if loss.code == code]
 
 
 @pytest.mark.parametrize("fixture", MALFORMED, ids=str)
 def test_a_malformed_answer_is_unchanged_in_its_format(fixture: Fixture) -> None:
     """The caller's client may read what this library cannot."""
-    given = deepcopy(fixture.body)
+    raw = deepcopy(fixture.body)
 
-    made = fixture.convert(fixture.format)
+    converted = fixture.convert(fixture.format)
 
-    assert (made.body, made.losses, made.additions) == (given, (), ())
-    assert fixture.body == given
+    assert (converted.body, converted.losses, converted.additions) == (raw, (), ())
+    assert fixture.body == raw
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -59,11 +59,11 @@ def test_losses_after_a_removed_item_point_into_the_original_body(target: str) -
     if target == "chat_completions":
         return
 
-    made = fb.convert_response(body, source="chat_completions", target=target)
+    converted = fb.convert_response(body, source="chat_completions", target=target)
 
     at = "/choices/0/message/annotations"
-    assert _losses(made) == [(f"{at}/0", "dropped", "lossy"), (f"{at}/2", "dropped", "lossy")]
-    assert {f"{at}/1/url_citation/mood", f"{at}/3/mood"} <= {loss.path for loss in made.losses}
+    assert _losses(converted) == [(f"{at}/0", "dropped", "lossy"), (f"{at}/2", "dropped", "lossy")]
+    assert {f"{at}/1/url_citation/mood", f"{at}/3/mood"} <= {loss.path for loss in converted.losses}
 
 
 def test_the_smallest_removable_value_is_removed() -> None:
@@ -75,16 +75,16 @@ def test_the_smallest_removable_value_is_removed() -> None:
         reasoning_details=[{"type": "reasoning.text", "text": "why", "index": "first"}],
     )
 
-    made = fb.convert_response(body, source="chat_completions", target="messages")
+    converted = fb.convert_response(body, source="chat_completions", target="messages")
 
     at = "/choices/0/message"
-    assert {path for path, _, _ in _losses(made)} == {
+    assert {path for path, _, _ in _losses(converted)} == {
         f"{at}/refusal",
         f"{at}/tool_calls/0",
         f"{at}/tool_calls/1/id",
         f"{at}/reasoning_details/0/index",
     }
-    assert [block["type"] for block in made.body["content"]] == ["thinking", "text", "tool_use", "tool_use"]
+    assert [block["type"] for block in converted.body["content"]] == ["thinking", "text", "tool_use", "tool_use"]
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_an_answer_without_content_is_rejected(source: str, body: Body, target: 
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
 def test_an_error_in_place_of_a_malformed_answer_is_an_error(target: str) -> None:
     """A failure is reported as an error, even if other fields are malformed."""
-    made = fb.convert_response({"id": "r", "output": [], "error": "boom"}, source="responses", target=target)
+    converted = fb.convert_response({"id": "r", "output": [], "error": "boom"}, source="responses", target=target)
 
-    assert isinstance(made, fb.ConvertedError)
-    assert "boom" in json.dumps(made.body)
+    assert isinstance(converted, fb.ConvertedError)
+    assert "boom" in json.dumps(converted.body)
 
 
 def test_an_infinity_in_a_malformed_answer_is_rejected() -> None:
@@ -130,11 +130,11 @@ def test_an_infinity_in_a_malformed_answer_is_rejected() -> None:
 def test_missing_required_fields_are_added_by_the_target() -> None:
     """The id and the type of an answer are no content; its position implies them."""
     text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi", "annotations": []}]}
-    made = fb.convert_response({"output": [text]}, source="responses", target="messages")
+    converted = fb.convert_response({"output": [text]}, source="responses", target="messages")
 
-    assert made.body["content"] == [{"type": "text", "text": "hi"}]
-    assert not _losses(made)
-    assert {"/id", "/model"} <= {addition.path for addition in made.additions}
+    assert converted.body["content"] == [{"type": "text", "text": "hi"}]
+    assert not _losses(converted)
+    assert {"/id", "/model"} <= {addition.path for addition in converted.additions}
 
 
 def test_the_severity_of_a_malformed_field_depends_on_its_place() -> None:
@@ -151,9 +151,9 @@ def test_a_malformed_event_is_unchanged_in_its_format(fixture: StreamFixture) ->
     """Law 3: a same-format stream keeps all bytes."""
     converter = fb.StreamConverter(source=fixture.format, target=fixture.format)
 
-    made = converter.feed(fixture.data) + converter.finish()
+    converted = converter.feed(fixture.data) + converter.finish()
 
-    assert [event for event in _data(made) if event] == _data(fixture.data)
+    assert [event for event in _data(converted) if event] == _data(fixture.data)
 
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
@@ -163,22 +163,22 @@ def test_a_malformed_stream_and_its_answer_have_the_same_losses(fixture: StreamF
     whole = fb.collect_stream([fixture.data], source=fixture.format)
     streamed = fb.collect_stream([fixture.data], source=fixture.format, target=target)
 
-    made = fb.convert_response(whole.body, source=fixture.format, target=target)
+    converted = fb.convert_response(whole.body, source=fixture.format, target=target)
 
-    assert made.body == streamed.body
+    assert converted.body == streamed.body
     if target != fixture.format and not whole.losses:
-        lost = [{loss.path for loss in each.losses} for each in (made, streamed)]
+        lost = [{loss.path for loss in each.losses} for each in (converted, streamed)]
         assert lost[0] == lost[1]
 
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
 def test_typed_events_of_a_malformed_stream_are_complete(fixture: StreamFixture) -> None:
     """A typed event has no malformed fields; an event that is left empty keeps all its fields as an unknown one."""
-    told = list(fb.iter_events([fixture.data], format=fixture.format))
+    events = list(fb.iter_events([fixture.data], format=fixture.format))
     again = EventReader(fixture.format)
 
-    assert len(told) == len(_data(fixture.data))
-    assert [type(each) for each in [*again.feed(fixture.data), *again.finish()]] == [type(each) for each in told]
+    assert len(events) == len(_data(fixture.data))
+    assert [type(each) for each in [*again.feed(fixture.data), *again.finish()]] == [type(each) for each in events]
 
 
 def _data(stream: bytes) -> list[Any]:
@@ -208,10 +208,10 @@ def test_a_malformed_answer_in_place_of_a_stream_is_read() -> None:
         "usage": 5,
     }
 
-    made = fb.collect_stream([json.dumps(body).encode()], source="messages", target="chat_completions")
+    collected = fb.collect_stream([json.dumps(body).encode()], source="messages", target="chat_completions")
 
-    assert made.body["choices"][0]["message"]["content"] == "hi"
-    assert _losses(made) == [("/usage", "dropped", "info")]
+    assert collected.body["choices"][0]["message"]["content"] == "hi"
+    assert _losses(collected) == [("/usage", "dropped", "info")]
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
@@ -219,9 +219,9 @@ def test_a_replayed_answer_omits_malformed_fields(target: str) -> None:
     """A replayed stream contains the valid fields; ``raise_on`` can reject the rest."""
     replayed = b"".join(fb.replay_response(_chat(annotations=[FLAT]), source="chat_completions", target=target))
 
-    made = fb.collect_stream([replayed], source=target, target="chat_completions")
+    collected = fb.collect_stream([replayed], source=target, target="chat_completions")
 
-    assert made.body["choices"][0]["message"]["content"] == "hi"
+    assert collected.body["choices"][0]["message"]["content"] == "hi"
     with pytest.raises(fb.LossyConversionError, match="annotations"):
         fb.replay_response(
             _chat(annotations=[FLAT]), source="chat_completions", target=target, options=fb.Options(raise_on="lossy")

@@ -127,11 +127,11 @@ def test_a_model_keeps_the_form_of_numbers(format: str) -> None:
 def test_a_converted_number_keeps_its_form(source: str, target: str, number: float) -> None:
     """Logs and caches that compare text find equal text."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": number}
-    given = fb.convert_request(body, source="chat_completions", target=source).body
+    converted = fb.convert_request(body, source="chat_completions", target=source).body
 
-    made = fb.convert_request(given, source=source, target=target, model="m").body
+    result = fb.convert_request(converted, source=source, target=target, model="m").body
 
-    settings = made["generationConfig"] if target == "generate_content" else made
+    settings = result["generationConfig"] if target == "generate_content" else result
     assert repr(settings["temperature"]) == repr(number)
 
 
@@ -186,14 +186,14 @@ NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
 """Models with a field that has another name in Python: how they are created, and what they write."""
 
 
-@pytest.mark.parametrize(("model", "given", "written"), NAMED, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_a_field_is_set_by_its_python_name(model: type[BaseModel], given: dict[str, Any], written: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("model", "body", "written"), NAMED, ids=lambda value: getattr(value, "__qualname__", ""))
+def test_a_field_is_set_by_its_python_name(model: type[BaseModel], body: dict[str, Any], written: dict[str, Any]) -> None:
     """``JsonSchema(schema_=...)`` writes the schema exactly once."""
-    made = model(**given)
+    result = model(**body)
 
-    assert made.model_dump(exclude_unset=True) == json.loads(made.model_dump_json(exclude_unset=True)) == written
-    assert made.model_dump(by_alias=False, exclude_unset=True) == given
-    assert made == model.model_validate(written)
+    assert result.model_dump(exclude_unset=True) == json.loads(result.model_dump_json(exclude_unset=True)) == written
+    assert result.model_dump(by_alias=False, exclude_unset=True) == body
+    assert result == model.model_validate(written)
     assert dict_validator(list[model])([written]) == [written]  # type: ignore[valid-type]  # a variable of types
 
 
@@ -220,7 +220,7 @@ def test_a_type_checker_accepts_every_field() -> None:
     """
     fields = [(field, {each.arg: each.value for each in field.keywords}) for field in _fields()]
 
-    names = [ast.literal_eval(given["alias"]) for _, given in fields if "alias" in given]
+    names = [ast.literal_eval(raw["alias"]) for _, raw in fields if "alias" in raw]
 
     assert fields
     assert not [ast.unparse(field) for field, _ in fields if field.args]
@@ -233,19 +233,19 @@ def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
     target = next(name for name in formats.FORMATS if name != fixture.format)
     model = wire_model(fixture.format, "request").model_validate(fixture.body)
 
-    made = fb.convert_request(model, target=target, model=fixture.model)
+    converted = fb.convert_request(model, target=target, model=fixture.model)
 
-    assert made.body == fixture.convert(target).body
+    assert converted.body == fixture.convert(target).body
 
 
 @pytest.mark.parametrize("fixture", [each for each in fixtures("response", "chat_completions") if not each.is_malformed], ids=str)
 def test_an_answer_is_valid_in_the_next_request(fixture: Fixture) -> None:
     """Callers store conversations as typed messages, as with the official SDK."""
     choices = chat_completions.Response.model_validate(fixture.body).choices
-    said = [choice.message for choice in choices if choice.message and choice.message.role]
-    asked = chat_completions.UserMessage(role="user", content="hi")
+    message = [choice.message for choice in choices if choice.message and choice.message.role]
+    requested = chat_completions.UserMessage(role="user", content="hi")
 
-    request = chat_completions.Request(model="m", messages=[asked, *said])
+    request = chat_completions.Request(model="m", messages=[requested, *message])
 
     sent = [choice["message"] for choice in fixture.body["choices"] if (choice.get("message") or {}).get("role")]
     kept = fb.convert_request(request, target="chat_completions").body
@@ -298,9 +298,9 @@ def test_fields_of_a_subclass_are_in_the_body() -> None:
 
 def test_fields_of_a_subclass_in_an_unknown_field_are_in_the_body() -> None:
     """Unknown fields are kept whole, including models of callers in them."""
-    made = chat_completions.Request.model_validate({"model": "m", "messages": [], "tomorrow": {"said": [Note(text="hi")]}})
+    result = chat_completions.Request.model_validate({"model": "m", "messages": [], "tomorrow": {"said": [Note(text="hi")]}})
 
-    assert fb.convert_request(made, target="chat_completions").body["tomorrow"] == {
+    assert fb.convert_request(result, target="chat_completions").body["tomorrow"] == {
         "said": [{"type": "text", "text": "hi", "x_by": ["me"]}]
     }
 
@@ -318,9 +318,9 @@ def test_python_values_in_a_model_are_treated_as_in_a_dict() -> None:
             model="m", messages=[], tools=[chat_completions.FunctionTool(type="function", function=function)]
         )
 
-    made = fb.convert_request(request(Colour.RED), target="messages")
+    converted = fb.convert_request(request(Colour.RED), target="messages")
 
-    assert made.body["tools"][0]["input_schema"]["properties"]["colour"] == {"enum": ["red"]}
+    assert converted.body["tools"][0]["input_schema"]["properties"]["colour"] == {"enum": ["red"]}
     with pytest.raises(fb.InvalidPayloadError, match="JSON"):
         fb.convert_request(request(Colour), target="messages")
 
@@ -331,16 +331,16 @@ def test_fields_of_a_subclass_are_kept_however_it_was_created() -> None:
     class Log(chat_completions.Unknown):
         calls: list[Team]
 
-    made = _of_the_team()
-    given = fb.convert_request(made, target="chat_completions").body
+    result = _of_the_team()
+    converted = fb.convert_request(result, target="chat_completions").body
     ways = [
-        Team.model_validate({key: given[key] for key in ("messages", "tools")}),
-        Team.model_construct(messages=made.messages, tools=made.tools),
-        Log.model_validate({"calls": [{key: given[key] for key in ("messages", "tools")}]}).calls[0],
-        made.model_copy(),
+        Team.model_validate({key: converted[key] for key in ("messages", "tools")}),
+        Team.model_construct(messages=result.messages, tools=result.tools),
+        Log.model_validate({"calls": [{key: converted[key] for key in ("messages", "tools")}]}).calls[0],
+        result.model_copy(),
     ]
 
-    assert all(fb.convert_request(way, target="chat_completions").body == given for way in ways)
+    assert all(fb.convert_request(way, target="chat_completions").body == converted for way in ways)
     assert "model" not in Team.model_construct({"messages"}, messages=[]).model_fields_set
 
 
@@ -390,17 +390,17 @@ def _canonical(sample: laws.Sample) -> Any:
 @pytest.mark.parametrize("sample", list(laws.shipped()), ids=str)
 def test_canonical_objects_survive_storage(sample: laws.Sample) -> None:
     """Callers store conversations in canonical form; numbers keep their form, and settings their order."""
-    given, adapter = _canonical(sample), CANONICAL[sample.kind]
+    raw, adapter = _canonical(sample), CANONICAL[sample.kind]
 
-    again = adapter.validate_json(adapter.dump_json(given), strict=True)
+    again = adapter.validate_json(adapter.dump_json(raw), strict=True)
 
-    assert again == given
-    assert repr(again) == repr(given)
+    assert again == raw
+    assert repr(again) == repr(raw)
 
 
 def _by_hand(**fields: Any) -> ir.Request:
-    given: dict[str, Any] = {"messages": [ir.Message("user", [ir.Text("hi")])], **fields}
-    return ir.Request(format="chat_completions", model="m", stream=False, **given)
+    body: dict[str, Any] = {"messages": [ir.Message("user", [ir.Text("hi")])], **fields}
+    return ir.Request(format="chat_completions", model="m", stream=False, **body)
 
 
 MISTAKES: dict[str, dict[str, Any]] = {
@@ -420,7 +420,7 @@ MISTAKES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_canonical_objects_can_be_validated(mistake: dict[str, Any]) -> None:
     """Encoders do not check nodes, so callers that create nodes validate them with pydantic, as documented."""
-    requests, sound, wrong = CANONICAL["request"], _by_hand(), _by_hand(**mistake)
+    requests, audio, wrong = CANONICAL["request"], _by_hand(), _by_hand(**mistake)
 
     try:
         is_sound = requests.validate_json(requests.dump_json(wrong, warnings=False), strict=True) == wrong
@@ -428,7 +428,7 @@ def test_canonical_objects_can_be_validated(mistake: dict[str, Any]) -> None:
         is_sound = False
 
     assert not is_sound
-    assert requests.validate_json(requests.dump_json(sound, warnings=False), strict=True) == sound
+    assert requests.validate_json(requests.dump_json(audio, warnings=False), strict=True) == audio
 
 
 @corpus.requires_corpus
@@ -437,24 +437,24 @@ def test_recorded_bodies_survive_storage_in_canonical_form(kind: str) -> None:
     """Real requests have settings without a fixture, such as a compaction without a threshold."""
     adapter, lost = CANONICAL[kind], []
     for sample in laws.recorded(kind=kind):
-        given = _canonical(sample)
+        raw = _canonical(sample)
 
-        again = adapter.validate_json(adapter.dump_json(given))
+        again = adapter.validate_json(adapter.dump_json(raw))
 
-        if repr(again) != repr(given):
+        if repr(again) != repr(raw):
             lost.append(sample.id)
     assert not lost
 
 
 def test_a_converted_body_parses_as_a_model() -> None:
     """``parse`` returns attributes instead of keys."""
-    made = fb.convert_request(
+    converted = fb.convert_request(
         {"model": "m", "messages": [{"role": "user", "content": "hi"}]}, source="chat_completions", target="messages"
     )
 
-    parsed = made.parse()
+    parsed = converted.parse()
 
     assert parsed.max_tokens == 4096  # type: ignore[attr-defined]  # the target's model
-    made.body["messages"] = 5
+    converted.body["messages"] = 5
     with pytest.raises(fb.InvalidPayloadError, match="/messages is 5, expected an array"):
-        made.parse()
+        converted.parse()

@@ -155,8 +155,8 @@ def _findings(format_name: str, *, of_streams: bool) -> tuple[sdk_walk.Finding, 
     pytest.importorskip(sdk, reason=f"the official SDK {sdk!r} is not installed")
     wire = importlib.import_module(f"formatbridge.formats.{format_name}.wire")
     wanted = [(name, hint) for name, hint in roots() if (name == "StreamEvent") == of_streams]
-    found = sdk_walk.walk((name, hint, getattr(wire, name)) for name, hint in wanted)
-    return tuple(dataclasses.replace(finding, place=f"{format_name}.{finding.place}") for finding in found)
+    missing = sdk_walk.walk((name, hint, getattr(wire, name)) for name, hint in wanted)
+    return tuple(dataclasses.replace(finding, place=f"{format_name}.{finding.place}") for finding in missing)
 
 
 def _unexcused(findings: Iterable[sdk_walk.Finding]) -> list[sdk_walk.Finding]:
@@ -250,9 +250,9 @@ class Untyped(Wire):
 )
 def test_whatever_only_the_sdk_knows_is_found(ours: type[Wire], findings: list[str]) -> None:
     """Fails when the walk overlooks a place; then the comparison with the SDKs passes for nothing."""
-    found = sdk_walk.walk([("Body", SdkBody, ours)])
+    missing = sdk_walk.walk([("Body", SdkBody, ours)])
 
-    assert [f"{finding.place}: {finding.trouble}" for finding in found] == findings
+    assert [f"{finding.place}: {finding.trouble}" for finding in missing] == findings
 
 
 class Tool(Wire):

@@ -54,11 +54,11 @@ def _converts_or_is_refused(body: Block, source: str) -> int:
     taken = 0
     for target in fb.FORMATS:
         try:
-            made = fb.convert_request(body, source=source, target=target, model="m")
+            converted = fb.convert_request(body, source=source, target=target, model="m")
         except fb.InvalidPayloadError:
             continue
-        assert made.json()
-        assert made.losses is not None
+        assert converted.json()
+        assert converted.losses is not None
         taken += 1
     return taken
 
@@ -108,18 +108,18 @@ UNKNOWN: dict[str, tuple[Block, str]] = {
 def test_what_the_user_gives_and_nobody_knows_is_grave_to_lose(source: str) -> None:
     """It may be all that was asked, as an image is that a target does not take; what the model said is no more than lossy."""
     body, place = UNKNOWN[source]
-    said = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
+    message = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
 
     for target in fb.FORMATS:
         if target != source:
-            asked, told = (
+            request, reported = (
                 fb.convert_request(
                     each | {"model": "m"} if source != "generate_content" else each, source=source, target=target, model="m"
                 )
-                for each in (body, said)
+                for each in (body, message)
             )
-            assert (place, "dropped", "impossible") in [(loss.path, loss.kind, loss.severity) for loss in asked.losses]
-            assert "impossible" not in [loss.severity for loss in told.losses if loss.path == place]
+            assert (place, "dropped", "impossible") in [(loss.path, loss.kind, loss.severity) for loss in request.losses]
+            assert "impossible" not in [loss.severity for loss in reported.losses if loss.path == place]
 
 
 @pytest.mark.parametrize("name", ["id", "text", "summary", "data", "signature", "format"])
@@ -128,11 +128,11 @@ def test_a_detail_of_reasoning_that_is_no_text_is_told(name: str) -> None:
     message = {"role": "assistant", "content": "x", "reasoning_details": [{"type": "novel", name: 5, "text": "hm"} | {name: 5}]}
 
     for target in ("messages", "responses", "generate_content"):
-        made = fb.convert_request(
+        converted = fb.convert_request(
             {"model": "m", "messages": [ASK, message, ASK]}, source="chat_completions", target=target, model="m"
         )
 
-        assert any(loss.path.startswith("/messages/1/reasoning_details/0") for loss in made.losses)
+        assert any(loss.path.startswith("/messages/1/reasoning_details/0") for loss in converted.losses)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_base64_that_is_none_is_no_text(part: Block) -> None:
 
 def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
     """What is no byte cannot spell the token, so it is told as lost."""
-    told = {"content": [{"token": "a", "logprob": -0.1, "bytes": [300], "top_logprobs": []}]}
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}, "logprobs": told}
+    message = {"content": [{"token": "a", "logprob": -0.1, "bytes": [300], "top_logprobs": []}]}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}, "logprobs": message}
     answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
-    made = fb.convert_response(answer, source="chat_completions", target="generate_content")
+    converted = fb.convert_response(answer, source="chat_completions", target="generate_content")
 
-    assert "/choices/0/logprobs/content/0/bytes" in {loss.path for loss in made.losses}
+    assert "/choices/0/logprobs/content/0/bytes" in {loss.path for loss in converted.losses}
 
 
 NOVEL = {"type": "content_block_start", "index": 9, "content_block": {"type": "novel", "text": {}}}
@@ -191,19 +191,19 @@ def test_an_event_that_nobody_knows_is_kept_or_refused(source: str, odd: list[Bl
     """Servers put events of their own between those of the format, at its beginning, too."""
     whole = stream_of(source)
     head = whole.index(b"\n\n") + 2 if source == "messages" else 0
-    given = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
+    raw = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
 
     for read in (_converted, _collected):
         with contextlib.suppress(fb.StreamDecodeError):
-            read(given, source, target)
+            read(raw, source, target)
 
 
-def _converted(given: bytes, source: str, target: str) -> None:
+def _converted(output: bytes, source: str, target: str) -> None:
     converter = fb.StreamConverter(source=source, target=target)
-    converter.feed(given)
+    converter.feed(output)
     converter.finish()
     assert converter.losses is not None
 
 
-def _collected(given: bytes, source: str, target: str) -> None:
-    assert fb.collect_stream([given], source=source, target=target).losses is not None
+def _collected(output: bytes, source: str, target: str) -> None:
+    assert fb.collect_stream([output], source=source, target=target).losses is not None
