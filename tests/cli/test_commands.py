@@ -99,7 +99,7 @@ def test_format_and_kind_are_detected_and_reported(
     assert b"read as generate_content request" in reported
 
 
-def test_a_body_inside_a_file_is_found_by_pointer(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_body_inside_a_file_is_selected_by_pointer(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Logs and fixtures keep the body beside other things."""
     file = tmp_path / "log.json"
     file.write_text(json.dumps({"about": "x", "body": REQUEST}))
@@ -150,7 +150,7 @@ def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.Ca
     assert b"expected FORMAT, FORMAT.KIND or FORMAT.MODEL of chat_completions" in capfdbinary.readouterr().err
 
 
-def test_a_misspelt_model_is_refused_with_its_likes(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Of two hundred names the right one is nearly always among three."""
     assert main(["schema", "messages.TextBlok"]) == 2
     printed = capfdbinary.readouterr().err
@@ -317,9 +317,7 @@ def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr().out.count("sunny in Rome, at 24") == 4
 
 
-def test_a_request_is_sent_and_answered_in_its_own_format(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_request_is_sent_and_answered_in_its_format(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """A relay is tried from the shell: whole, streamed, and its models."""
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1}
     with served(["Hello.", "Hello again."], models=["m-far"]) as relay:

@@ -12,7 +12,7 @@ from formatbridge.testing import FakeRelay
 from tests.support.relay_server import served
 
 
-def test_the_demonstration_talks_in_every_format_over_another() -> None:
+def test_the_demonstration_runs_in_every_format_over_every_endpoint() -> None:
     """It shows a call, its result, the answer and a loss, four times, and no socket is opened."""
     out = io.StringIO()
 

@@ -169,7 +169,9 @@ def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPat
     assert "it may be a chat_completions request: pass --from" in capfdbinary.readouterr().err.decode()
 
 
-def test_a_truncated_stream_of_a_relay_has_its_own_exit_status(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_truncated_stream_of_a_relay_has_exit_status_three_or_more(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
     """A script that sees 3 may try again; 2 would mean that its own input is bad."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -201,7 +203,7 @@ def test_a_collected_stream_without_an_end_is_no_body(
     assert b"busy" in reported if ending else b"ended before" in reported
 
 
-def test_a_failed_stream_reports_its_losses_so_far(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_failed_stream_reports_losses_before_the_failure(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """What was lost of it has left already."""
     begun = stream_of("messages").replace(b'"role":"assistant"', b'"role":"assistant","x_new":5')
     begun = begun[: begun.index(b"event: message_delta")]

@@ -71,7 +71,7 @@ def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: st
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_goes_through_any_endpoint(format: str, via: str, library: ModuleType) -> None:
+def test_any_format_is_sent_to_any_endpoint(format: str, via: str, library: ModuleType) -> None:
     """Whole and streamed, the caller sees one format only."""
     client = client_on(library)
     request = body_of("requests", format)
@@ -88,7 +88,7 @@ def test_any_format_goes_through_any_endpoint(format: str, via: str, library: Mo
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_goes_through_any_endpoint_awaited(format: str, via: str, library: ModuleType) -> None:
+def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via: str, library: ModuleType) -> None:
     """The async client is the same one but for await."""
 
     async def call() -> None:
@@ -106,7 +106,7 @@ def test_any_format_goes_through_any_endpoint_awaited(format: str, via: str, lib
 
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_goes_through_any_endpoint_of_a_real_socket(format: str, via: str) -> None:
+def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: str, via: str) -> None:
     """The client's own connections, sync and async, and one connection for all calls."""
     request = body_of("requests", format)
 
@@ -663,7 +663,7 @@ def _list_of_models(*pages: dict[str, Any]) -> fb.Client:
     return fb.Client("https://relay.test", http_client=httpx.Client(transport=inner))
 
 
-def test_a_list_of_models_that_turns_in_a_circle_is_refused() -> None:
+def test_a_cyclic_list_of_models_is_rejected() -> None:
     """A page that names itself as the next would be read for ever, or be cut in silence."""
     client = _list_of_models({"models": [{"name": "models/a"}], "nextPageToken": "x"})
 
@@ -731,7 +731,7 @@ def test_a_quota_error_is_not_retried(code: str) -> None:
     assert len(seen) == 1
 
 
-def test_a_wait_of_ages_is_raised_at_once() -> None:
+def test_a_long_retry_after_is_raised_at_once() -> None:
     """A number that is too long to be true is still a wish to wait."""
     seen: list[fb.Attempt] = []
     inner = httpx.MockTransport(lambda _: httpx.Response(503, headers={"retry-after": "99999999999999"}))

@@ -277,7 +277,7 @@ def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async:
     assert LIMIT - 0.02 <= seconds <= LIMIT + 2 * SLACK
 
 
-def test_what_came_before_a_deadline_is_kept() -> None:
+def test_events_before_a_deadline_are_kept() -> None:
     """The first half of an answer may be all that somebody needs."""
     with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
         error, _ = _late(lambda: read(client))
@@ -521,6 +521,6 @@ def test_a_silent_proxy_ends_with_the_connect_timeout(is_async: bool) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_a_proxy_that_answers_is_no_matter_of_time(is_async: bool) -> None:
+def test_a_proxy_that_answers_raises_no_timeout(is_async: bool) -> None:
     """The limit ends with the handshake."""
     _through_proxy(b"\x05\x00", fb.Timeout(connect=5), is_async=is_async)

@@ -187,7 +187,7 @@ def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], 
         (429, "insufficient_quota", fb.RateLimitError),
     ],
 )
-def test_a_quota_error_has_its_own_class(status: int, code: str, expected: type) -> None:
+def test_a_quota_error_has_a_separate_class(status: int, code: str, expected: type) -> None:
     """Who is out of money needs no new key."""
     assert type(raised(client_of(always(status, {"error": {"message": "no", "code": code}}), retry=0))) is expected
 
@@ -452,7 +452,7 @@ STATUSES = {200: False, 400: False, 401: False, 404: False, 408: True, 409: True
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_only_what_may_pass_is_tried_again(status: int) -> None:
+def test_only_temporary_errors_are_retried(status: int) -> None:
     """A request at fault is at fault the second time, too."""
     calls = []
 
@@ -550,7 +550,7 @@ def test_the_pause_in_an_error_body_counts() -> None:
     assert clock.slept == [3, 3]
 
 
-def test_pauses_grow_to_a_cap_and_are_drawn() -> None:
+def test_pauses_increase_to_a_limit_with_jitter() -> None:
     """A thousand clients must not come back in one second."""
     clock = StillClock()
     raised(client_of(always(503), retry=fb.Retry(max=7), clock=clock))
@@ -639,7 +639,7 @@ def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[f
     assert isinstance(result, fb.APITimeoutError) is isinstance(error, httpx.TimeoutException)
 
 
-def test_nothing_of_the_http_library_rides_along() -> None:
+def test_errors_have_no_reference_to_the_http_library() -> None:
     """Its exceptions hold the request, and the request holds the key and the prompt."""
 
     def serve(request: httpx.Request) -> httpx.Response:

@@ -80,7 +80,7 @@ def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library
 
 
 @every_pair
-def test_no_quirk_and_no_two_of_them_fool_the_client(format: str, via: str) -> None:
+def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
     """What was said is heard; what failed raises; a stream without its end is never an answer."""
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)

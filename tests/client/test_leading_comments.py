@@ -42,7 +42,7 @@ def whole(format: str) -> bytes:
 
 @every_format
 @every_comment
-def test_a_whole_answer_behind_comments_is_the_answer(comments: bytes, format: str) -> None:
+def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: str) -> None:
     """It has been paid for, and all of it is there."""
     reply = client_of(comments + whole(format), "application/json", size=999).send(body_of("requests", format), format)
 
@@ -52,7 +52,7 @@ def test_a_whole_answer_behind_comments_is_the_answer(comments: bytes, format: s
 @every_format
 @every_comment
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_whole_answer_behind_comments_is_streamed(kind: str, comments: bytes, format: str) -> None:
+def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, format: str) -> None:
     """Who asked for a stream reads it as one."""
     client = client_of(comments + whole(format), kind, size=999)
 
@@ -90,7 +90,7 @@ ERROR: dict[str, Any] = {"error": {"message": "The provider is down", "code": "p
 @pytest.mark.parametrize("status", [200, 502])
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @every_format
-def test_an_error_behind_comments_keeps_its_words(format: str, is_stream: bool, status: int, comments: bytes) -> None:
+def test_an_error_after_comments_keeps_its_message(format: str, is_stream: bool, status: int, comments: bytes) -> None:
     """What went wrong decides whether to try again, and whom to ask."""
     client = client_of(comments + json.dumps(ERROR).encode(), TYPES[not is_stream], status, size=999)
 
@@ -108,7 +108,7 @@ def test_an_error_behind_comments_keeps_its_words(format: str, is_stream: bool, 
 
 @pytest.mark.parametrize("body", [b": only a comment", b": PROCESSING\n\n", b": PROCESSING\n\n \n"])
 @every_format
-def test_comments_alone_are_no_answer(format: str, body: bytes) -> None:
+def test_comments_without_an_answer_are_a_truncation(format: str, body: bytes) -> None:
     """A relay that gave up says nothing; that is a cut, not an empty answer."""
     stream = client_of(body).stream(body_of("requests", format), format)
 
@@ -116,7 +116,7 @@ def test_comments_alone_are_no_answer(format: str, body: bytes) -> None:
         stream.__enter__()
 
 
-def test_comments_are_waited_through_wherever_they_are_cut() -> None:
+def test_comments_are_skipped_at_any_chunk_boundary() -> None:
     """They come every few seconds for as long as a model thinks; nothing of what follows is lost."""
     client = client_of(b": a\n\n:b\n\n" + whole("messages"), size=1)
 

@@ -43,7 +43,7 @@ def _client(status: int, *body: bytes | Exception, headers: dict[str, str] | Non
 
 @around
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_an_answer_is_taken_up_to_its_limit_however_it_is_packed(encoding: str, over: int) -> None:
+def test_an_answer_is_read_up_to_its_limit_in_every_encoding(encoding: str, over: int) -> None:
     """What counts is what it opens to."""
     limits = fb.Limits(max_response_bytes=len(BODY) - over)
     client = _client(200, PACKERS[encoding](BODY), headers={"content-encoding": encoding}, limits=limits)
@@ -58,7 +58,7 @@ def test_an_answer_is_taken_up_to_its_limit_however_it_is_packed(encoding: str, 
 @around
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_a_stream_is_taken_up_to_its_limit_however_it_is_packed(format: str, encoding: str, over: int) -> None:
+def test_a_stream_is_read_up_to_its_limit_in_every_encoding(format: str, encoding: str, over: int) -> None:
     """Beyond it the stream has failed, and what came is kept; it never ends in silence."""
     data = stream_of("messages")
     limits = fb.Limits(max_response_bytes=len(data) - over)
@@ -101,7 +101,7 @@ def test_several_gzip_members_are_one_body_at_any_split() -> None:
 
 
 @pytest.mark.parametrize("window", [-15, 15, 31], ids=["bare", "deflate", "gzip"])
-def test_a_packed_body_opens_to_its_last_byte(window: int) -> None:
+def test_a_compressed_body_is_decompressed_to_its_last_byte(window: int) -> None:
     """What is opened piece by piece may end within a run of equal bytes that two pieces share."""
     for size in range(512 * 1024, 512 * 1024 + 300, 7):
         packer = zlib.compressobj(9, zlib.DEFLATED, window)
@@ -116,7 +116,7 @@ ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bod
 
 
 @pytest.mark.parametrize("case", ENDLESS)
-def test_packed_bytes_count_though_they_open_to_nothing(case: str) -> None:
+def test_compressed_bytes_count_even_if_they_decompress_to_nothing(case: str) -> None:
     """Otherwise who sends them without end keeps the client busy until its time is over."""
     opener, data = Decompressor("gzip", 1000), ENDLESS[case]
     for at in range(0, MIB, 4096):
@@ -126,7 +126,7 @@ def test_packed_bytes_count_though_they_open_to_nothing(case: str) -> None:
         opener.feed(data[MIB : MIB + 4096])
 
 
-def test_what_is_passed_over_is_not_kept() -> None:
+def test_ignored_bytes_are_not_kept() -> None:
     """It would cost memory, and time that grows with its square."""
     opener = Decompressor("gzip", 8 * MIB)
     opener.feed(gzip.compress(BODY))
@@ -143,7 +143,7 @@ def test_what_is_passed_over_is_not_kept() -> None:
 
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_an_error_is_read_however_it_is_packed(stream: bool, encoding: str) -> None:
+def test_an_error_is_read_in_every_encoding(stream: bool, encoding: str) -> None:
     """Proxies pack what they send; the code in it says whether to try again."""
     packed = PACKERS[encoding](b'{"error": {"message": "no", "code": "model_not_found"}}')
     client = _client(503, packed, headers={"content-encoding": encoding})
@@ -154,7 +154,7 @@ def test_an_error_is_read_however_it_is_packed(stream: bool, encoding: str) -> N
     assert caught.value.code == "model_not_found"
 
 
-def test_an_error_that_opens_to_more_than_the_limit_is_still_one() -> None:
+def test_an_error_that_decompresses_above_the_limit_is_an_error() -> None:
     """A bomb behind a status of 429 says at least 429."""
     bomb = gzip.compress(b" " * 100_000)
     client = _client(
@@ -197,7 +197,7 @@ UNEXPECTED = {
 
 @around
 @pytest.mark.parametrize("case", UNEXPECTED)
-def test_of_an_error_no_more_is_kept_than_the_limit(case: str, over: int) -> None:
+def test_an_error_body_is_kept_up_to_the_limit(case: str, over: int) -> None:
     """Whoever stores errors says how much of them; the rest is read for its code and let go."""
     status, body, stream = UNEXPECTED[case]
     limit = len(body) - over

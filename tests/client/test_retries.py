@@ -242,7 +242,7 @@ def test_a_body_read_by_a_hook_that_raises_is_reported(library: ModuleType) -> N
 
 
 @libraries
-def test_what_fails_in_a_call_of_a_hook_is_not_the_relays_answer(library: ModuleType) -> None:
+def test_an_error_within_a_hook_is_not_the_answer_of_the_relay(library: ModuleType) -> None:
     """A hook that fetches a token from elsewhere is refused there; that is no word of the relay's."""
 
     def hook(_response: Any) -> None:

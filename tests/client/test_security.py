@@ -277,7 +277,7 @@ def _bomb(encoding: str) -> bytes:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_a_bomb_does_not_go_off(encoding: str, streams: bool) -> None:
+def test_a_decompression_bomb_is_stopped(encoding: str, streams: bool) -> None:
     """300 KB that would be 300 MB are not opened."""
     data = _bomb(encoding)
 
@@ -404,7 +404,7 @@ def test_a_line_without_end_is_not_kept() -> None:
 @pytest.mark.parametrize(
     "junk", [b"id: 1\n: ping\n\n", b"data:\n\n", b"retry: 5\n\n", b"\n\n\n", b"event: x\n\n", b": OPENROUTER PROCESSING\n\n"]
 )
-def test_what_carries_no_event_is_passed_over(junk: bytes) -> None:
+def test_lines_without_an_event_are_ignored(junk: bytes) -> None:
     """Relays keep connections open in many ways."""
     data = b"\xef\xbb\xbf" + junk + junk.join(events_of(stream_of("messages")))
 
@@ -428,7 +428,7 @@ def test_a_connection_is_used_again_after_the_last_event() -> None:
     assert (server.connections, len(server.requests)) == (1, 4)
 
 
-def test_a_server_that_never_hangs_up_ends_with_its_last_event() -> None:
+def test_a_stream_ends_with_its_last_event_if_the_server_keeps_the_connection() -> None:
     """The answer is complete, whatever the connection does."""
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -447,7 +447,7 @@ def test_a_server_that_never_hangs_up_ends_with_its_last_event() -> None:
     assert time.monotonic() - begun < 1
 
 
-def test_leaving_early_closes_the_connection() -> None:
+def test_abandoning_a_stream_closes_the_connection() -> None:
     """Nobody pays for an answer that nobody reads."""
     sent: list[int] = []
 
@@ -679,7 +679,7 @@ def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture
     assert KEY not in caplog.text
 
 
-def test_streams_left_early_leave_nothing() -> None:
+def test_abandoned_streams_leave_no_connection() -> None:
     """Sockets and memory of streams that were left early come back."""
     http_client = httpx.Client(limits=httpx.Limits(max_connections=2))
     with Server(relay) as server, http_client:
@@ -792,7 +792,7 @@ def test_a_text_truncated_in_the_key_shows_no_part_of_it(echo: str, before: int)
     ],
     ids=str,
 )
-def test_a_profile_that_would_lead_astray_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_profile_with_an_unsafe_value_is_rejected(wrong: dict[str, Any]) -> None:
     """A path is glued to the base URL: without its slash it would be part of the host that gets the key."""
     with pytest.raises(fb.ConfigurationError, match=r"profile|header"):
         fb.RelayProfile(**wrong)

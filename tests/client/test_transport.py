@@ -342,7 +342,7 @@ SOCKETS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("socket", SOCKETS)
-def test_a_websocket_of_an_sdk_goes_to_its_own_base_url_with_its_own_key(socket: str) -> None:
+def test_a_websocket_of_an_sdk_uses_the_base_url_and_key_of_the_sdk(socket: str) -> None:
     """It is not a request of the HTTP client. With the documented construction neither the vendor nor the relay gets a real key."""
 
     def refuse(peer: Peer, _request: Received) -> bool:
@@ -428,7 +428,7 @@ def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
     assert asyncio.run(read())[::2] == (status, str(len(raw)))
 
 
-def test_one_model_is_found_in_the_list_or_not() -> None:
+def test_one_model_is_selected_from_the_list_or_not_found() -> None:
     """The relay has no endpoint for one model alone."""
     relay = relay_of(models=["m-large", "m/x"])
 
@@ -453,7 +453,7 @@ def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
     assert [joined(format, "messages", relay).models.retrieve(model).id for format in ("responses", "messages")] == [model, model]
 
 
-def test_a_list_of_models_may_stand_below_a_path_of_that_name() -> None:
+def test_a_models_path_may_be_below_a_path_of_that_name() -> None:
     """Some servers have such a base URL."""
     answer = httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())).get(
         f"{VENDOR}/models/models"
@@ -706,7 +706,7 @@ def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], text: str) 
         joined("responses", "messages", inner).models.list()
 
 
-def test_the_number_in_a_body_says_what_went_wrong() -> None:
+def test_the_status_in_an_error_body_selects_the_exception() -> None:
     """Some relays answer each request with a 200, and have the status among the fields."""
     body = {"code": 401, "message": "token expired", "data": None}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
@@ -815,7 +815,7 @@ def test_losses_are_reported(is_streaming: bool) -> None:
     assert [loss.path for loss in converted[0].losses] == ["/seed"]
 
 
-def test_a_stream_left_early_is_closed_and_its_losses_so_far_are_reported() -> None:
+def test_an_abandoned_stream_is_closed_and_its_losses_are_reported() -> None:
     """Whoever has heard enough leaves."""
     converted: list[fb.Converted] = []
     client = joined("responses", "chat_completions", relay_of(), on_convert=converted.append)

@@ -136,7 +136,7 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize("case", NO_ANSWERS)
-def test_what_will_not_pass_is_not_tried_again(case: str) -> None:
+def test_a_permanent_error_is_not_retried(case: str) -> None:
     """These come home as a 502, which SDKs would try again: the same page, for as much money."""
     calls: list[Any] = []
 

@@ -184,7 +184,7 @@ def test_a_truncation_before_the_first_event_is_retried() -> None:
     assert text
 
 
-def test_nothing_is_tried_again_after_the_first_event() -> None:
+def test_nothing_is_retried_after_the_first_event() -> None:
     """A second attempt would say the beginning twice."""
     cutter = _Cutter(stream_of("messages"), "chunked")
     cutter.upto = len(cutter.data) // 2

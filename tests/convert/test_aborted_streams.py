@@ -54,7 +54,7 @@ def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: 
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_what_is_passed_on_as_it_came_is_never_closed(format: str) -> None:
+def test_a_same_format_stream_is_never_closed(format: str) -> None:
     """The option does nothing there, so a break tells the reader as without it, also behind a reason to end."""
     tails = []
     for options in (None, CLOSING):
@@ -67,7 +67,7 @@ def test_what_is_passed_on_as_it_came_is_never_closed(format: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_ends_in_a_break_is_no_complete_answer(source: str, target: str) -> None:
+def test_a_stream_that_ends_in_a_break_is_not_complete(source: str, target: str) -> None:
     """A reader who collects what was written must not store it as whole."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(b"".join(_looks_whole(source)))
@@ -79,7 +79,7 @@ def test_what_ends_in_a_break_is_no_complete_answer(source: str, target: str) ->
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
-def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: str) -> None:
+def test_a_break_after_the_end_emits_nothing(source: str, target: str) -> None:
     """The answer is whole and its reader knows; an error event behind the end would be a second end."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
@@ -91,7 +91,7 @@ def test_a_break_behind_the_end_tells_the_reader_nothing(source: str, target: st
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_break_behind_an_error_tells_the_reader_nothing(source: str, target: str) -> None:
+def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
     """The error of the other side has been written; there is one error to a stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
@@ -101,7 +101,7 @@ def test_a_break_behind_an_error_tells_the_reader_nothing(source: str, target: s
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_an_event_that_cannot_be_read_is_told_by_the_break_if_nothing_else_told_it(source: str, target: str) -> None:
+def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) -> None:
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     for converter in (waiting, raised):
@@ -126,7 +126,7 @@ UNKNOWN = encode_event(dumps({"made_up": 1}))
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_loses_too_much_for_its_end_is_told_to_its_reader_once(source: str, target: str) -> None:
+def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str) -> None:
     """A reader without an end waits; the one idiom tells him, whatever ended the stream, be it from ``feed`` or ``finish``."""
     for ending in (b"", b"\n"):
         converter = fb.StreamConverter(source=source, target=target, options=STRICT)
@@ -142,7 +142,7 @@ def test_what_loses_too_much_for_its_end_is_told_to_its_reader_once(source: str,
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_loses_too_much_is_told_by_the_break_if_nothing_else_told_it(source: str, target: str) -> None:
+def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str) -> None:
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
     converted = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
@@ -155,7 +155,7 @@ def test_what_loses_too_much_is_told_by_the_break_if_nothing_else_told_it(source
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_loop_tells_the_reader_of_what_loses_too_much(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, target: str, is_async: bool) -> None:
     """Whoever writes no loop of his own has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
 
@@ -211,7 +211,7 @@ def _converted(
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_loop_tells_the_reader_of_a_break(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: str, is_async: bool) -> None:
     """The HTTP library raises an error of its own out of the iterable, behind an answer that looks whole."""
     cause = _ResetError("peer closed the connection")
 
@@ -226,7 +226,7 @@ def test_a_loop_tells_the_reader_of_a_break(source: str, target: str, is_async: 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_loop_closes_what_broke_where_the_options_say_so(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, target: str, is_async: bool) -> None:
     """Its error is raised all the same, for nobody but the caller knows what it means; the reader has an end, and no error."""
     result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
 
@@ -235,7 +235,7 @@ def test_a_loop_closes_what_broke_where_the_options_say_so(source: str, target: 
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_a_loop_passes_on_what_is_no_break(is_async: bool) -> None:
+def test_convert_stream_raises_other_exceptions_unchanged(is_async: bool) -> None:
     """Errors of ours say what they mean; an interrupt is none of the stream's."""
     ours = fb.APIConnectionError("gone", phase="body")
 
@@ -247,7 +247,7 @@ def test_a_loop_passes_on_what_is_no_break(is_async: bool) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_whoever_reads_a_stream_that_breaks_has_what_came(source: str, target: str) -> None:
+def test_events_before_a_break_are_returned(source: str, target: str) -> None:
     """One answer or typed events: a break is an error of the stream there, too, however whole the answer looks."""
     cause = _ResetError("peer closed the connection")
 
@@ -281,7 +281,7 @@ def test_whoever_reads_a_stream_that_breaks_has_what_came(source: str, target: s
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_break_is_closed_where_the_options_say_so(source: str, target: str) -> None:
+def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> None:
     """Who wants what came and an end gets both in the tail, and a reader who sees no error."""
     converter = fb.StreamConverter(source=source, target=target, options=CLOSING)
     converted = converter.feed(b"".join(_events(source)[:3]))
@@ -314,7 +314,7 @@ def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) 
         converter.abort()
 
 
-def test_a_converter_shows_how_far_it_is() -> None:
+def test_repr_of_a_converter_shows_its_state() -> None:
     """A log or a debugger shows its formats and no word of the answer."""
     events = []
     for ends in (False, True):
@@ -334,7 +334,7 @@ def test_a_converter_shows_how_far_it_is() -> None:
     assert events[3].endswith("events, over>")
 
 
-def test_the_error_of_a_break_says_what_broke_and_keeps_nothing_of_it() -> None:
+def test_the_error_of_a_break_names_its_cause_without_a_reference_to_it() -> None:
     """A log shows why; a pickle has neither sockets nor requests of the HTTP library."""
     causes = (OSError("peer closed the connection"), OSError())
 
@@ -361,7 +361,7 @@ def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
 @pytest.mark.parametrize(
     "read", [fb.collect_stream, lambda chunks, source: [*fb.convert_stream(chunks, source=source, target="responses")]]
 )
-def test_a_mistake_of_ours_is_no_break_of_the_stream(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_this_library_is_no_break_of_the_stream(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is told that the connection broke looks for it in the wrong place, or repeats the request."""
 
     def fails(*_: object) -> None:

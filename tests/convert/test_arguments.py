@@ -172,7 +172,7 @@ def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
         CONVERSIONS[name](model, "chat_completions")
 
 
-def test_a_model_of_the_callers_own_making_passes_as_a_body() -> None:
+def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
     """A service has pydantic models of its own, and subclasses of ours."""
     from pydantic import BaseModel
 
@@ -210,7 +210,7 @@ def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str,
 
 
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])
-def test_a_number_that_nobody_can_write_is_refused_in_our_words(name: str) -> None:
+def test_a_number_that_json_cannot_represent_is_rejected(name: str) -> None:
     """Python itself raises on the text of an integer of more than 4,300 digits."""
     with pytest.raises(fb.ConfigurationError, match=f"^{name} is an integer of [0-9]+ bits, expected"):
         fb.Options(**{name: 10**5000})  # type: ignore[arg-type]  # one of the two

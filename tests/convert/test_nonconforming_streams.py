@@ -268,7 +268,7 @@ CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_
         ("generate_content", "/candidates/0/groundingMetadata/groundingSupports/0/segment"),
     ],
 )
-def test_a_citation_spans_its_own_text_whichever_block_stops_first(target: str, at: str, stops: tuple[int, ...]) -> None:
+def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: str, stops: tuple[int, ...]) -> None:
     """Servers leave stops out, or send them in any order; the words stand where they stand."""
     blocks = [(OPENED[0], OPENED[1] | {"index": index}) for index in (0, 1)]
     deltas = [

@@ -56,7 +56,7 @@ def _pass_on(stream: bytes, format: str) -> tuple[bytes, fb.StreamConverter]:
 
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_that_is_passed_on_is_one_to_the_official_client(format: str, error: str) -> None:
+def test_the_official_client_raises_for_an_error_that_is_passed_on(format: str, error: str) -> None:
     """A client that ignores it takes half an answer for a whole one."""
     for begun in (b"", _beginning(format)):
         result, converter = _pass_on(begun + ERRORS[error] + (b"" if error == "plain lines" else b"data: [DONE]\n\n"), format)
@@ -70,7 +70,7 @@ def test_an_error_that_is_passed_on_is_one_to_the_official_client(format: str, e
 
 
 @pytest.mark.parametrize(("format", "error"), [each for each in product(fb.FORMATS, ERRORS) if each not in FLAT])
-def test_a_transport_to_the_sdk_s_own_format_hides_no_error(format: str, error: str) -> None:
+def test_a_same_format_transport_hides_no_error(format: str, error: str) -> None:
     """Whoever uses it for its key and its checks alone relies on it as much."""
     body = Pieces(_beginning(format), ERRORS[error])
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
@@ -81,7 +81,7 @@ def test_a_transport_to_the_sdk_s_own_format_hides_no_error(format: str, error: 
 
 
 @pytest.mark.parametrize("code", [0, 200, 302, 700])
-def test_an_error_whose_number_is_none_of_an_error_is_followed_by_one(code: int) -> None:
+def test_an_error_without_an_error_status_is_followed_by_one_with_it(code: int) -> None:
     """The client of generate_content for JavaScript raises on codes from 400 to 599 only."""
     error = b'data: {"error":{"code":%d,"message":"slow down"}}\r\n\r\n' % code
 
@@ -99,7 +99,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_in_the_format_s_own_dialect_passes_as_it_is(format: str) -> None:
+def test_an_error_in_the_format_of_the_stream_is_unchanged(format: str) -> None:
     """Law 3: it is the vendor's word, with details that we have no name for, and all of them arrive."""
     result, converter = _pass_on(_beginning(format) + OWN[format], format)
 
@@ -107,7 +107,7 @@ def test_an_error_in_the_format_s_own_dialect_passes_as_it_is(format: str) -> No
     assert (converter.losses, converter.additions) == ((), ())
 
 
-def test_an_error_that_is_put_in_other_words_says_what_they_leave_out() -> None:
+def test_a_rewritten_error_reports_its_omitted_fields() -> None:
     """Law 1: where it does not pass as it is, that is a conversion like any other."""
     result, converter = _pass_on(b'data: {"error":{"message":"slow down","code":"busy"},"user_id":"u"}\n\n', "messages")
 
@@ -115,7 +115,7 @@ def test_an_error_that_is_put_in_other_words_says_what_they_leave_out() -> None:
     assert [(loss.path, loss.before) for loss in converter.losses] == [("/user_id", "u"), ("/error/code", "busy")]
 
 
-def test_what_a_chunk_says_beside_an_error_passes_before_it() -> None:
+def test_the_content_of_a_chunk_precedes_the_error_in_it() -> None:
     """An error inside a choice is none to the client, and the words beside it were said."""
     choice = {"index": 0, "delta": {"content": "Rome"}, "finish_reason": "error", "error": {"message": "slow down", "code": 502}}
     chunk = b"data: " + json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
@@ -128,7 +128,7 @@ def test_what_a_chunk_says_beside_an_error_passes_before_it() -> None:
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_a_stream_without_names_gets_those_that_its_client_looks_for(format: str) -> None:
+def test_events_without_names_get_the_names_that_the_client_requires(format: str) -> None:
     """Proxies drop ``event:`` lines; the client of messages reads no event without one."""
     whole = _text(format)
     nameless = b"".join(b"data: %b\n\n" % event.data for event in events_of(whole))
@@ -140,7 +140,7 @@ def test_a_stream_without_names_gets_those_that_its_client_looks_for(format: str
 
 
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
-def test_a_done_in_a_format_without_one_is_passed_on_if_its_client_can_read_it(format: str) -> None:
+def test_done_is_passed_on_if_the_official_client_reads_it(format: str) -> None:
     """OpenRouter ends its streams of responses with it; the client of generate_content reads every event as JSON."""
     result, _ = _pass_on(_text(format) + b"data: [DONE]\n\n", format)
 
@@ -188,7 +188,7 @@ def test_what_follows_an_error_gets_its_name(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_that_ends_within_what_follows_an_error_is_over(format: str) -> None:
+def test_a_stream_that_ends_after_an_error_is_over(format: str) -> None:
     """Its reader has the error; that an event behind it is cut says nothing about the answer."""
     converter = fb.StreamConverter(source=format, target=format)
     converted = converter.feed(_beginning(format) + OWN[format] + FOLLOWING[format][:-9])
@@ -197,7 +197,7 @@ def test_a_stream_that_ends_within_what_follows_an_error_is_over(format: str) ->
     assert converted.endswith(OWN[format])
 
 
-def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:
+def test_done_after_an_incomplete_answer_follows_the_error() -> None:
     """The client stops reading there, and would never hear that the answer is not whole."""
     converter = fb.StreamConverter(source="chat_completions", target="chat_completions")
     converted = converter.feed(
@@ -214,7 +214,7 @@ def test_a_done_behind_half_an_answer_waits_for_its_error() -> None:
 
 
 @pytest.mark.parametrize(("format", "target"), PAIRS)
-def test_the_reader_is_told_of_nonsense_as_such(format: str, target: str) -> None:
+def test_invalid_data_is_emitted_as_an_error_event(format: str, target: str) -> None:
     """Nothing was cut: whoever looks for the fault must not look at the network."""
     converter = fb.StreamConverter(source=format, target=target)
     converter.feed(_beginning(format))
@@ -230,7 +230,7 @@ def _losses_of(stream: bytes, format: str) -> tuple[Any, ...]:
     return (*converter.losses, *converter.additions)
 
 
-def test_what_is_passed_on_costs_nothing_even_where_nobody_can_say_what_it_adds_up_to() -> None:
+def test_a_same_format_stream_is_not_rejected_if_it_cannot_be_folded() -> None:
     """Law 3: the bytes hold all of it, whatever becomes of it in the answer that we put together."""
     twice = _text("messages").replace(b'"index":0', b'"index":7')
 

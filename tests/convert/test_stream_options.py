@@ -92,7 +92,7 @@ def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, ta
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_the_answer_so_far_can_be_had_whatever_it_loses(source: str, target: str) -> None:
+def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str) -> None:
     """Who forbids losses still wants to see what was lost, and what came."""
     strict = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="info"))
     with pytest.raises(fb.LossyConversionError) as caught:
@@ -108,7 +108,7 @@ def test_the_answer_so_far_can_be_had_whatever_it_loses(source: str, target: str
 
 @pytest.mark.parametrize("junk", [b"", b": ping\n\n", b"data:\n\n"], ids=["nothing", "a comment", "no data"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_nothing_is_not_closed(source: str, target: str, junk: bytes) -> None:
+def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: bytes) -> None:
     """A relay that hung up without a word gave no answer, not an empty one that ran out of tokens."""
     with pytest.raises(fb.TruncatedStreamError, match="not one event"):
         list(fb.convert_stream([junk], source=source, target=target, options=CLOSING))
@@ -118,7 +118,7 @@ def test_nothing_is_not_closed(source: str, target: str, junk: bytes) -> None:
 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_stream_that_is_closed_ran_out_of_tokens(source: str, target: str, torn: bytes) -> None:
+def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
     """The target's reader gets an answer with an end, and is told that it is not all."""
     output = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
 
@@ -128,7 +128,7 @@ def test_a_stream_that_is_closed_ran_out_of_tokens(source: str, target: str, tor
 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_collected_answer_that_is_closed_ran_out_of_tokens(source: str, target: str, torn: bytes) -> None:
+def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
     """In its own format, too: what is collected is written anew, so it can be given an end."""
     collected = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
 
@@ -136,7 +136,7 @@ def test_a_collected_answer_that_is_closed_ran_out_of_tokens(source: str, target
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_part_of_a_failed_answer_is_never_taken_for_the_whole(source: str, target: str) -> None:
+def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: str, target: str) -> None:
     """Whoever stores what came before an error stores an answer that has no end, or one that says it failed."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_begun(source) + FAILURES[source])
@@ -173,7 +173,7 @@ def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: str) -> None:
     [(b"", fb.TruncatedStreamError), (b"data: <html>\n\n", fb.StreamDecodeError), (FAILURES["messages"], fb.StreamFailedError)],
     ids=["cut", "garbage", "failure"],
 )
-def test_what_was_collected_before_an_error_is_kept_by_both(ending: bytes, error: type[fb.StreamError]) -> None:
+def test_a_collected_answer_before_an_error_is_kept(ending: bytes, error: type[fb.StreamError]) -> None:
     """The first half of an answer may be all that somebody needs, awaited or not."""
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -193,7 +193,7 @@ def test_what_was_collected_before_an_error_is_kept_by_both(ending: bytes, error
 
 @pytest.mark.parametrize("junk", [b"data:\n\n", b"data: \n\n", b"event: x\n\n", b": ping\n\n", b"id: 1\n\n"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_carries_no_event_is_not_passed_on(source: str, target: str, junk: bytes) -> None:
+def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk: bytes) -> None:
     """Official clients die of an event without data, and servers send them to keep a connection open."""
     events = [event.data for event in StreamReader().feed(stream_of(source))]
     lines = [encode_event(data, None) for data in events]
@@ -204,7 +204,7 @@ def test_what_carries_no_event_is_not_passed_on(source: str, target: str, junk: 
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_thought_of_white_space_is_a_thought_streamed_or_whole(target: str) -> None:
+def test_reasoning_of_white_space_is_the_same_streamed_and_whole(target: str) -> None:
     """Found by chance: behind another thought it was taken for the blank line between the two."""
     reasoning = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
     answer = answer_of("messages") | {"content": reasoning}
@@ -233,7 +233,7 @@ _STARTS = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in CROSSINGS if pair[0] in _STARTS])
-def test_a_part_of_an_answer_knows_whose_it_is(source: str, target: str) -> None:
+def test_a_partial_answer_has_its_model_and_id(source: str, target: str) -> None:
     """A stream that breaks off behind its first event has told its model, and perhaps its id, by which somebody finds it."""
     data = encode_event(json.dumps(_STARTS[source]).encode())
     converter = fb.StreamConverter(source=source, target=target)

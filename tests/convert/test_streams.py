@@ -65,7 +65,7 @@ def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> N
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_parallel_calls_keep_their_own_arguments(source: str, target: str) -> None:
+def test_parallel_calls_keep_their_arguments(source: str, target: str) -> None:
     """The arguments of two calls that stream at once are never run together."""
     collected = fb.collect_stream([_stream(source)], source=source, target=target)
 
@@ -81,7 +81,7 @@ def _arguments(body: Any, format: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_cut_stream_is_never_a_success(source: str, target: str) -> None:
+def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None:
     """A connection that breaks in the middle raises, with the part that came and the bytes that tell the target's reader so."""
     stream = _stream(source)
     converter = fb.StreamConverter(source=source, target=target)
@@ -118,7 +118,7 @@ def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_events_are_typed_in_their_own_format(format: str) -> None:
+def test_events_are_typed_in_their_format(format: str) -> None:
     """A service that reads one format gets pydantic models of its events."""
     events = list(fb.iter_events(_pieces(_stream(format), 40), format=format))
 
@@ -136,7 +136,7 @@ def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_typed_events_of_a_cut_stream_end_in_an_error(format: str) -> None:
+def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None:
     """Whoever looks at events alone must not take half an answer for one: wherever it is cut, it ends as a collected one does."""
     stream = _stream(format, "text_plain")
     whole = list(fb.iter_events([stream], format=format))
@@ -151,7 +151,7 @@ def test_typed_events_of_a_cut_stream_end_in_an_error(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_typed_events_leave_before_the_cut_is_told(format: str) -> None:
+def test_typed_events_are_returned_before_truncation_raises(format: str) -> None:
     """A reader shows what came, and then that it is not all."""
     events = fb.iter_events(_pieces(_stream(format)[:-90], 40), format=format)
 
@@ -162,7 +162,7 @@ def test_typed_events_leave_before_the_cut_is_told(format: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("chunks", [[], [b""], [b"<html>502</html>"], [b": ping\n\n"]])
-def test_what_is_no_stream_has_no_typed_events_and_no_end(chunks: list[bytes], format: str) -> None:
+def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], format: str) -> None:
     """A proxy's page, or nothing at all, in the place of a stream."""
     with pytest.raises(fb.TruncatedStreamError, match=f"not one event of {format} came"):
         list(fb.iter_events(chunks, format=format))
@@ -205,7 +205,7 @@ def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
 
 
 @pytest.mark.parametrize("target", [format for format in fb.FORMATS if format != "responses"])
-def test_a_replay_of_an_answer_that_failed_loses_nothing_that_it_tells(target: str) -> None:
+def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
     """What came before the failure is in the stream, so nobody is refused for its loss; the error is the only end."""
     answer = _answer("responses", "finish_failed")
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
@@ -247,7 +247,7 @@ def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, targ
         reader.finish()
 
 
-def test_a_stream_collected_in_its_own_format_keeps_fields_that_nobody_knows() -> None:
+def test_a_stream_collected_in_its_format_keeps_unknown_fields() -> None:
     """A service that stores streamed answers keeps the server's fingerprint and whatever fields come tomorrow."""
     chunk = {
         "id": "c",
@@ -303,7 +303,7 @@ def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> N
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_what_came_before_a_broken_event_is_handed_out(source: str) -> None:
+def test_events_before_an_invalid_event_are_returned(source: str) -> None:
     """Where the bytes are cut decides nothing: the events before a broken one leave, then it is told, and told again."""
     other = "messages" if source != "messages" else "responses"
     stream, broken = _stream(source, "text_plain"), b"data: <html>\n\n"
@@ -323,7 +323,7 @@ def test_what_came_before_a_broken_event_is_handed_out(source: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 @pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
-def test_a_broken_event_is_told_to_the_reader_of_the_target(source: str, target: str, broken: bytes) -> None:
+def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, target: str, broken: bytes) -> None:
     """A gateway that copies a stream has no other words for whoever reads behind it."""
     stream = _stream(source, "text_plain")
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
@@ -340,7 +340,7 @@ def test_a_broken_event_is_told_to_the_reader_of_the_target(source: str, target:
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
-def test_words_beside_the_answer_are_an_error_only_as_text_and_in_no_ping(format: str) -> None:
+def test_an_error_field_is_an_error_only_as_text_and_outside_ping_events(format: str) -> None:
     """Relays send errors as a message alone, and pings with one; another format's message is no error text."""
     message = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
     for data, is_error in message.items():
@@ -350,7 +350,7 @@ def test_words_beside_the_answer_are_an_error_only_as_text_and_in_no_ping(format
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_cut_stream_of_the_same_format_ends_in_an_error_behind_whole_events(format: str) -> None:
+def test_a_truncated_same_format_stream_ends_in_an_error_after_complete_events(format: str) -> None:
     """Half an event is none: what was passed on stays readable, and the tail says that it is not all."""
     stream = _stream(format, "text_plain")
     converter = fb.StreamConverter(source=format, target=format)
@@ -371,7 +371,7 @@ def _words(body: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("stem", ["text_plain", "tools_parallel"])
-def test_a_cut_stream_of_responses_fails_with_the_answer_so_far(stem: str) -> None:
+def test_a_truncated_stream_of_responses_fails_with_its_partial_answer(stem: str) -> None:
     """Whoever reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
     stream = next(each.data for each in fixtures.streams("responses") if each.stem == stem)
     events = [json.loads(event.data) for event in StreamReader().feed(stream)]
@@ -393,7 +393,7 @@ def test_a_cut_stream_of_responses_fails_with_the_answer_so_far(stem: str) -> No
         assert ended == dict.fromkeys(longer - closed, "incomplete")
 
 
-def test_a_stream_brings_custom_tools_home() -> None:
+def test_a_stream_restores_custom_tools() -> None:
     """A free-form tool that crossed over as a function answers as itself, streamed as well as whole."""
     request = fb.convert_request(
         {
@@ -495,7 +495,7 @@ def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: s
         ),
     ],
 )
-def test_odd_events_raise_nothing_of_another_s(source: str, target: str, events: list[Any]) -> None:
+def test_unusual_events_raise_errors_of_this_library_only(source: str, target: str, events: list[Any]) -> None:
     """What fuzzing found: fields of its own in place of log probabilities, an item that turns out to be a message at its end."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -519,7 +519,7 @@ def test_a_stream_ends_once(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
-def test_the_end_is_told_when_it_comes(source: str, target: str) -> None:
+def test_the_end_is_emitted_as_soon_as_it_arrives(source: str, target: str) -> None:
     """A server may hold its connection open behind ``[DONE]`` or the last event; the caller's client must not wait for it."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -532,7 +532,7 @@ def test_the_end_is_told_when_it_comes(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_of_a_part_no_end_is_said_to_be_added(source: str, target: str) -> None:
+def test_a_partial_answer_reports_no_added_end(source: str, target: str) -> None:
     """An answer that was cut has no reason for its end, so the report names none."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source)[:-200])
@@ -560,7 +560,7 @@ _NOTHING = (b"\n", b":", b": ping", b": ping\n\n", b"i", b"id: 7\n", b"retry: 1"
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_what_breaks_off_in_its_next_event_is_cut(target: str) -> None:
+def test_a_stream_that_breaks_within_an_event_is_truncated(target: str) -> None:
     """Behind a finish reason that event may have been an error, wherever in it the bytes end."""
     ended = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
     result = {}
@@ -572,14 +572,14 @@ def test_what_breaks_off_in_its_next_event_is_cut(target: str) -> None:
     assert [rest for rest, fault in result.items() if fault is not None] == [*_OPENED]
 
 
-def test_nothing_is_cut_behind_the_end() -> None:
+def test_bytes_after_the_end_are_no_truncation() -> None:
     """Who has said that all is told may close the connection where it likes."""
     for rest in _OPENED:
         assert fb.collect_stream([_stream("chat_completions") + rest], source="chat_completions").body
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_converter_that_nobody_holds_is_gone_at_once(source: str, target: str) -> None:
+def test_an_unreferenced_converter_is_freed_at_once(source: str, target: str) -> None:
     """It holds the answer. In a cycle it would hold it until the collector of garbage comes, which takes time of every stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))

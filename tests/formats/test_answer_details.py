@@ -30,7 +30,7 @@ def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "ls -l", ""])
-def test_free_text_for_a_tool_stays_text_where_calls_have_objects(text: str) -> None:
+def test_free_text_input_of_a_tool_stays_text_in_formats_with_object_arguments(text: str) -> None:
     """Text that looks like JSON is text all the same; whoever parses it calls the tool with something else."""
     call = {"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "f", "input": text}
 
@@ -40,7 +40,7 @@ def test_free_text_for_a_tool_stays_text_where_calls_have_objects(text: str) -> 
     assert ("/output/0", "wrapped") in [(loss.path, loss.code) for loss in result.losses]
 
 
-def test_a_run_that_warned_has_not_failed() -> None:
+def test_a_code_execution_with_warnings_has_not_failed() -> None:
     """Warnings go to the error output of a run that did what it should; there is one text for both, and what was printed is it."""
     ran = {"type": "code_execution_result", "stdout": "42\n", "stderr": "DeprecationWarning", "return_code": 0, "content": []}
     content = [
@@ -66,7 +66,9 @@ def test_a_run_that_warned_has_not_failed() -> None:
     ],
     ids=["an end", "thoughts before", "all of it"],
 )
-def test_the_tokens_of_a_text_are_those_that_spell_it(message: Any, tokens: list[str], kept: list[str], lost: list[int]) -> None:
+def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
+    message: Any, tokens: list[str], kept: list[str], lost: list[int]
+) -> None:
     """Servers count tokens of thoughts, calls and the end, too; a probability beside the wrong text is worse than none."""
     result = _answered(message, tokens, "responses")
 
@@ -74,7 +76,7 @@ def test_the_tokens_of_a_text_are_those_that_spell_it(message: Any, tokens: list
     assert [loss.path for loss in result.losses] == [f"/choices/0/logprobs/content/{index}" for index in lost]
 
 
-def test_tokens_of_calls_are_reported_one_by_one() -> None:
+def test_logprobs_of_calls_are_reported_one_by_one() -> None:
     """There is no text that they could stand beside."""
     calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 
@@ -84,7 +86,7 @@ def test_tokens_of_calls_are_reported_one_by_one() -> None:
     assert [path for path in lost if "logprobs" in path] == ["/choices/0/logprobs/content/0", "/choices/0/logprobs/content/1"]
 
 
-def test_runners_up_that_stand_apart_are_reported_with_their_token() -> None:
+def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None:
     """In generate_content they have a list of their own, of which nothing is left either."""
     (fixture,) = (each for each in fixtures("response", "generate_content") if each.stem == "logprobs_of_calls")
 
@@ -95,7 +97,7 @@ def test_runners_up_that_stand_apart_are_reported_with_their_token() -> None:
 
 
 @pytest.mark.parametrize(("first", "lost"), [(["a"], ["/output/0", "/output/1"]), ([], ["/output/1"])])
-def test_each_list_of_tokens_that_goes_is_reported(first: list[str], lost: list[str]) -> None:
+def test_each_dropped_list_of_logprobs_is_reported(first: list[str], lost: list[str]) -> None:
     """An answer of several messages has a list for each; an empty one says nothing."""
 
     def said(index: int, tokens: list[str]) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def test_each_list_of_tokens_that_goes_is_reported(first: list[str], lost: list[
 
 
 @pytest.mark.parametrize(("item", "text"), [(0, 1), (16, 0)])
-def test_a_list_of_tokens_is_reported_wherever_its_text_stands(item: int, text: int) -> None:
+def test_logprobs_are_reported_wherever_their_text_is(item: int, text: int) -> None:
     """An answer may call twenty tools before it speaks, and speak in several parts."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
     texts: list[dict[str, Any]] = [{"type": "output_text", "text": "a", "annotations": []} for _ in range(text + 1)]
@@ -124,7 +126,7 @@ def test_a_list_of_tokens_is_reported_wherever_its_text_stands(item: int, text: 
     assert result == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
 
 
-def test_a_loss_is_shown_where_something_stood() -> None:
+def test_a_loss_points_to_the_field_that_is_lost() -> None:
     """An empty list beside the summary is no thought that could be lost."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
 
@@ -133,7 +135,7 @@ def test_a_loss_is_shown_where_something_stood() -> None:
     assert {loss.path: loss.before for loss in converted.losses}["/input/0/summary"] == reasoning["summary"]
 
 
-def test_what_a_place_does_not_say_is_not_said() -> None:
+def test_absent_fields_of_a_location_are_not_written() -> None:
     """The official types of the target have no null there."""
     place = {"type": "approximate", "city": "Rome", "country": "IT", "region": None, "timezone": None}
     tool = {"type": "web_search_20260318", "name": "web_search", "user_location": place}
@@ -166,7 +168,7 @@ def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], targ
 
 
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
-def test_thoughts_between_tools_only_are_none_where_nobody_knows_them(target: str, place: list[str]) -> None:
+def test_interleaved_reasoning_is_off_in_formats_without_it(target: str, place: list[str]) -> None:
     """An effort beside them would make the model think before it speaks, which was turned off."""
     request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
@@ -184,7 +186,7 @@ def test_thoughts_between_tools_only_are_none_where_nobody_knows_them(target: st
     }
 
 
-def test_what_to_show_of_no_thoughts_is_told() -> None:
+def test_a_reasoning_summary_without_reasoning_is_reported() -> None:
     """Nothing is shown of thinking that is off; law 1 wants it in the report all the same."""
     config = {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}}
     body = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config}
@@ -213,7 +215,7 @@ def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
+def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
     """Lists of models tell whole seconds; what is cut off is a value of the source's."""
     model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
     body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}
@@ -235,7 +237,7 @@ def test_a_fraction_of_a_second_is_lost_by_name(target: str) -> None:
         ),
     ],
 )
-def test_thinking_without_a_number_is_asked_for(target: str, result: dict[str, Any]) -> None:
+def test_thinking_without_a_budget_is_requested(target: str, result: dict[str, Any]) -> None:
     """Some clients leave the budget to the server; without a word of it recent models would not think at all."""
     body = {"model": "m", "max_tokens": 9000, "messages": ASKED, "thinking": {"type": "enabled"}}
 
@@ -285,7 +287,7 @@ def test_a_server_tool_that_failed_is_no_success(name: str, body: dict[str, Any]
         ({"status": "incomplete", "outputs": [{"type": "logs", "logs": "x"}]}, [1]),
     ],
 )
-def test_a_run_of_code_has_the_result_that_was_told(run: dict[str, Any], codes: list[int]) -> None:
+def test_a_code_execution_has_its_reported_result(run: dict[str, Any], codes: list[int]) -> None:
     """Servers tell what code printed only where they are asked to; to make up an empty success would mislead the next turn."""
     body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": [_RUN | run]}
 
@@ -294,7 +296,7 @@ def test_a_run_of_code_has_the_result_that_was_told(run: dict[str, Any], codes: 
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None:
+def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None:
     """The vendor's own documentation names the enum, its examples the media type."""
     unchanged, request = [
         fb.convert_request(
@@ -311,7 +313,7 @@ def test_media_types_of_the_answer_may_be_words_of_the_enum(target: str) -> None
     assert "format" not in str(unchanged.body)
 
 
-def test_what_an_answer_speaks_is_flattened_where_it_becomes_text() -> None:
+def test_audio_becomes_its_transcript_in_formats_with_text_only() -> None:
     """The words of a sound come back as words beside it, so an application would show them twice."""
     audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
@@ -329,7 +331,7 @@ def test_what_an_answer_speaks_is_flattened_where_it_becomes_text() -> None:
 @pytest.mark.parametrize(
     ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
 )
-def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity: str) -> None:
+def test_audio_without_its_type_is_a_severe_loss(mime: str, severity: str) -> None:
     """A file says itself how it is to be played; bare samples are noise to whoever does not know their rate."""
     parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
     body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
@@ -350,7 +352,7 @@ def test_samples_without_their_type_are_a_loss_that_matters(mime: str, severity:
         ("generate_content", "serviceTier", "standard", "/speed"),
     ],
 )
-def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, lost: str) -> None:
+def test_speed_and_service_tier_are_separate_settings(target: str, key: str, word: str, lost: str) -> None:
     """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
     body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
     request = body | {"speed": "fast", "service_tier": "standard_only"}
@@ -362,7 +364,7 @@ def test_a_speed_and_a_tier_are_two_things(target: str, key: str, word: str, los
     assert {loss.path for loss in converted.losses} <= {"/speed", lost}
 
 
-def test_a_tool_of_a_version_that_nobody_knows_is_read_by_what_it_holds() -> None:
+def test_a_tool_of_an_unknown_version_is_read_by_its_fields() -> None:
     """No type holds it to a shape: an option of another type is reported as it stands, and not written where the target would refuse it."""
     options: dict[str, Any] = {"max_uses": "few", "allowed_domains": ["example.org"], "blocked_domains": {"a": 1}}
     tool = {"type": "web_search_20990101", "name": "web_search", **options}
@@ -391,7 +393,7 @@ USAGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in USAGES for target in USAGES if source != target])
-def test_an_unknown_field_of_usage_counts_something_and_zero_counts_nothing(source: str, target: str) -> None:
+def test_an_unknown_usage_count_is_reported_unless_it_is_zero(source: str, target: str) -> None:
     """Relays send zeros for all that their servers might count; no word of the answer depends on either."""
     place, rest = USAGES[source]
     counts = {"claude_cache_creation_5_m_tokens": 0, "seconds": 0.0, "new_tokens": 7, "new_word": "x"}

@@ -17,7 +17,7 @@ MARKED: dict[str, dict[str, Any]] = {
 }
 
 
-def test_never_more_marks_than_messages_takes() -> None:
+def test_no_more_cache_marks_than_messages_accepts() -> None:
     """Its server refuses a fifth, and whoever marks parts of a chat has no such bound."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part] * 6}]}
@@ -28,7 +28,7 @@ def test_never_more_marks_than_messages_takes() -> None:
     assert {(loss.severity, loss.code) for loss in converted.losses} == {("info", "too_many")}
 
 
-def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
+def test_a_cache_mark_in_chat_completions_is_written_as_in_messages() -> None:
     """The vendor's server knows no other."""
     block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": [block]}]}
@@ -40,7 +40,7 @@ def test_towards_chat_a_mark_is_in_its_own_spelling() -> None:
     ]
 
 
-def test_the_mark_of_the_whole_request_counts_and_lasts_as_the_others_do() -> None:
+def test_the_cache_mark_of_the_request_counts_and_has_the_same_ttl() -> None:
     """The server counts it among the four, and knows two durations."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {
@@ -59,7 +59,7 @@ def test_the_mark_of_the_whole_request_counts_and_lasts_as_the_others_do() -> No
     ]
 
 
-def test_a_mark_without_a_type_is_one() -> None:
+def test_a_cache_mark_without_a_type_is_accepted() -> None:
     """No specification says what those servers take; there is but one kind."""
     part = {"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
@@ -74,7 +74,7 @@ def test_a_mark_without_a_type_is_one() -> None:
 @pytest.mark.parametrize("place", ["turn", "result"])
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_what_is_put_in_words_keeps_its_mark(block: dict[str, Any], target: str, place: str) -> None:
+def test_a_part_converted_to_text_keeps_its_cache_mark(block: dict[str, Any], target: str, place: str) -> None:
     """The words stand where the block stood, and the prompt is as long."""
     result = _with_block(block, target, place)
 
@@ -84,14 +84,14 @@ def test_what_is_put_in_words_keeps_its_mark(block: dict[str, Any], target: str,
 
 @pytest.mark.parametrize("place", ["turn", "result"])
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
-def test_the_mark_of_what_is_put_in_words_is_lost_where_there_are_none(block: dict[str, Any], place: str) -> None:
+def test_a_cache_mark_of_a_part_converted_to_text_is_lost_in_formats_without_marks(block: dict[str, Any], place: str) -> None:
     """Nothing is cached there by request, and the report says so."""
     result = _with_block(block, "generate_content", place)
 
     assert [loss.severity for loss in result.losses if loss.path.endswith("/cache_control")] == ["info"]
 
 
-def test_a_mark_on_a_block_without_words_is_told() -> None:
+def test_a_cache_mark_on_a_block_without_text_is_reported() -> None:
     """Nothing is left that could bear it."""
     block = {"type": "document", "source": {"type": "content", "content": ""}, "cache_control": MARK}
 

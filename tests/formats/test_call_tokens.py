@@ -48,7 +48,7 @@ def _signed(parts: list[dict[str, Any]]) -> list[tuple[str | None, str | None]]:
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_that_is_bound_to_a_call_comes_home_bound_to_it(caller: str, is_streamed: bool) -> None:
+def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool) -> None:
     """The server answers 400 where a call comes back without its token."""
     if is_streamed:
         (stream,) = (each for each in streams("chat_completions") if each.stem == "reasoning_bound")
@@ -73,7 +73,7 @@ def test_a_token_that_is_bound_to_a_call_comes_home_bound_to_it(caller: str, is_
 @pytest.mark.parametrize("call_id", ["a|b", "|", "a~1b|~", "a|responses"])
 @pytest.mark.parametrize("token", ["c2ln", "c2ln|x"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_an_id_with_a_bar_comes_home_beside_its_token(caller: str, token: str, call_id: str) -> None:
+def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_id: str) -> None:
     """Clients join the ids of a call and of its item with one, and a bar stands between a token and its id, too."""
     answer = _answer({"tool_calls": [_call(call_id)], "reasoning_details": [_detail(call_id, token)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
@@ -85,7 +85,7 @@ def test_an_id_with_a_bar_comes_home_beside_its_token(caller: str, token: str, c
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_call_and_the_token_that_is_bound_to_it_get_the_same_shorter_id(caller: str) -> None:
+def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
     """Servers of chat_completions take ids of 40 characters; the name of a function in one makes it longer."""
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
@@ -96,7 +96,7 @@ def test_a_call_and_the_token_that_is_bound_to_it_get_the_same_shorter_id(caller
     assert turn["reasoning_details"][0]["id"] == turn["tool_calls"][0]["id"] != LONG
 
 
-def test_a_token_that_names_no_call_is_a_thought_of_its_own() -> None:
+def test_a_token_of_an_unknown_call_is_a_separate_reasoning_part() -> None:
     """It is at home there, and its server may miss it."""
     converted = fb.convert_request(
         _asked({"tool_calls": [_call("a")], "reasoning_details": [_detail("b")]}),
@@ -122,7 +122,7 @@ def test_a_call_that_has_a_token_keeps_it() -> None:
     assert _signed(converted.body["contents"][1]["parts"]) == [(None, "c2ln"), (None, "bW9yZQ=="), ("a", "b3V0ZXI="), ("b", "c2ln")]
 
 
-def test_what_else_a_bound_token_has_is_told() -> None:
+def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
     """A field that nobody knows is lost wherever the token goes."""
     message = {"tool_calls": [_call("a")], "reasoning_details": [_detail("a") | {"format": "google-gemini-v9", "more": 1}]}
 
@@ -132,7 +132,7 @@ def test_what_else_a_bound_token_has_is_told() -> None:
     assert {loss.path for loss in converted.losses} >= {f"{place}/format", f"{place}/more"}
 
 
-def test_an_id_that_only_counts_binds_nothing() -> None:
+def test_an_id_that_is_a_counter_names_no_call() -> None:
     """We number thoughts so ourselves where their tokens stand apart."""
     details = [{"type": "reasoning.text", "text": "hm", "id": "rs_0", "index": 0}, _detail("rs_0")]
 
@@ -145,7 +145,7 @@ def test_an_id_that_only_counts_binds_nothing() -> None:
     }  # fmt: skip
 
 
-def test_a_bound_token_of_a_stream_leaves_at_the_end_where_its_call_never_came() -> None:
+def test_a_token_whose_call_never_arrives_is_emitted_at_the_end() -> None:
     """Nobody knows before that it will not come."""
     converter = fb.StreamConverter(source="chat_completions", target="generate_content")
     before = converter.feed(_chunk({"reasoning_details": [_detail("a")]})) + converter.feed(_chunk({"content": "one"}))

@@ -84,7 +84,7 @@ def _home(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_token_stands_on_the_part_that_follows(name: str) -> None:
+def test_a_token_is_on_the_part_that_follows_its_reasoning(name: str) -> None:
     """The Vercel AI SDK and opencode drop an empty thought, and its token with it; Google puts its tokens on the part that follows."""
     whole = _parts(fb.convert_response(_answer(TURNS[name]), source="messages", target="generate_content").body)
     streamed = _parts(fb.collect_stream([_streamed(TURNS[name])], source="generate_content").body)
@@ -97,7 +97,7 @@ def test_a_token_stands_on_the_part_that_follows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_the_next_request_brings_each_token_back_to_its_reasoning(name: str) -> None:
+def test_the_next_request_restores_each_token_to_its_reasoning(name: str) -> None:
     """The vendor refuses a thought whose token is gone or elsewhere. Clients send parts as they came, in pieces, or as they add them up."""
     data = _streamed(TURNS[name])
     pieces = [part for event in events_of(data) for part in _parts(json.loads(event.data)) if part != {"text": ""}]
@@ -117,7 +117,7 @@ KEPT: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_token_without_a_part_that_follows_stands_alone(name: str) -> None:
+def test_a_token_without_a_following_part_is_a_separate_part(name: str) -> None:
     """There is nothing else to put it on, and it still comes back."""
     data = _streamed(KEPT[name])
     whole = _parts(fb.convert_response(_answer(KEPT[name]), source="messages", target="generate_content").body)
@@ -127,7 +127,7 @@ def test_a_token_without_a_part_that_follows_stands_alone(name: str) -> None:
         assert _home(parts) == KEPT[name]
 
 
-def test_a_call_with_a_token_of_its_own_keeps_it() -> None:
+def test_a_call_with_a_token_keeps_it() -> None:
     """A part has room for one token: that of the reasoning before stays with the reasoning."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     call |= {"extra_content": {"google": {"thought_signature": "b3du"}}}
@@ -150,7 +150,7 @@ def test_a_call_with_a_token_of_its_own_keeps_it() -> None:
     ]
 
 
-def test_reasoning_that_follows_a_thought_without_a_token_does_not_sign_it() -> None:
+def test_a_token_does_not_sign_preceding_reasoning_without_a_token() -> None:
     """A thought whose signature a relay dropped must not get that of another one."""
     unsigned: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": ""}
     content = [unsigned, OMITTED, CALL]
@@ -164,7 +164,7 @@ def test_reasoning_that_follows_a_thought_without_a_token_does_not_sign_it() -> 
     assert [block["signature"] for block in streamed if block["type"] == "thinking"] == ["", "c2lnLTI="]
 
 
-def test_a_token_waits_for_the_next_part_and_nothing_else_waits() -> None:
+def test_only_a_token_is_held_back_until_the_next_part() -> None:
     """Law 10: the text that follows leaves in the feed that brings it, and takes the token along."""
     events = [event + b"\n\n" for event in b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).split(b"\n\n")]
     converter = fb.StreamConverter(source="messages", target="generate_content")
@@ -177,7 +177,7 @@ def test_a_token_waits_for_the_next_part_and_nothing_else_waits() -> None:
 
 
 @pytest.mark.parametrize("fault", ["finish", "abort", "error"])
-def test_a_token_that_waits_leaves_before_an_error(fault: str) -> None:
+def test_a_token_that_is_held_back_is_emitted_before_an_error(fault: str) -> None:
     """What came before a break was said; whoever keeps the half answer keeps its token."""
     events = b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).partition(b"event: content_block_stop")
     converter = fb.StreamConverter(source="messages", target="generate_content")
@@ -284,7 +284,7 @@ def _streamed_of_lost(body: JSON, source: str, target: str, options: fb.Options)
 
 
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
-def test_a_token_is_in_what_is_written_or_in_the_report(source: str, part: JSON) -> None:
+def test_a_token_is_in_the_output_or_in_the_report(source: str, part: JSON) -> None:
     """Every other token is told apart: in requests, answers and their streams, also where tokens are not to be carried."""
     targets = {*fb.FORMATS} - {source}
     for target, returned, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
@@ -385,7 +385,7 @@ def _tokens(body: dict[str, Any], target: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_token_comes_home_with_the_text_that_it_signs_or_is_reported(target: str) -> None:
+def test_a_token_after_its_text_returns_with_that_text_or_is_reported(target: str) -> None:
     """A server refuses a signed thought that was altered, and an item without the token that it is known by."""
     for seed in range(400):
         reported = _lives(Random(seed))

@@ -64,7 +64,7 @@ def _body(answer: ir.Response) -> Any:
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
-def test_a_recorded_stream_comes_to_one_end(entry: Entry) -> None:
+def test_a_recorded_stream_has_one_end(entry: Entry) -> None:
     """Servers break every rule; the answer is still whole, or the failure is one."""
     emitted = _decode(entry.bytes())
 
@@ -159,7 +159,7 @@ def test_an_index_that_is_used_again_leads_to_the_latest_call() -> None:
     assert [(call.id, call.arguments) for call in calls] == [("a", "{}"), ("b", "[]")]
 
 
-def test_an_id_that_comes_late_is_no_second_call() -> None:
+def test_an_id_in_a_subsequent_delta_is_no_second_call() -> None:
     """Some servers name the function first and the call later."""
     delayed = [
         {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{"}}]},
@@ -207,7 +207,7 @@ def _piece(arguments: str, name: str | None = None, call_id: str | None = None, 
     ],
 )
 @pytest.mark.parametrize("target", [NAME, "responses"])
-def test_calls_at_one_index_are_told_apart_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
+def test_calls_at_one_index_are_separated_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
     """Servers without ids, and those that give an id to each piece, tell by the name where a call begins; two must not become one."""
     collected = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
 
@@ -285,7 +285,7 @@ CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "a
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_done_ends_no_answer_that_says_nothing_or_half(target: str, deltas: list[Any]) -> None:
+def test_done_does_not_complete_an_empty_or_partial_answer(target: str, deltas: list[Any]) -> None:
     """A relay whose time is up writes ``[DONE]``, and gives no reason: half a call must not be made."""
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
@@ -311,7 +311,7 @@ def test_done_ends_no_answer_that_says_nothing_or_half(target: str, deltas: list
     ],
     ids=["a text", "a call", "a call in pieces", "free text"],
 )
-def test_done_ends_an_answer_that_says_something_whole(deltas: list[Any]) -> None:
+def test_done_completes_an_answer_with_complete_content(deltas: list[Any]) -> None:
     """Servers that never give a reason are read all the same."""
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
@@ -348,7 +348,7 @@ def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
     assert collected.body == convert_response(answer, source=NAME, target=target).body
 
 
-def test_a_message_beside_a_delta_is_no_text() -> None:
+def test_a_message_next_to_a_delta_is_not_read_as_text() -> None:
     """Some servers repeat in each event what has come so far."""
     items = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
     decoder = StreamDecoder()
@@ -372,7 +372,7 @@ def _thinks(index: int, *, kind: str = "text", **text: str) -> dict[str, Any]:
         ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
     ],
 )
-def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
+def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
     """A server checks a token against the text beside it; where that has left, the report says so."""
     stream = _chunks(*deltas)
     converter = StreamConverter(source=NAME, target=target)
@@ -387,7 +387,7 @@ def test_a_token_signs_the_thought_that_its_index_names(deltas: list[dict[str, A
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
-def test_a_token_behind_the_text_signs_its_thought_where_it_may_stand_apart(target: str) -> None:
+def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(target: str) -> None:
     """In generate_content it comes home with its thought; elsewhere that has left, and the report says so."""
     stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
     converter = StreamConverter(source=NAME, target=target)
@@ -409,7 +409,7 @@ def _cites(url: str, start: int, end: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", FORMATS)
-def test_citations_that_come_behind_a_call_hang_on_the_text_that_they_cite(target: str) -> None:
+def test_citations_after_a_call_belong_to_the_text_that_they_cite(target: str) -> None:
     """A server that searches tells its sources last; who collects gets what the whole answer would have become."""
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 7)]
     stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
@@ -421,7 +421,7 @@ def test_citations_that_come_behind_a_call_hang_on_the_text_that_they_cite(targe
     assert (collected.body, sorted(map(str, collected.losses))) == (expected.body, sorted(map(str, expected.losses)))
 
 
-def test_a_span_says_which_text_a_late_citation_cites() -> None:
+def test_a_span_selects_the_text_of_a_citation_that_follows_it() -> None:
     """Two texts around a call are one content to the server; the second citation begins in the second."""
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 8)]
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"content": "Oslo."}, {"refusal": "No."}, {"annotations": cited})
@@ -436,7 +436,7 @@ def test_a_span_says_which_text_a_late_citation_cites() -> None:
 
 
 @pytest.mark.parametrize(("target", "is_late"), [("messages", True), ("responses", True), ("generate_content", False)])
-def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: str, *, is_late: bool) -> None:
+def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_late: bool) -> None:
     """A block that has closed takes no more; formats that cite at the end still can."""
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
     converter = StreamConverter(source=NAME, target=target)
@@ -450,7 +450,7 @@ def test_a_late_citation_that_the_stream_has_left_without_is_reported(target: st
 
 @pytest.mark.parametrize("source", [format for format in FORMATS if format != NAME])
 @pytest.mark.parametrize("is_asked", [True, False])
-def test_who_asks_for_usage_finds_the_field_in_every_chunk(source: str, is_asked: bool) -> None:
+def test_every_chunk_has_a_usage_field_if_usage_is_requested(source: str, is_asked: bool) -> None:
     """The vendor's servers say null in all but the last; a reader that takes the field for granted trips over one without it."""
     requested = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
     requested |= {"stream_options": {"include_usage": True}} if is_asked else {}

@@ -16,7 +16,7 @@ def _answer(**more: str) -> dict[str, Any]:
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "message": message}]}
 
 
-def test_a_known_quotation_stands_where_messages_has_it() -> None:
+def test_a_quotation_is_written_to_cited_text_of_messages() -> None:
     """Some servers tell the cited text of a page beside its address."""
     converted = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
 
@@ -35,7 +35,7 @@ def _answer_of_spans(length: int, citations: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_text_that_thousands_cite_is_said_a_few_times_at_most(target: str) -> None:
+def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target: str) -> None:
     """Else half a megabyte becomes hundreds, and two of them more than a machine has."""
     body = _answer_of_spans(50_000, 1_500)
 
@@ -46,7 +46,7 @@ def test_a_text_that_thousands_cite_is_said_a_few_times_at_most(target: str) -> 
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_what_a_few_citations_cite_stands_beside_each(target: str) -> None:
+def test_the_text_of_a_few_citations_is_repeated_at_each(target: str) -> None:
     """Readers show it with the source, and do not count characters themselves."""
     converted = fb.convert_response(_answer_of_spans(20, 3), source="chat_completions", target=target)
 
@@ -117,7 +117,7 @@ def cited(body: JsonObject) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("numbers", [(), (0,), (1,), (0, 1), (1, 0)], ids=str)
-def test_citations_that_no_event_told_are_told_at_the_end(numbers: tuple[int, ...]) -> None:
+def test_citations_in_no_event_are_emitted_at_the_end(numbers: tuple[int, ...]) -> None:
     """Laws 1 and 6: where some events of citations get lost, whichever, the reader has each source once all the same."""
     item = message("msg_1", "Hello world", A, B)
     events = [added(0, item), delta(0, item, "Hello world"), *[noted(0, item, number) for number in numbers], done(0, item)]
@@ -141,7 +141,7 @@ APART = {
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("reported", APART.values(), ids=APART)
-def test_citations_span_what_they_span_in_the_whole_answer(reported: list[JsonObject], target: str) -> None:
+def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list[JsonObject], target: str) -> None:
     """Law 6: two messages may be open at once, and where the second begins is known when the first is whole."""
     data = stream(*reported, output=(M, N))
 
@@ -153,7 +153,7 @@ def test_citations_span_what_they_span_in_the_whole_answer(reported: list[JsonOb
     assert [loss for loss in collected.losses if loss.code == "late"] == []
 
 
-def test_annotations_count_from_their_own_text_whichever_block_stops() -> None:
+def test_annotations_count_from_their_text_whichever_block_stops() -> None:
     """Laws 1 and 6: a block that is never stopped, or goes on later, stands before the text that cites; its words are not among it."""
     cited = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
     begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}

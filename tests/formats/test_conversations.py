@@ -67,7 +67,7 @@ def test_a_result_without_an_id_answers_an_unanswered_call_even_where_its_id_was
     assert not converted.losses
 
 
-def test_a_late_result_goes_behind_the_call_that_waits_for_it() -> None:
+def test_a_result_that_follows_other_turns_is_moved_after_its_call() -> None:
     """Of two calls with one id the second has its result already, so a result that comes late is the first one's."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     body = {
@@ -88,7 +88,7 @@ def test_a_late_result_goes_behind_the_call_that_waits_for_it() -> None:
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
-def test_made_ids_of_answers_without_an_id_tell_their_calls_apart(source: str) -> None:
+def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None:
     """Both answers end up in one history, where equal ids would give a result to the wrong call."""
 
     def made_id(arguments: dict[str, Any], text: str) -> str:
@@ -104,7 +104,7 @@ def test_made_ids_of_answers_without_an_id_tell_their_calls_apart(source: str) -
     assert first == again != other
 
 
-def test_a_made_call_id_is_an_addition() -> None:
+def test_a_generated_call_id_is_an_addition() -> None:
     """Whoever looks for where an id came from finds it in the report, at the call and at its result."""
     body = {
         "contents": [
@@ -118,7 +118,7 @@ def test_a_made_call_id_is_an_addition() -> None:
     assert {each.path for each in converted.additions} == {"/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"}
 
 
-def test_a_made_finish_reason_is_an_addition() -> None:
+def test_a_generated_finish_reason_is_an_addition() -> None:
     """An answer without choices said nothing of how it ended."""
     converted = fb.convert_response({"id": "x", "choices": []}, source="chat_completions", target="generate_content")
 
@@ -128,7 +128,7 @@ def test_a_made_finish_reason_is_an_addition() -> None:
 # Reasoning and order in answers of chat_completions.
 
 
-def test_a_thought_comes_home_whole_over_chat_completions() -> None:
+def test_reasoning_returns_complete_over_chat_completions() -> None:
     """Text, sealed token and id of one item are one item again, in their order."""
     output = [
         {"type": "reasoning", "id": "rs_a", "summary": [{"type": "summary_text", "text": "why"}], "encrypted_content": "A"},
@@ -147,7 +147,7 @@ def test_a_thought_comes_home_whole_over_chat_completions() -> None:
     assert not returned.losses
 
 
-def test_a_token_that_loses_its_place_is_told() -> None:
+def test_a_token_that_is_moved_is_reported() -> None:
     """A vendor may refuse a token that no longer stands where it was minted."""
     body = {
         "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
@@ -165,7 +165,7 @@ def test_a_token_that_loses_its_place_is_told() -> None:
 
 
 @pytest.mark.parametrize(("first", "is_told"), [("inlineData", True), ("text", False)])
-def test_media_before_text_is_told(first: str, is_told: bool) -> None:
+def test_media_moved_after_text_is_reported(first: str, is_told: bool) -> None:
     """The message has its images behind its text, whatever the order was."""
     parts: list[dict[str, Any]] = [{"inlineData": {"mimeType": "image/png", "data": "aaaa"}}, {"text": "below"}]
     body = _candidate(*sorted(parts, key=lambda part: first not in part))
@@ -188,7 +188,7 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
     assert (converted.status, converted.body["error"]["type"]) == (429, "rate_limit_error")
 
 
-def test_an_answer_of_nothing_does_not_end_well_in_silence() -> None:
+def test_an_empty_answer_is_reported() -> None:
     """Nothing says why there are no candidates, so the normal end that the target shows is a loss, and points at what is there."""
     converted = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
 
@@ -228,7 +228,7 @@ def test_an_answer_of_nothing_does_not_end_well_in_silence() -> None:
         ({"max_completion_tokens": 5, "max_tokens": 6}, "/max_tokens"),
     ],
 )
-def test_an_unknown_key_in_a_request_is_told(added: dict[str, Any], path: str) -> None:
+def test_an_unknown_key_in_a_request_is_reported(added: dict[str, Any], path: str) -> None:
     """A key that another version of the format has may matter."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools} | added
@@ -238,7 +238,7 @@ def test_an_unknown_key_in_a_request_is_told(added: dict[str, Any], path: str) -
     assert path in _paths(converted.losses)
 
 
-def test_an_unknown_key_in_a_call_without_an_id_is_told() -> None:
+def test_an_unknown_key_in_a_call_without_an_id_is_reported() -> None:
     """One key missing and one too many is not the usual number."""
     body = _answer({"tool_calls": [_call(None, "f") | {"x": 1}]})
 
@@ -247,7 +247,7 @@ def test_an_unknown_key_in_a_call_without_an_id_is_told() -> None:
     assert "/choices/0/message/tool_calls/0/x" in _paths(converted.losses)
 
 
-def test_an_unknown_key_in_a_format_of_the_answer_is_told() -> None:
+def test_an_unknown_key_in_a_response_format_is_reported() -> None:
     """A plain text format says what happens anyway, but not with a key beside it."""
     text = {"mimeType": "text/plain", "x": 1}
     body = {"contents": [{"parts": [{"text": "hi"}]}], "generationConfig": {"responseFormat": [{"text": text}]}}
@@ -257,7 +257,7 @@ def test_an_unknown_key_in_a_format_of_the_answer_is_told() -> None:
     assert "/generationConfig/responseFormat/0/text/x" in _paths(converted.losses)
 
 
-def test_an_unknown_key_beside_a_token_is_told() -> None:
+def test_an_unknown_key_next_to_a_token_is_reported() -> None:
     """A part that is nothing but a token still has what stands beside it."""
     body = _candidate({"text": "hi"}, {"text": "", "thoughtSignature": "QUJD", "x": 1})
 
@@ -266,7 +266,7 @@ def test_an_unknown_key_beside_a_token_is_told() -> None:
     assert "/candidates/0/content/parts/1/x" in _paths(converted.losses)
 
 
-def test_a_model_that_only_the_url_could_name_is_asked_for() -> None:
+def test_a_missing_model_of_the_url_raises() -> None:
     """Without one the path would lead nowhere."""
     body = {"messages": [{"role": "user", "content": "hi"}]}
 

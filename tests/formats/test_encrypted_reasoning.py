@@ -82,7 +82,7 @@ def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams
 
 
 @pytest.mark.parametrize("caller", ASKED)
-def test_what_is_asked_for_besides_is_an_addition(caller: str) -> None:
+def test_an_added_include_value_is_an_addition(caller: str) -> None:
     """A caller that logs additions sees what the server is asked to store and to return."""
     converted = fb.convert_request(ASKED[caller], source=caller, target="responses")
 
@@ -115,7 +115,7 @@ def test_a_request_without_reasoning_asks_for_no_token(case: str) -> None:
 
 
 @pytest.mark.parametrize("store", [True, False])
-def test_a_caller_that_says_whether_to_store_is_taken_at_its_word(store: bool) -> None:
+def test_an_explicit_store_setting_is_kept(store: bool) -> None:
     """A stored chat completion is one that its caller wants to fetch again."""
     converted = fb.convert_request(ASKED["chat_completions"] | {"store": store}, source="chat_completions", target="responses")
 
@@ -158,7 +158,7 @@ UNSIGNED: dict[str, Any] = {
         ("item", [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "A greeting."}]}]),
     ],
 )
-def test_reasoning_without_a_token_goes_as_the_caller_chooses(choice: Any, written: list[dict[str, Any]]) -> None:
+def test_reasoning_without_a_token_is_handled_by_the_option(choice: Any, written: list[dict[str, Any]]) -> None:
     """The server answers 404 to the id of a reasoning item that it never stored, so none is made up."""
     converted = fb.convert_request(UNSIGNED, source="messages", target="responses", options=fb.Options(unsigned_reasoning=choice))
 
@@ -185,7 +185,7 @@ def test_a_limit_below_what_the_server_takes_is_raised() -> None:
     assert ("/max_tokens", "changed", "info") in {(loss.path, loss.kind, loss.severity) for loss in converted.losses}
 
 
-def test_reasoning_of_another_format_is_dropped_on_the_way_to_its_own_endpoint() -> None:
+def test_reasoning_of_another_format_is_dropped_at_the_endpoint_of_responses() -> None:
     """The id of the item was made for an answer that came from elsewhere, so the server has never stored it."""
     history = [
         {"type": "message", "role": "user", "content": "hi"},

@@ -25,7 +25,7 @@ def error_of(format: str, word: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_word_for_an_error_that_the_target_has_no_room_for_is_reported(source: str, target: str, word: str) -> None:
+def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
     """Relays have words of their own there, and they are what an operator looks for."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
 
@@ -46,7 +46,7 @@ def test_a_word_for_an_error_that_the_target_has_no_room_for_is_reported(source:
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_word_that_says_no_more_than_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
+def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
     """The target has its own word and status for the class, or one for two classes, and then says less."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
@@ -68,7 +68,7 @@ SHAPES: dict[str, tuple[int, Any]] = {
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_error_whose_shape_is_plain_is_read_alike_at_every_endpoint(shape: str, target: str) -> None:
+def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str, target: str) -> None:
     """Relays pass on what the server behind them said, in its shape."""
     status, body = SHAPES[shape]
 
@@ -79,7 +79,7 @@ def test_an_error_whose_shape_is_plain_is_read_alike_at_every_endpoint(shape: st
 
 
 @pytest.mark.parametrize("source", OPENAI)
-def test_the_word_of_an_error_decides_where_no_status_does(source: str) -> None:
+def test_the_code_of_an_error_decides_without_a_status(source: str) -> None:
     """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
     converted = fb.convert_error(
         {"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200
@@ -116,7 +116,7 @@ def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_targ
 
 @pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_parameter_that_the_target_has_no_room_for_tells_about_the_server(shape: str, target: str) -> None:
+def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: str) -> None:
     """The model never sees an error, so nothing of one is grave."""
     body = {"error": {"message": "no", **UNTYPED[shape]}}
 
@@ -127,7 +127,7 @@ def test_a_parameter_that_the_target_has_no_room_for_tells_about_the_server(shap
 
 @pytest.mark.parametrize("source", [*OPENAI, "messages"])
 @pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
-def test_details_of_which_nothing_is_read_are_gone(source: str, details: Any) -> None:
+def test_error_details_that_are_not_read_are_reported(source: str, details: Any) -> None:
     """Only beside a word for the status do details say the reason, or how long to wait."""
     body = error_of(source, "invalid_request_error")
     body["error"]["details"] = details
@@ -163,9 +163,7 @@ UNKNOWN_SHAPES = [
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
-    source: str, target: str, body: dict[str, Any]
-) -> None:
+def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
     """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
     converted = fb.convert_error(body, source=source, target=target, status=403)
 
@@ -176,7 +174,7 @@ def test_an_error_that_keeps_its_words_where_nobody_looks_is_its_own_message(
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format: str, body: dict[str, Any]) -> None:
+def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, body: dict[str, Any]) -> None:
     """Whoever asked in that format may know the shape."""
     assert fb.convert_error(body, source=format, target=format, status=403).body == body
 
@@ -191,9 +189,7 @@ def test_an_error_of_an_unknown_shape_stays_as_it_came_in_its_own_format(format:
     ],
 )
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_went_wrong_counts_more_than_the_word_for_its_class(
-    source: str, target: str, message: dict[str, Any], text: str
-) -> None:
+def test_the_error_code_has_precedence_over_its_type(source: str, target: str, message: dict[str, Any], text: str) -> None:
     """The frameworks of servers in front of a relay have both, and only one helps."""
     converted = fb.convert_error(message, source=source, target=target, status=400)
 
@@ -226,7 +222,7 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_fault_of_the_caller_by_its_status_stays_one_whatever_its_word(source: str, word: str, status: int, target: str) -> None:
+def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: str, status: int, target: str) -> None:
     """SDKs send a call again for a 500, and for none of these."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
 
@@ -256,7 +252,7 @@ def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
 @pytest.mark.parametrize("source", OPENAI)
-def test_a_code_for_an_empty_account_is_no_fault_of_the_server_where_no_status_says_so(source: str, code: str) -> None:
+def test_a_quota_code_is_no_server_error_unless_the_status_says_so(source: str, code: str) -> None:
     """SDKs send a call again after a 500, which an empty account does not fill."""
     error = {"code": code, "message": "no"}
 
@@ -352,7 +348,7 @@ def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: i
 
 
 @pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
-def test_what_is_said_of_a_cancelled_answer_stays(message: str) -> None:
+def test_the_message_of_a_cancelled_answer_is_kept(message: str) -> None:
     """An answer that was cancelled has a status for that, but no room for words."""
     event = {"error": {"code": 499, "status": "CANCELLED", "message": message}}
 
@@ -366,7 +362,7 @@ def test_what_is_said_of_a_cancelled_answer_stays(message: str) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
 @pytest.mark.parametrize("code", sorted(QUOTA_CODES))
-def test_an_empty_account_is_one_in_a_body_and_in_a_stream(code: str, status: int) -> None:
+def test_a_quota_error_is_the_same_in_a_body_and_in_a_stream(code: str, status: int) -> None:
     """Relays choose the status as they like; who pays for the account has to hear of it either way."""
     body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
 

@@ -307,7 +307,7 @@ def test_equal_log_probabilities_are_not_a_repetition() -> None:
     assert result.body["candidates"][0]["logprobsResult"] == {key: [*tokens, *tokens] for key, tokens in logprobs_result.items()}
 
 
-def test_sources_are_collected_as_their_own_format_has_them() -> None:
+def test_sources_are_collected_in_the_notation_of_their_format() -> None:
     """Law 3: sources come event by event; only this format has licences, domains and scores."""
     quotes = [
         {"endIndex": 2, "uri": "https://a", "license": "mit"},

@@ -31,7 +31,7 @@ def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("returned", "format"), CROSSINGS)
-def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vendor(returned: str, format: str) -> None:
+def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: str) -> None:
     """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
     carried = 0
     for fixture in fixtures("response", returned):
@@ -52,7 +52,7 @@ def test_a_carried_token_ends_where_its_conversation_is_taken_up_by_another_vend
     assert carried or (returned, format) == ("generate_content", "chat_completions")  # where the slot is its own vendor's
 
 
-def test_a_request_without_carried_tokens_stays_the_same_word_for_word() -> None:
+def test_a_request_without_carried_tokens_is_unchanged() -> None:
     """A token that begins like a tag, and is none, is its vendor's own."""
     reasoning = {"type": "thinking", "thinking": "hm", "signature": "fb1|nobody|thinking|c2ln"}
     body = _history({"content": [reasoning, {"type": "text", "text": "one"}]}, "messages")
@@ -65,7 +65,7 @@ def test_a_request_without_carried_tokens_stays_the_same_word_for_word() -> None
 TAGGED = "fb1|messages|thinking|c2ln"
 
 
-def test_what_says_something_without_its_token_stays() -> None:
+def test_a_part_with_content_stays_without_its_token() -> None:
     """A call or a run of code is of use without the token on it; only what was there for the token goes with it."""
     tagged = base64.b64encode(TAGGED.encode()).decode()
     function = {"name": "f", "arguments": "{}"}
@@ -83,7 +83,7 @@ def test_what_says_something_without_its_token_stays() -> None:
     assert {loss.path for loss in parts.losses} == {"/contents/0/parts/0/thoughtSignature", "/contents/0/parts/1"}
 
 
-def test_words_of_the_caller_are_no_tokens() -> None:
+def test_text_of_the_caller_is_no_token() -> None:
     """Arguments, schemas and labels may have any text under any name."""
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {"data": TAGGED, "deep": {"signature": TAGGED}}}
     body = _history({"content": [call]}, "messages") | {"metadata": {"user_id": TAGGED}}
@@ -101,7 +101,7 @@ def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
     return fb.convert_request(body, source=format, target=format, model="m")
 
 
-def test_a_turn_of_which_nothing_is_left_goes_too() -> None:
+def test_a_turn_without_any_part_left_is_dropped() -> None:
     """An answer that was cut while it thought is nothing but a token; servers refuse turns without content."""
     message = {"role": "user", "content": "x"}
     reasoning: dict[str, list[dict[str, Any]]] = {
@@ -121,7 +121,7 @@ def test_a_turn_of_which_nothing_is_left_goes_too() -> None:
     assert _sent({"contents": turns}, "generate_content").body["contents"] == turns[:1]
 
 
-def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
+def test_dropped_reasoning_removes_no_other_part() -> None:
     """Any other member may hold any text, and the next thought is somebody else's."""
     native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
     body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
@@ -157,14 +157,14 @@ def test_a_thought_takes_nothing_with_it_that_is_not_its_own() -> None:
         ),
     ],
 )
-def test_a_text_that_looks_like_a_token_is_one_in_a_tokens_place_only(format: str, body: dict[str, Any]) -> None:
+def test_text_that_looks_like_a_token_is_a_token_only_in_a_token_field(format: str, body: dict[str, Any]) -> None:
     """A log of this library's, pasted into a document, is a document."""
     result = _sent(body, format)
 
     assert (result.body, result.losses) == (body, ())
 
 
-def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
+def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
     """It looks for the thought before the call that it is to go on from."""
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
     body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
@@ -176,7 +176,7 @@ def test_a_server_that_misses_a_thought_is_not_asked_to_think() -> None:
     assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in result.losses}
 
 
-def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> None:
+def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:
     """A conversation that was stored in another format's words may come home by way of a copy."""
     body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
 
@@ -188,7 +188,7 @@ def test_a_carried_token_that_has_come_home_is_written_as_it_was_minted() -> Non
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
-def test_a_sealed_thought_comes_home_under_the_id_that_it_is_sealed_to(format: str, is_streamed: bool) -> None:
+def test_encrypted_reasoning_returns_under_its_original_id(format: str, is_streamed: bool) -> None:
     """The server refuses the token under any other id, and with it the whole conversation."""
     reasoning = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
     text = {"type": "output_text", "text": "hi", "annotations": []}
@@ -216,7 +216,7 @@ SAID = {"type": "message", "id": "msg_1", "role": "assistant", "status": "comple
 
 @pytest.mark.parametrize("keeps", ["events", "response"])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
-def test_a_sealed_thought_that_is_streamed_home_keeps_the_id_that_it_is_sealed_to(format: str, keeps: str) -> None:
+def test_streamed_encrypted_reasoning_keeps_its_original_id(format: str, keeps: str) -> None:
     """Its text has left before its token tells the id, so the token takes that along; whichever the caller stores, the server knows it."""
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     message = SAID | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
@@ -237,7 +237,7 @@ def test_a_sealed_thought_that_is_streamed_home_keeps_the_id_that_it_is_sealed_t
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
-def test_a_sealed_token_that_stands_alone_has_the_id_that_it_is_sealed_to(is_streamed: bool) -> None:
+def test_encrypted_content_without_text_keeps_its_original_id(is_streamed: bool) -> None:
     """A format whose tokens sit on any part may give it back on an empty text."""
     token = base64.b64encode(b"fb1|responses|encrypted|gAAAAAB|rs_0a1b2c").decode()
     parts = [{"text": "", "thoughtSignature": token}, {"text": "hi"}]

@@ -223,7 +223,7 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
     assert collected.usage == whole.usage
 
 
-def test_a_native_token_is_a_part_of_its_own_and_a_foreign_one_joins_its_text() -> None:
+def test_a_native_token_is_a_separate_part_and_a_foreign_one_is_on_its_text() -> None:
     """The vendor's tokens stay where they stood; those that a bridge put behind text that had left go back to it."""
     signature = ir.Signature(issuer="messages", kind="thinking", token="abc")
     *_, foreign = _parsed(
@@ -316,7 +316,7 @@ def test_errors_end_the_stream_in_whatever_shape(raw: JsonObject) -> None:
     assert decoder.feed(begun) == decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
-def test_padding_says_nothing_and_the_prompt_may_be_blocked() -> None:
+def test_padding_is_ignored_and_a_prompt_may_be_blocked() -> None:
     """``{}`` keeps a connection alive; a blocked prompt is an answer without parts."""
     blocked = {"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": [{"category": "X"}]}, "modelVersion": "m"}
 
@@ -346,7 +346,7 @@ def test_sources_of_several_events_add_up() -> None:
     ]
 
 
-def test_samples_that_come_in_pieces_are_one_sound() -> None:
+def test_audio_in_several_events_is_one_part() -> None:
     """Speech streams as raw samples; a message of chat_completions has room for one sound, and a client adds its data up as text."""
     pieces = [b"abcd", b"ef", b"ghijk"]
     media = [{"mimeType": "audio/L16;codec=pcm;rate=24000", "data": base64.b64encode(piece).decode()} for piece in pieces]
@@ -397,7 +397,7 @@ def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
         [{"text": "", "thoughtSignature": "QUJD"}, {"text": " Two."}],
     ],
 )
-def test_a_source_vouches_for_no_other_text_than_it_says(between: list[JsonObject], target: str) -> None:
+def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: str) -> None:
     """Sources come at the end, when the text that they cite may have closed; then the report says that it left without them."""
     grounding = {
         "groundingChunks": [{"web": {"uri": "https://a.example"}}],

@@ -18,7 +18,7 @@ def _request(system: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])
-def test_it_is_left_out_where_the_caller_wants_it_so(target: str) -> None:
+def test_the_billing_header_is_removed_with_the_option(target: str) -> None:
     """It changes from call to call, and a cache that goes by the beginning of the prompt finds nothing."""
     converted = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
 
@@ -29,7 +29,7 @@ def test_it_is_left_out_where_the_caller_wants_it_so(target: str) -> None:
 
 
 @pytest.mark.parametrize("system", [[HEADER], HEADER["text"]])
-def test_a_system_prompt_of_nothing_else_is_left_out(system: Any) -> None:
+def test_a_system_prompt_with_only_a_billing_header_is_removed(system: Any) -> None:
     """An empty instruction is none."""
     converted = fb.convert_request(_request(system), source="messages", target="chat_completions", options=STRIP)
 
@@ -39,14 +39,14 @@ def test_a_system_prompt_of_nothing_else_is_left_out(system: Any) -> None:
 @pytest.mark.parametrize(
     "system", [[PROMPT, HEADER], "Explain x-anthropic-billing-header: to me.", f"{HEADER['text']}\nNever delete files."]
 )
-def test_any_other_text_stays(system: Any) -> None:
+def test_other_system_text_stays(system: Any) -> None:
     """Only the first text that begins so is the header."""
     kept = fb.convert_request(_request(system), source="messages", target="responses", options=STRIP)
 
     assert kept.body == fb.convert_request(_request(system), source="messages", target="responses").body
 
 
-def test_it_stays_in_its_own_format_and_by_default() -> None:
+def test_the_billing_header_stays_in_its_format_and_by_default() -> None:
     """Anthropic's servers read it."""
     body = _request([HEADER, PROMPT])
 
@@ -118,7 +118,7 @@ def _converted(source: str, body: dict[str, Any], **options: Any) -> fb.Converte
 
 
 @pytest.mark.parametrize("source", BODIES)
-def test_an_instruction_stands_for_the_json_mode(source: str) -> None:
+def test_an_instruction_replaces_json_mode(source: str) -> None:
     """Without it the model answers in prose, and the caller fails to parse that."""
     body, path = BODIES[source]
 
@@ -131,7 +131,7 @@ def test_an_instruction_stands_for_the_json_mode(source: str) -> None:
     ]
 
 
-def test_the_instruction_stands_behind_the_system_prompt() -> None:
+def test_the_json_instruction_follows_the_system_prompt() -> None:
     """A cache mark of the prompt keeps what it marks."""
     system = {"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}
     body, _ = BODIES["chat_completions"]
@@ -144,7 +144,7 @@ def test_the_instruction_stands_behind_the_system_prompt() -> None:
 
 
 @pytest.mark.parametrize("source", BODIES)
-def test_the_json_mode_is_left_out_where_the_caller_wants_no_instruction(source: str) -> None:
+def test_json_mode_is_dropped_with_the_option(source: str) -> None:
     """The report then says that the request no longer means the same."""
     body, path = BODIES[source]
 

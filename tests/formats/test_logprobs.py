@@ -54,7 +54,7 @@ def _tokens(body: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in SOURCES for b in (*SOURCES, "responses") if a != b])
-def test_log_probabilities_beside_text_and_calls_leave_with_the_text(source: str, target: str) -> None:
+def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: str, target: str) -> None:
     """One event may bring all three; by the time the call begins, the text has its tokens."""
     result, converter = _converted(_shipped(source), source, target)
 
@@ -66,7 +66,7 @@ def test_log_probabilities_beside_text_and_calls_leave_with_the_text(source: str
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_log_probabilities_behind_their_text_leave_where_they_stand_beside_none(source: str) -> None:
+def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logprobs(source: str) -> None:
     """A list of a whole choice goes on, whatever has closed."""
     (target,) = {*SOURCES} - {source}
 
@@ -83,7 +83,7 @@ def test_log_probabilities_behind_their_text_leave_where_they_stand_beside_none(
         ("generate_content", [f"/candidates/0/logprobsResult/{name}Candidates/0" for name in ("chosen", "top")]),
     ],
 )
-def test_log_probabilities_that_come_when_their_text_is_done_are_reported(source: str, lost: list[str]) -> None:
+def test_logprobs_after_the_end_of_their_text_are_reported(source: str, lost: list[str]) -> None:
     """The answer that is collected has them; the stream has left without."""
     result, converter = _converted(_behind(source), source, "responses")
 
@@ -94,7 +94,7 @@ def test_log_probabilities_that_come_when_their_text_is_done_are_reported(source
 
 
 @pytest.mark.parametrize("parts", [[{"functionCall": {"name": "f", "args": {}}}], [{"text": ""}], []])
-def test_a_replay_tells_the_log_probabilities_of_an_answer_without_text(parts: list[Any]) -> None:
+def test_a_replay_has_the_logprobs_of_an_answer_without_text(parts: list[Any]) -> None:
     """They are of the whole choice, whatever it says."""
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "logprobsResult": TOLD["generate_content"]}
 

@@ -38,7 +38,7 @@ def _written(converted: fb.ConvertedRequest) -> Any:
         ("generate_content", {"inlineData": {"mimeType": "application/pdf", "data": PDF}}),
     ],
 )
-def test_a_document_without_a_name_gets_one_and_the_report_says_where(source: str, part: dict[str, Any], target: str) -> None:
+def test_a_document_without_a_name_gets_one_and_it_is_reported(source: str, part: dict[str, Any], target: str) -> None:
     """Two vendors refuse inline files without a name; the others name theirs seldom."""
     result = _asked(part, target, source)
 
@@ -81,7 +81,7 @@ def test_an_address_stays_an_address(url: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
-def test_a_pdf_that_is_sent_as_an_image_goes_where_documents_go(source: str, target: str) -> None:
+def test_a_pdf_sent_as_an_image_becomes_a_document(source: str, target: str) -> None:
     """Servers refuse it as an image."""
     url = f"data:application/pdf;base64,{PDF}"
     part: dict[str, Any] = {"type": "input_image", "detail": "auto", "image_url": url}
@@ -105,7 +105,7 @@ def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None
 
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
-def test_a_file_with_bytes_and_an_id_goes_with_its_bytes(target: str) -> None:
+def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
     """The id is of use to one vendor only, and the report says that it is gone."""
     result = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
 
@@ -133,7 +133,7 @@ def test_a_data_url_without_a_type_has_that_of_its_first_bytes() -> None:
     assert _written(result)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
 
 
-def test_parameters_of_the_type_of_an_image_that_a_model_made_are_told() -> None:
+def test_parameters_of_the_type_of_a_generated_image_are_reported() -> None:
     """The item of responses has a word for the type, and the word has no parameters."""
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;colors=16;base64,{PNG}"}}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "", "images": [image]}}
@@ -153,7 +153,7 @@ def test_a_type_without_parameters_stays_bare(head: str) -> None:
     assert _written(result)["inlineData"] == {"mimeType": "text/plain", "data": "YQ==", "displayName": "a.txt"}
 
 
-def test_the_other_name_of_jpeg_is_spelled_out() -> None:
+def test_image_jpg_becomes_image_jpeg() -> None:
     """Servers list ``image/jpeg`` alone; callers write both."""
     raw = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}
 
@@ -167,7 +167,7 @@ def test_a_file_without_name_or_type_has_the_type_of_its_first_bytes() -> None:
     assert _written(result)["file_data"] == f"data:application/pdf;base64,{PDF}"
 
 
-def test_the_media_of_results_stand_in_one_turn_behind_them_each_under_its_results_name() -> None:
+def test_media_of_results_are_in_one_turn_after_them_labelled_with_the_call() -> None:
     """Towards chat a result is text; two turns of the user's in a row would look to many servers as if one were missing between them."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     calls: list[dict[str, Any]] = [{"type": "tool_use", "id": name, "name": "draw", "input": {}} for name in ("a", "b")]
@@ -199,7 +199,7 @@ def _moved_in_a_result(content: list[dict[str, Any]]) -> tuple[Any, set[tuple[st
     return converted.body["contents"][2]["parts"][0]["functionResponse"], moved
 
 
-def test_a_text_behind_the_media_of_a_result_is_told_to_have_moved_before_them() -> None:
+def test_text_after_media_of_a_result_is_reported_as_moved() -> None:
     """A function's response stands before its parts; words such as "the picture above" do not mean the same there."""
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     first, second = {"type": "text", "text": "before"}, {"type": "text", "text": "after"}
@@ -211,7 +211,7 @@ def test_a_text_behind_the_media_of_a_result_is_told_to_have_moved_before_them()
     assert _moved_in_a_result([picture, first, second])[1] == {("1", "lossy"), ("2", "lossy")}
 
 
-def test_what_keeps_its_order_in_a_result_is_not_told_to_have_moved() -> None:
+def test_a_result_in_unchanged_order_is_not_reported_as_moved() -> None:
     """Texts before all media stand there already, and media that are not written have nothing behind them."""
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     stored = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
@@ -234,7 +234,7 @@ def test_what_keeps_its_order_in_a_result_is_not_told_to_have_moved() -> None:
         ("responses", {"type": "input_file", "file_url": "gs://bucket/a.mp4"}),
     ],
 )
-def test_an_address_in_cloud_storage_is_an_address_wherever_it_stands(source: str, part: dict[str, Any]) -> None:
+def test_a_cloud_storage_url_is_a_url_in_every_field(source: str, part: dict[str, Any]) -> None:
     """Callers of Google's models put one into ``file_data`` too; as base64 it would be bytes of nothing."""
     stored = _asked(part, "generate_content", source)
     elsewhere = _asked(part, "messages", source)

@@ -198,7 +198,7 @@ def test_answers_cut_to_streams_fold_to_themselves(sample: Sample) -> None:
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
-def test_a_cut_before_the_end_is_no_end(entry: Entry) -> None:
+def test_a_truncated_stream_has_no_end(entry: Entry) -> None:
     """Law 9: without the end of the answer there is neither an end nor a failure."""
     stream = parsed(entry.bytes())
     last = next(at for at, event in enumerate(stream) if event["type"] in ("message_delta", "message_stop"))
@@ -310,7 +310,7 @@ def test_a_stop_reason_ends_what_is_open() -> None:
     assert [event.finish.reason for event in emitted if isinstance(event, events.Finished)] == ["length"]
 
 
-def test_a_start_that_comes_again_tells_nothing_late() -> None:
+def test_a_repeated_start_emits_nothing_new() -> None:
     """What both say has left on time; what only the second says leaves with the first where nothing has left yet."""
     bare = {**START, "message": {"content": []}}
 
@@ -321,7 +321,7 @@ def test_a_start_that_comes_again_tells_nothing_late() -> None:
         assert not any(isinstance(event, events.Named) for event in emitted)
 
 
-def test_overlapping_blocks_are_told_apart() -> None:
+def test_overlapping_blocks_are_kept_apart() -> None:
     """Each delta goes to the block that it names."""
     calls = [block(at, {"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}}) for at in (0, 1)]
     deltas = [grown(at, "input_json", partial_json=text) for text in ('{"a"', ":1}") for at in (0, 1)]
@@ -352,7 +352,7 @@ def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
     assert not breaches(result)
 
 
-def test_no_end_comes_late() -> None:
+def test_the_end_is_emitted_with_the_last_event() -> None:
     """Law 10: the stop itself brings the end, not the end of the bytes."""
     decoder = MESSAGES.stream_decoder()
 
@@ -484,7 +484,7 @@ def test_parallel_parts_wait_for_the_open_one() -> None:
     assert content == [{"type": "tool_use", "id": f"c{at}", "name": "f", "input": {"a": 1}} for at in range(3)]
 
 
-def test_parts_that_nobody_closed_are_closed_by_the_end() -> None:
+def test_open_parts_are_closed_by_the_end() -> None:
     """A stream that ends has no open block."""
     emitted = answered(events.PartStart(0, 0, ir.Text("")), events.Delta(0, 0, "a"), events.PartStart(0, 1, ir.Text("b")))
 

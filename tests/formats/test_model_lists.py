@@ -96,7 +96,7 @@ def test_the_limits_of_compatible_servers_are_read(
 
 @pytest.mark.parametrize("kind", ["unknown field", "known field"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_every_loss_of_a_list_is_of_no_weight(source: str, target: str, kind: str) -> None:
+def test_every_loss_of_a_model_list_has_severity_info(source: str, target: str, kind: str) -> None:
     """No model reads a list of models, whichever format it is in."""
     names = {"chat_completions": "data", "responses": "data", "messages": "data", "generate_content": "models"}
     known = {

@@ -40,7 +40,7 @@ def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_the_token_of_a_call_returns_to_the_wire_that_told_it(caller: str, streams: bool) -> None:
+def test_the_token_of_a_call_returns_to_its_issuer(caller: str, streams: bool) -> None:
     """Without it the vendor behind that wire refuses the next request."""
     answer = _answer(tool_calls=[CALL])
     if streams:
@@ -60,7 +60,7 @@ def test_the_token_of_a_call_returns_to_the_wire_that_told_it(caller: str, strea
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_the_token_beside_a_message_returns_to_where_it_stood(caller: str, streams: bool) -> None:
+def test_the_token_of_a_message_returns_to_its_field(caller: str, streams: bool) -> None:
     """A compatible server of that vendor has no other place for the token of a text."""
     answer = _answer(content="Hi", extra_content=CALL["extra_content"])
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
@@ -78,7 +78,7 @@ def test_the_token_beside_a_message_returns_to_where_it_stood(caller: str, strea
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-def test_the_token_beside_a_message_without_text_is_of_its_call(streams: bool) -> None:
+def test_the_token_of_a_message_without_text_belongs_to_its_call(streams: bool) -> None:
     """Its vendor refuses a call in the history that has none."""
     call = {key: value for key, value in CALL.items() if key != "extra_content"}
     answer = _answer(tool_calls=[call], extra_content=CALL["extra_content"])
@@ -95,7 +95,7 @@ def test_the_token_beside_a_message_without_text_is_of_its_call(streams: bool) -
 
 
 @pytest.mark.parametrize("caller", ["responses", "generate_content"])
-def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
+def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
     """Whoever serves several vendors behind one wire names them in the details of reasoning."""
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
 
@@ -109,7 +109,7 @@ def test_a_sealed_thought_returns_to_the_wire_that_told_it(caller: str) -> None:
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_beside_a_message_returns_without_a_loss(caller: str) -> None:
+def test_the_token_of_a_message_returns_without_a_loss(caller: str) -> None:
     """It stands on the text, and beside the message again: nothing is gone, so a client that minds losses goes on."""
     answer = _answer(content="Hi", extra_content={"google": {"thought_signature": TOKEN}})
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
@@ -121,7 +121,7 @@ def test_a_token_beside_a_message_returns_without_a_loss(caller: str) -> None:
     assert "encrypted_content" not in str(there.losses)
 
 
-def test_a_sealed_thought_that_was_found_there_is_untagged_there() -> None:
+def test_encrypted_reasoning_is_untagged_at_its_issuer() -> None:
     """An answer that was kept in another format reads as it came once it is back."""
     answer = _answer(content="Hi", reasoning_details=[DETAIL])
     kept = fb.convert_response(answer, source="chat_completions", target="responses").body
@@ -134,7 +134,7 @@ def test_a_sealed_thought_that_was_found_there_is_untagged_there() -> None:
 
 
 @pytest.mark.parametrize("caller", ["messages", "generate_content"])
-def test_a_sealed_thought_returns_with_the_id_that_it_is_sealed_to(caller: str) -> None:
+def test_encrypted_reasoning_returns_with_its_original_id(caller: str) -> None:
     """Its server refuses it under another id, and these two formats have no place for one but the token itself."""
     sealed = DETAIL | {"format": "openai-responses-v1", "id": "rs_07f3"}
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[sealed]), source="chat_completions", target=caller).body
@@ -145,7 +145,7 @@ def test_a_sealed_thought_returns_with_the_id_that_it_is_sealed_to(caller: str) 
     assert back["reasoning_details"] == there["reasoning_details"] == [sealed]
 
 
-def test_a_sealed_thought_that_was_streamed_returns_to_the_wire_that_told_it() -> None:
+def test_streamed_encrypted_reasoning_returns_to_its_issuer() -> None:
     """Its text leaves before the details that name its vendor and its id; a caller of that vendor's format keeps both all the same."""
     named = {"format": "openai-responses-v1", "id": "rs_07f3", "index": 0}
     details = [{"type": "reasoning.summary", "summary": "Hm", **named}, {"type": "reasoning.encrypted", "data": TOKEN, **named}]
@@ -165,7 +165,7 @@ def test_a_sealed_thought_that_was_streamed_returns_to_the_wire_that_told_it() -
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
+def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
     """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""
     part = {"functionCall": {"id": "call_1", "name": "f", "args": {}}, "thoughtSignature": TOKEN}
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
@@ -179,7 +179,7 @@ def test_a_token_goes_to_no_wire_on_which_it_was_not_found(caller: str) -> None:
 
 @pytest.mark.parametrize("token", ["a|chat_completions", "a|generate_content", "|messages", "a|b|", "|"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_that_looks_like_more_comes_home_whole(caller: str, token: str) -> None:
+def test_a_token_that_resembles_a_tag_returns_unchanged(caller: str, token: str) -> None:
     """The tag ends in names that a token might end in, too."""
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     kept = fb.convert_response(_answer(tool_calls=[call]), source="chat_completions", target=caller).body
@@ -189,7 +189,7 @@ def test_a_token_that_looks_like_more_comes_home_whole(caller: str, token: str) 
     assert converted.body["messages"][1]["tool_calls"] == [call]
 
 
-def test_an_image_comes_home_with_its_own_token() -> None:
+def test_an_image_returns_with_its_token() -> None:
     """The token of an image on the text before it is refused, and so is the image without it."""
     parts = [{"text": "Here it is."}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}, "thoughtSignature": TOKEN}]
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
@@ -206,7 +206,7 @@ def test_an_image_comes_home_with_its_own_token() -> None:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("token", ["s1", "abcdef", "a+b_", "QUI==", "=", "not base64!"])
-def test_a_token_that_the_official_client_cannot_read_goes_tagged(token: str, streams: bool) -> None:
+def test_a_token_that_is_no_base64_is_sent_with_a_tag(token: str, streams: bool) -> None:
     """It takes base64 of one alphabet without bits left over, and refuses the whole answer over anything else."""
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     answer = _answer(tool_calls=[call])
@@ -278,7 +278,7 @@ def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
         ([EMPTY | SIGNED], []),
     ],
 )
-def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
+def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
     """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
     kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
 
@@ -301,9 +301,7 @@ def test_a_token_comes_home_to_its_own_part_or_is_reported(parts: list[dict[str,
         [F, G, EMPTY | SIGNED],
     ],
 )
-def test_a_text_with_a_token_comes_home_apart_from_the_text_behind_it(
-    parts: list[dict[str, Any]], caller: str, streams: bool
-) -> None:
+def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict[str, Any]], caller: str, streams: bool) -> None:
     """The token is of its own part: the server's documentation forbids to join that with one that has none."""
     kept, losses = _told(_said(*parts), "generate_content", caller, streams)
 
@@ -311,7 +309,7 @@ def test_a_text_with_a_token_comes_home_apart_from_the_text_behind_it(
     assert "position_lost" not in {code for _, code in losses}
 
 
-def test_texts_are_one_where_no_token_is_carried() -> None:
+def test_adjacent_texts_without_tokens_are_joined() -> None:
     """Then there is nothing to keep apart."""
     converted = fb.convert_response(
         _said(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
@@ -338,7 +336,7 @@ RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "co
         [(SUMMARY, None), ([], "E"), (SUMMARY, "F")],
     ],
 )
-def test_a_token_that_stands_alone_does_not_sign_the_thought_before_it(
+def test_a_separate_token_does_not_sign_the_reasoning_before_it(
     reasoning: list[tuple[list[Any], str | None]], streams: bool
 ) -> None:
     """A token that is sealed to an item is of no other item, and the server refuses it there."""
@@ -354,7 +352,7 @@ def test_a_token_that_stands_alone_does_not_sign_the_thought_before_it(
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-def test_a_hidden_thought_does_not_sign_the_thought_before_it(streams: bool) -> None:
+def test_redacted_reasoning_does_not_sign_the_reasoning_before_it(streams: bool) -> None:
     """A server that hides what it thinks sends a signature alone."""
     reasoning = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
     content = [*reasoning, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]

@@ -30,7 +30,7 @@ def _answer(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
-def test_an_answer_that_is_still_to_come_is_never_an_end_in_silence(status: str, target: str) -> None:
+def test_a_queued_answer_has_no_silent_finish_reason(status: str, target: str) -> None:
     """Whoever reads ``stop`` or ``pause_turn`` for it is told so."""
     body = _answer(status=status)
 
@@ -53,7 +53,7 @@ def test_unknown_details_of_an_unfinished_answer_are_reported(target: str) -> No
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_unknown_keys_of_what_code_printed_are_reported(target: str) -> None:
+def test_unknown_keys_of_code_output_are_reported(target: str) -> None:
     """The logs cross over; what stands beside them does not."""
     call = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c"}
     body = _answer(output=[call | {"outputs": [{"type": "logs", "logs": "1\n", "new": 1}]}])
@@ -77,7 +77,7 @@ def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
-def test_an_error_keeps_its_status_where_that_says_the_same_there(source: str, target: str, status: int) -> None:
+def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
     """Clients retry by status, and a gateway's 502 is no 500."""
     converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
 
@@ -94,7 +94,7 @@ def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> N
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_missing_model_is_404_whatever_the_source_says(target: str) -> None:
+def test_a_missing_model_is_404_whatever_the_source_status(target: str) -> None:
     """One vendor says 400 for it."""
     body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
 
@@ -121,7 +121,7 @@ def _message_of(converted: fb.ConvertedError) -> Any:
         ({"error": {"message": "m", "code": [1]}}, '{"message":"m","code":[1]}'),
     ],
 )
-def test_an_error_of_any_shape_becomes_a_message_and_never_python(source: str, target: str, body: Any, message: str) -> None:
+def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
     """Also in its own format, whose shape it gets."""
     converted = fb.convert_error(body, source=source, target=target, status=502)
 
@@ -150,7 +150,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_an_addition_tells_the_value_that_stands_in_the_body(source: str, target: str, kind: str) -> None:
+def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
     """Else nobody could find or undo it."""
     for fixture in fixtures(kind, source):
         converted = fixture.convert(target)
@@ -247,7 +247,7 @@ def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_what_is_changed_says_what_stands_there_now(source: str, target: str) -> None:
+def test_a_change_reports_the_new_value(source: str, target: str) -> None:
     """And that is something else than before."""
     silent = ("/error/details", "/response/error", "/usage", "/thinking")  # their part is gone, and the rest of them stays
     for kind in ("request", "response", "error"):

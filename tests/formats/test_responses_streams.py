@@ -169,7 +169,7 @@ def _without_seals(answer: JsonObject, *, has_ids: bool) -> JsonObject:
 
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
-def test_what_a_stream_tells_is_what_its_last_event_repeats(entry: Entry) -> None:
+def test_a_stream_emits_the_answer_of_its_last_event(entry: Entry) -> None:
     """Law 6: folding the events gives the answer that decoding the last event's copy gives."""
     emitted = _events_of(entry.bytes())
     last = next(each for each in emitted if isinstance(each, dict) and each["type"] in TERMINAL)["response"]
@@ -269,7 +269,7 @@ def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) 
 @pytest.mark.parametrize(
     "raw", [{"type": "response.output_text.delta", "delta": None}, {"type": "new", "error": None}, {}, {"type": None}]
 )
-def test_an_event_that_says_nothing_known_is_passed_over(raw: JsonObject) -> None:
+def test_an_unknown_event_is_ignored(raw: JsonObject) -> None:
     """Nulls, padding and events of tomorrow."""
     assert not any(isinstance(each, events.Delta | events.Failed) for each in StreamDecoder().feed(raw))
 
@@ -349,7 +349,7 @@ def test_a_delta_leaves_at_once() -> None:
         encoder.feed(events.PartEnd(0, index))
 
 
-def test_calls_may_grow_side_by_side() -> None:
+def test_deltas_of_parallel_calls_may_alternate() -> None:
     """Items interleave; each repeats its own deltas."""
     emitted: list[events.Event] = [events.Start("resp_1", "m")]
     emitted += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
@@ -362,7 +362,7 @@ def test_calls_may_grow_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("sample", ANSWERS[::5], ids=str)
-def test_a_failure_closes_what_is_open_and_keeps_what_came(sample: Sample) -> None:
+def test_a_failure_closes_open_items_and_keeps_their_content(sample: Sample) -> None:
     """A truncated source ends in ``response.failed``; what was cut off is incomplete."""
     results = list(_cut(_unfold(_answer(sample)), 20))
     error = ir.Error(kind="server", message="cut off")
@@ -378,7 +378,7 @@ def test_a_failure_closes_what_is_open_and_keeps_what_came(sample: Sample) -> No
             assert reported[-1]["response"]["output"][-1].get("status", "incomplete") != "completed"
 
 
-def test_a_token_goes_before_the_part_that_has_no_slot_for_it() -> None:
+def test_a_token_precedes_a_part_without_a_field_for_it() -> None:
     """A signature of another format travels in an item of its own, and comes home to its part."""
     signature = ir.Signature(issuer="generate_content", kind="thought", token="dG9rZW4=")
     call = ir.ToolCall("c", "f", "{}", signature=signature)
@@ -486,7 +486,7 @@ def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
         ]
 
 
-def test_another_token_in_the_last_event_is_the_same_thought() -> None:
+def test_a_different_token_in_the_last_event_is_the_same_reasoning() -> None:
     """Servers seal a thought anew whenever they tell it; the first seal is as good as the last, and only a missing one is told."""
     item = {"type": "reasoning", "id": "rs_a", "summary": [], "encrypted_content": "one"}
     head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
@@ -501,7 +501,7 @@ def test_another_token_in_the_last_event_is_the_same_thought() -> None:
     assert collected.body["content"] == [{"type": "redacted_thinking", "data": "fb1|responses|encrypted|one|rs_a"}]
 
 
-def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
+def test_reasoning_text_after_its_summary_is_reported() -> None:
     """The digest has left as the thought, which cannot be taken back: the report names what did not leave, not what did."""
     place = {"item_id": "rs_a", "output_index": 0}
     item = {
@@ -529,7 +529,7 @@ def test_thoughts_that_come_behind_their_digest_are_reported() -> None:
     assert [loss.path for loss in converter.losses if loss.severity != "info"] == ["/output/0/content"]
 
 
-def test_what_is_collected_stands_in_the_order_of_the_output() -> None:
+def test_a_collected_answer_has_the_order_of_the_output() -> None:
     """Law 6: a thought that was announced first and grew last comes first, as it must in the next request."""
     reasoning = {
         "type": "reasoning",
@@ -569,7 +569,7 @@ _NO = {"code": 502, "message": "no"}
         [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}, {"error": _NO}],
     ],
 )
-def test_what_a_failure_cut_off_is_incomplete_wherever_it_is_told(delta: JsonObject, ends: list[JsonObject]) -> None:
+def test_an_item_interrupted_by_a_failure_is_incomplete_in_every_event(delta: JsonObject, ends: list[JsonObject]) -> None:
     """Whoever runs items by their status would run half a call, whichever way the server told that it failed."""
     head = {"id": "c", "model": "m"}
     begun = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}

@@ -23,7 +23,7 @@ def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_properties_stand_in_the_order_that_was_asked_for(target: str) -> None:
+def test_properties_have_the_requested_order(target: str) -> None:
     """A model that gives its reasons first gives better answers; a server that has no word for it writes in the order of the schema."""
     result, losses = _parameters(["reason", "answer", "doubt"], target)
 
@@ -43,7 +43,7 @@ def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
 
 
 @pytest.mark.parametrize("order", [["reason", "anger"], ["reason", "reason"]])
-def test_an_order_that_no_properties_can_stand_in_stays(order: list[str]) -> None:
+def test_an_impossible_property_order_is_kept(order: list[str]) -> None:
     """It is a mistake of the caller's, which nobody finds who does not see it."""
     result, _ = _parameters(order, "responses")
 
@@ -86,7 +86,7 @@ def _property(schema: dict[str, Any], target: str = "messages") -> Any:
     ],
     ids=["alone", "described", "beside a type", "beside literals", "beside variants", "not at all"],
 )
-def test_null_is_allowed_beside_what_is_referred_to(schema: dict[str, Any], wanted: dict[str, Any], target: str) -> None:
+def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: str) -> None:
     """A server, and whoever checks arguments, would refuse the null that the caller allowed."""
     assert _property({"ref": "#/defs/D", **schema}, target) == wanted
 

@@ -25,7 +25,7 @@ def _told(converted: fb.Converted) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("seed", "is_taken"), [(-(2**31) - 1, False), (-(2**31), True), (2**31 - 1, True), (2**31, False)])
-def test_a_seed_of_more_than_32_bits_is_no_seed_in_generate_content(seed: int, is_taken: bool) -> None:
+def test_a_seed_of_more_than_32_bits_is_dropped_in_generate_content(seed: int, is_taken: bool) -> None:
     """The server refuses it, and the nearest one would give another answer."""
     result = _chat("generate_content", seed=seed)
 
@@ -38,7 +38,7 @@ def test_a_seed_of_more_than_32_bits_is_no_seed_in_generate_content(seed: int, i
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 @pytest.mark.parametrize("usage", [{}, {"include_usage": None}, {"include_usage": True}], ids=str)
-def test_a_caller_who_does_not_refuse_the_counts_of_a_stream_loses_nothing(usage: dict[str, Any], target: str) -> None:
+def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], target: str) -> None:
     """The others count in any case."""
     result = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
 
@@ -46,14 +46,14 @@ def test_a_caller_who_does_not_refuse_the_counts_of_a_stream_loses_nothing(usage
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_options_of_a_stream_are_lost_one_by_one(target: str) -> None:
+def test_stream_options_are_reported_one_by_one(target: str) -> None:
     """What stands beside a lost one may be no loss at all."""
     result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
     assert _told(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
-def test_a_stream_without_obfuscation_is_asked_for_so_in_chat_too() -> None:
+def test_include_obfuscation_is_kept_in_chat_completions() -> None:
     """Two formats have the same word for it; counts are asked for besides."""
     body = {"model": "m", "input": "q", "stream": True, "stream_options": {"include_obfuscation": False}}
 
@@ -63,7 +63,7 @@ def test_a_stream_without_obfuscation_is_asked_for_so_in_chat_too() -> None:
     assert _told(converted) == []
 
 
-def test_chat_is_given_options_of_streams_with_a_stream_only() -> None:
+def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> None:
     """Its server refuses them where the answer comes whole."""
     body = {"model": "m", "input": "q", "stream_options": {"include_obfuscation": False}}
 
@@ -77,7 +77,7 @@ def test_chat_is_given_options_of_streams_with_a_stream_only() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_metadata_is_what_the_server_takes_of_it(target: str) -> None:
+def test_metadata_is_limited_to_what_the_server_accepts(target: str) -> None:
     """It takes sixteen pairs with keys of 64 characters and values of 512, and refuses a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
@@ -107,7 +107,7 @@ SERIAL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
-def test_that_calls_come_one_by_one_matters_beside_tools_only(source: str, target: str) -> None:
+def test_parallel_tool_calls_matters_with_tools_only(source: str, target: str) -> None:
     """Nobody calls anything without them."""
     converted = fb.convert_request(SERIAL[source], source=source, target=target)
 
@@ -115,7 +115,7 @@ def test_that_calls_come_one_by_one_matters_beside_tools_only(source: str, targe
 
 
 @pytest.mark.parametrize(("choice", "severity"), [("none", "info"), ("auto", "lossy")])
-def test_calls_that_come_together_where_they_must_not_are_a_loss(choice: str, severity: str) -> None:
+def test_a_lost_parallel_tool_calls_setting_is_reported(choice: str, severity: str) -> None:
     """A server that always may ask for several does not if it may ask for none."""
     tools = [{"type": "function", "function": {"name": "f"}}]
 
@@ -128,7 +128,7 @@ def test_calls_that_come_together_where_they_must_not_are_a_loss(choice: str, se
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_of_what_an_answer_may_hold_the_text_is_never_lost(target: str) -> None:
+def test_the_text_modality_is_never_lost(target: str) -> None:
     """Every answer is text, so what is missing is what was to come besides."""
     result = _chat(target, modalities=["text", "audio"])
 
@@ -136,7 +136,7 @@ def test_of_what_an_answer_may_hold_the_text_is_never_lost(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_what_an_answer_may_hold_is_told_where_it_stands(target: str) -> None:
+def test_a_lost_modality_is_reported_at_its_field(target: str) -> None:
     """A word that says nothing still has its place in the list."""
     config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
 
@@ -164,12 +164,12 @@ def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> 
         ({"enabled": True}, {"enabled": None}),
     ],
 )
-def test_a_switch_that_stands_as_all_do_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
+def test_a_setting_with_its_default_value_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
     """Callers write down what counts anyway."""
     assert _told(_remote(defaults, switches, target)) == []
 
 
-def test_a_switch_that_stands_as_no_other_does_is_a_loss() -> None:
+def test_a_setting_with_another_value_than_its_default_is_a_loss() -> None:
     """The target loads all tools of a server alike, and has a list of those that are allowed, none of those that are not."""
     result = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
 

@@ -103,7 +103,7 @@ def test_a_placeholder_of_a_compatible_server_is_none_either(word: str) -> None:
     assert _signatures(fb.convert_request(body, source="chat_completions", target="generate_content")) == [[WORD]]
 
 
-def test_a_request_in_its_own_format_keeps_what_it_has() -> None:
+def test_a_request_in_its_format_is_unchanged() -> None:
     """A call without a signature too: whoever writes the format knows the server."""
     calls = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}, "thoughtSignature": WORD}]
     body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": calls}]}

@@ -42,7 +42,7 @@ def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
     ]
 
 
-def test_a_thought_in_pieces_is_whole_beside_its_token() -> None:
+def test_reasoning_in_several_contents_is_joined_with_its_token() -> None:
     """The token signs all of the thought; sent with a part of it, or with none, it is refused."""
     token = base64.b64encode(b"fb1|messages|thinking|c2lnbmVk").decode()
     pieces = [{"text": "First I ", "thought": True}, {"text": "think.", "thought": True}]
@@ -57,7 +57,7 @@ def test_a_thought_in_pieces_is_whole_beside_its_token() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_text_in_pieces_is_one_text(target: str) -> None:
+def test_text_in_several_contents_is_joined(target: str) -> None:
     """Forty pieces would be forty parts, between which some servers put line ends."""
     converted = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
 
@@ -66,7 +66,7 @@ def test_text_in_pieces_is_one_text(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_calls_in_pieces_are_parallel(target: str) -> None:
+def test_calls_in_several_contents_are_parallel(target: str) -> None:
     """Results that stand between calls would say that the second was made knowing the first one's."""
     calls = [{"functionCall": {"id": f"c{number}", "name": "f", "args": {}}} for number in range(2)]
     results = [{"functionResponse": {"id": f"c{number}", "name": "f", "response": {"output": "ok"}}} for number in range(2)]
@@ -79,7 +79,7 @@ def test_calls_in_pieces_are_parallel(target: str) -> None:
     assert converted.losses == ()
 
 
-def test_what_a_content_has_of_its_own_is_reported_where_it_stands() -> None:
+def test_unknown_fields_of_a_content_are_reported_at_that_content() -> None:
     """A field that nobody knows may stand on any of the contents that become one turn."""
     body = {"contents": [USER, *({"role": "model", "parts": [{"text": "x"}], "wild": at} for at in range(2)), USER]}
 
@@ -89,7 +89,7 @@ def test_what_a_content_has_of_its_own_is_reported_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "generate_content"])
-def test_blank_text_beside_text_keeps_its_paragraphs_apart(source: str) -> None:
+def test_blank_text_between_texts_keeps_their_paragraphs(source: str) -> None:
     """Messages refuses blank texts; left out, two paragraphs would be one word."""
     texts = ["One.", "\n\n", "Two.", " "]
     word = "input_text" if source == "responses" else "text"

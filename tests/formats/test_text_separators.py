@@ -52,7 +52,7 @@ def _message(answer: dict[str, Any], is_streamed: bool) -> Any:
         ([_text("a"), SEARCH, RESULT, SEARCH | {"id": "srvtoolu_2"}, _text("b"), _text("c")], "a\n\nbc"),
     ],
 )
-def test_a_blank_line_stands_where_a_servers_tool_was(content: list[dict[str, Any]], expected: str, is_streamed: bool) -> None:
+def test_a_blank_line_replaces_a_dropped_hosted_tool_call(content: list[dict[str, Any]], expected: str, is_streamed: bool) -> None:
     """Texts that only citations part are still one."""
     assert _message(_answer(*content), is_streamed)["content"] == expected
 
@@ -67,7 +67,7 @@ def test_citations_count_the_blank_line(is_streamed: bool) -> None:
 
 
 @pytest.mark.parametrize("pieces", [["a\n", "\n", "b"], ["a", "\n\n", "b"], ["a\n\n", "b"]])
-def test_it_does_not_matter_in_which_pieces_a_text_comes(pieces: list[str]) -> None:
+def test_the_blank_line_does_not_depend_on_deltas(pieces: list[str]) -> None:
     """A server may cut its deltas anywhere."""
     joints, result = Joints(), ""
     for piece in pieces[:-1]:

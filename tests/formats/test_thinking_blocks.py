@@ -22,7 +22,7 @@ def _chunks(*deltas: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
-def test_a_block_that_tells_a_thought_again_signs_it(target: str) -> None:
+def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: str) -> None:
     """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof.
 
     Where the thought has left the report says so, but in generate_content a token may stand apart from it.
@@ -171,7 +171,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
 
 
 @pytest.mark.parametrize(("deltas", "reasoning", "reported"), _OF_BLOCKS.values(), ids=_OF_BLOCKS)
-def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
+def test_repeated_reasoning_is_emitted_once_with_its_token(
     deltas: list[dict[str, Any]], reasoning: list[tuple[str, str | None]], reported: list[str]
 ) -> None:
     """Proxies tell thoughts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
@@ -185,7 +185,7 @@ def test_blocks_and_text_tell_a_thought_once_and_a_token_signs_what_it_proves(
 
 
 @pytest.mark.parametrize("pieces", [("Fi", "rst."), ("First.",)])
-def test_a_block_told_whole_once_more_is_one_block_in_the_own_format(pieces: tuple[str, ...]) -> None:
+def test_a_repeated_whole_block_is_one_block_in_the_same_format(pieces: tuple[str, ...]) -> None:
     """What is collected goes back to the proxy, whose vendor refuses a token on a text told twice."""
     for ends in ([_WHOLE], [_block("", "S1"), _WHOLE]):
         folded = collect_stream([_chunks(*map(_twice, pieces), *ends, _ANSWERS)], source=NAME).body
@@ -214,7 +214,7 @@ def _own(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
         ([_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")], "First.", [_FIRST]),
     ],
 )
-def test_a_thought_told_again_is_one_in_the_own_format(
+def test_repeated_reasoning_is_one_part_in_the_same_format(
     deltas: list[dict[str, Any]], text: str, blocks: list[tuple[str, str | None]]
 ) -> None:
     """Who collects a stream sends its blocks back; one told twice, or with the token of another, is refused."""
@@ -222,7 +222,7 @@ def test_a_thought_told_again_is_one_in_the_own_format(
 
 
 @pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
-def test_what_is_collected_in_the_own_format_says_no_more_of_thoughts_than_the_stream(deltas: list[dict[str, Any]]) -> None:
+def test_a_collected_answer_has_the_same_reasoning_as_the_stream(deltas: list[dict[str, Any]]) -> None:
     """Streams are converted as they come or when they are collected; a thought is told once either way."""
     stream = _chunks(*deltas, _ANSWERS)
     converter = StreamConverter(source=NAME, target="messages")
@@ -271,7 +271,7 @@ _SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("server", _SERVERS)
-def test_every_thought_has_its_own_token_however_a_server_tells_it(server: str) -> None:
+def test_each_reasoning_part_keeps_its_token_in_every_notation(server: str) -> None:
     """Servers keep to one way, with one thought or several, with the answer between them or behind them."""
     for seed in range(60):
         random = Random(seed)

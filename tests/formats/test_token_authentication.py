@@ -165,7 +165,7 @@ def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> N
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_forged_token_of_a_request_in_its_own_format_is_dropped(format: str) -> None:
+def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None:
     """A carried token of the target's own vendor is unwrapped even where nothing else is converted."""
     sources = [name for name in fb.FORMATS if name != format]
     answer = next(

@@ -46,7 +46,7 @@ def _blocks(converted: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
     ],
     ids=["the nearest turn first", "in the order of its calls", "beside another id", "of letters that must go"],
 )
-def test_a_result_goes_with_its_call_when_that_gets_another_id(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
+def test_a_result_follows_the_new_id_of_its_call(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
     """A server that counts its calls in each answer repeats their ids; the server of messages refuses them."""
     result = _to_messages(*turns)
 
@@ -54,7 +54,7 @@ def test_a_result_goes_with_its_call_when_that_gets_another_id(turns: list[dict[
     assert {block["id"] for block in _blocks(result, "tool_use")} == set(results)
 
 
-def test_a_result_too_many_stays_with_the_last_call_of_its_id() -> None:
+def test_a_surplus_result_stays_with_the_last_call_of_its_id() -> None:
     """No call is made up for it."""
     result = _to_messages(_calls("c"), _result("c", "a"), _calls("c"), _result("c", "b"), _result("c", "again"))
 
@@ -62,7 +62,7 @@ def test_a_result_too_many_stays_with_the_last_call_of_its_id() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
-def test_ids_may_repeat_where_the_server_does_not_mind(target: str) -> None:
+def test_ids_may_repeat_if_the_server_accepts_it(target: str) -> None:
     """What need not change stays: the caller's logs know the call by it."""
     turns = (
         [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
@@ -89,7 +89,7 @@ def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
     assert reported == [("/choices/0/message/tool_calls/1/id", "c_3")]
 
 
-def test_calls_in_candidates_without_numbers_get_ids_of_their_own() -> None:
+def test_calls_in_candidates_without_an_index_get_different_ids() -> None:
     """A server leaves out what its type lets it leave out; whole and replayed, a result finds its call."""
     named = [{"content": {"role": "model", "parts": [{"functionCall": {"name": name}}]}, "finishReason": "STOP"} for name in "ab"]
     answer = {"responseId": "r", "modelVersion": "m", "candidates": named}

@@ -99,7 +99,7 @@ def test_results_without_an_id_answer_the_call_of_their_namespace() -> None:
 
 
 @pytest.mark.parametrize("namespace", ["erp", None])
-def test_a_result_is_called_what_its_call_is_called(namespace: str | None) -> None:
+def test_a_result_has_the_name_of_its_call(namespace: str | None) -> None:
     """The target has no namespaces, so the name that it knows has it in front, in the result as in the call."""
     results = [{"call_id": name, "output": "x"} | ({"namespace": name} if namespace else {}) for name in ("crm", "erp")]
 
@@ -110,7 +110,7 @@ def test_a_result_is_called_what_its_call_is_called(namespace: str | None) -> No
     assert [part["functionResponse"]["name"] for part in parts if "functionResponse" in part] == ["crm__get", "erp__get"]
 
 
-def test_a_namespace_that_is_not_that_of_the_call_is_told() -> None:
+def test_a_result_with_another_namespace_than_its_call_is_reported() -> None:
     """The id counts; what contradicts it is nobody's, and the report says so."""
     results = [{"call_id": "crm", "namespace": "erp", "output": "x"}, {"call_id": "erp", "output": "y"}]
 
@@ -137,7 +137,7 @@ def test_results_without_an_id_answer_the_call_of_their_name() -> None:
     assert _answered({"model": "m", "messages": [ASKED, calls, *results]}, "chat_completions") == {"f": "F", "g": "G"}
 
 
-def test_results_without_an_id_answer_calls_with_one_that_nobody_else_does() -> None:
+def test_results_without_an_id_answer_calls_without_a_result() -> None:
     """Callers forget the id; one call is left, so it is that."""
     calls = {"role": "assistant", "content": None, "tool_calls": [_call("f", "a"), _call("g", "b")]}
     results = [{"role": "tool", "content": "G"}, {"role": "tool", "tool_call_id": "a", "content": "F"}]
@@ -167,7 +167,7 @@ LOOSE = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(LOOSE, fb.FORMATS) if pair[0] != pair[1]])
-def test_a_result_that_names_no_call_is_impossible_where_none_waits(source: str, target: str) -> None:
+def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source: str, target: str) -> None:
     """Every server refuses it, so a client says so before the request leaves."""
     converted = fb.convert_request(LOOSE[source], source=source, target=target, model="m")
 
@@ -234,7 +234,7 @@ def test_a_json_object_is_sent_as_that_object(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", LOSSY.values(), ids=LOSSY.keys())
-def test_text_of_which_the_object_would_lose_something_stays_text(text: str) -> None:
+def test_text_that_an_object_would_change_stays_text(text: str) -> None:
     """The text comes back as it was."""
     converted = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
     back = fb.convert_request(converted.body, source="generate_content", target="chat_completions", model="m")
@@ -255,7 +255,7 @@ def test_an_error_stays_text_under_its_key() -> None:
     assert _response(converted) == {"error": '{"a":1}'}
 
 
-def test_a_json_object_beside_an_image_is_sent_as_that_object() -> None:
+def test_a_json_object_next_to_an_image_is_sent_as_that_object() -> None:
     """The image has a place of its own."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": '{"a":1}'}, image]}

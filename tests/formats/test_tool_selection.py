@@ -29,7 +29,7 @@ def _names(body: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_tool_that_comes_again_word_for_word_is_told_once(target: str) -> None:
+def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
     """A server refuses two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f"))], "tools": [_function("f")]}
 
@@ -39,7 +39,7 @@ def test_a_tool_that_comes_again_word_for_word_is_told_once(target: str) -> None
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_tool_that_comes_again_with_other_words_has_a_name_of_its_own(target: str) -> None:
+def test_a_repeated_tool_with_another_description_gets_another_name(target: str) -> None:
     """Both are there from the start elsewhere, and a server refuses two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f", "Look up a place."))], "tools": [_function("f")]}
 
@@ -49,7 +49,7 @@ def test_a_tool_that_comes_again_with_other_words_has_a_name_of_its_own(target: 
     assert "/input/1/tools/0/name" in {loss.path for loss in converted.losses}
 
 
-def test_a_tool_that_comes_later_is_left_out_if_the_choice_does_not_allow_it() -> None:
+def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
     """The target has no list of allowed tools: what stands there may be called."""
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}
     body = {"model": "m", "input": [USER, _added(_function("g"))], "tools": [_function("f")], "tool_choice": choice}
@@ -61,7 +61,7 @@ def test_a_tool_that_comes_later_is_left_out_if_the_choice_does_not_allow_it() -
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_what_stays_of_a_choice_is_not_told_as_gone(target: str) -> None:
+def test_the_kept_part_of_a_choice_is_not_reported(target: str) -> None:
     """That calls come one at a time is said in the same object that forces a tool which nobody else has."""
     bash = {"type": "bash_20250124", "name": "bash"}
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
@@ -94,7 +94,7 @@ DRAW = {"type": "image_generation"}
         "a function, nowhere",
     ],
 )
-def test_a_tool_that_was_not_written_is_not_forced(
+def test_an_omitted_tool_is_not_forced(
     tools: list[dict[str, Any]], added: list[dict[str, Any]], choice: dict[str, Any], loss: tuple[str, str]
 ) -> None:
     """The server refuses a choice of what it does not know."""
@@ -112,7 +112,7 @@ def test_a_tool_that_was_not_written_is_not_forced(
     [(_function("f"), {"type": "function", "name": "f"}, "f"), ({"type": "web_search"}, SEARCH, "web_search")],
     ids=["a function", "the search"],
 )
-def test_a_tool_that_a_turn_brings_may_be_forced(tool: dict[str, Any], choice: dict[str, Any], name: str) -> None:
+def test_a_tool_of_a_turn_may_be_forced(tool: dict[str, Any], choice: dict[str, Any], name: str) -> None:
     """It counts from there on."""
     body = {"model": "m", "input": [USER, _added(tool)], "tool_choice": choice}
 
@@ -122,7 +122,7 @@ def test_a_tool_that_a_turn_brings_may_be_forced(tool: dict[str, Any], choice: d
     assert not converted.losses
 
 
-def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
+def test_a_server_tool_is_not_repeated() -> None:
     """A server refuses two tools of one name, wherever they are defined."""
     small = {"type": "web_search", "search_context_size": "low"}
     body = {"model": "m", "input": [USER, _added(small)], "tools": [{"type": "web_search"}]}
@@ -133,7 +133,7 @@ def test_a_server_tool_that_is_there_already_does_not_come_again() -> None:
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/input/1/tools/0", "too_many")]
 
 
-def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
+def test_a_remote_server_is_not_repeated() -> None:
     """Its tools name it by its label alone, which could mean either of two."""
     there, later = ({"type": "mcp", "server_label": "s", "server_url": f"https://{host}.example"} for host in "ab")
     body = {"model": "m", "input": [USER, _added(later)], "tools": [there]}
@@ -144,7 +144,7 @@ def test_a_remote_server_that_is_there_already_does_not_come_again() -> None:
     assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in converted.losses]
 
 
-def test_a_remote_server_takes_the_place_of_its_own_tools_alone() -> None:
+def test_a_remote_server_replaces_its_tools_only() -> None:
     """Whatever it is called: with no name at all, it once stood where a function had been."""
     server = {"type": "url", "name": "", "url": "https://a.example"}
     function = {"name": "f", "input_schema": {"type": "object"}}
@@ -160,7 +160,7 @@ def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
     return {"model": "m", "input": [USER], "tools": [_function("f"), {"type": "web_search"}], "tool_choice": choice}
 
 
-def test_what_is_said_of_a_weaker_choice_is_what_was_written() -> None:
+def test_a_weaker_choice_is_reported_as_it_is_written() -> None:
     """A list with room for functions alone would force one of them."""
     body = _allowing({"type": "function", "name": "f"}, SEARCH)
 
@@ -173,7 +173,7 @@ def test_what_is_said_of_a_weaker_choice_is_what_was_written() -> None:
     assert gemini.body["toolConfig"] == {"functionCallingConfig": {"mode": "AUTO"}}
 
 
-def test_a_free_choice_among_functions_and_the_search_is_no_loss_where_the_search_stays_free() -> None:
+def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -> None:
     """The list of chat_completions is of functions only."""
     body = _allowing({"type": "function", "name": "f"}, SEARCH, mode="auto")
 
@@ -184,7 +184,7 @@ def test_a_free_choice_among_functions_and_the_search_is_no_loss_where_the_searc
 
 
 @pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
-def test_a_server_of_which_no_tool_may_be_used_is_hardly_a_loss(target: str, kind: str) -> None:
+def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: str, kind: str) -> None:
     """The model could never call it. Where the target has servers, that one is missing follows from a value of it, which is not lost."""
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
@@ -241,7 +241,7 @@ def _chosen(body: dict[str, Any]) -> str | None:
 
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
-def test_a_server_tool_that_may_not_be_used_is_not_offered_where_no_choice_forbids_it(source: str, target: str) -> None:
+def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: str, target: str) -> None:
     """A search that is forbidden must not run, and what is left out of it changes nothing."""
     body, reported = _choose(source, target, "none")
 
@@ -251,7 +251,7 @@ def test_a_server_tool_that_may_not_be_used_is_not_offered_where_no_choice_forbi
     assert reported == [("/tools/1", "dropped", "info", "excluded")]
 
 
-def test_a_picture_that_may_not_be_drawn_is_not_asked_for() -> None:
+def test_an_excluded_image_generation_is_not_requested() -> None:
     """The tool that draws is a modality of generate_content, which no choice is about."""
     body = {"model": "m", "input": [USER], "tools": [{"type": "image_generation"}], "tool_choice": "none"}
 
@@ -261,7 +261,7 @@ def test_a_picture_that_may_not_be_drawn_is_not_asked_for() -> None:
     assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/0", "info", "excluded")]
 
 
-def test_a_server_tool_that_comes_later_is_not_offered_either() -> None:
+def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
     """It is there from the start in chat_completions."""
     body = {"model": "m", "input": [USER, _added(_function("f"), {"type": "web_search"})], "tool_choice": "none"}
 
@@ -274,7 +274,7 @@ def test_a_server_tool_that_comes_later_is_not_offered_either() -> None:
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_the_search_stays_on_beside_functions_that_may_not_be_called(source: str, target: str) -> None:
+def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str) -> None:
     """To forbid the functions there, and them alone, is not to offer them."""
     body, reported = _choose(source, target, "none")
 
@@ -289,7 +289,7 @@ def test_the_search_stays_on_beside_functions_that_may_not_be_called(source: str
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_to_call_nothing_says_nothing_of_the_search(source: str, target: str) -> None:
+def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -> None:
     """There is nothing that the choice is about."""
     body, reported = _choose(source, target, "none", functions=False)
 
@@ -312,7 +312,7 @@ def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target:
 
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
-def test_a_function_is_not_forced_where_a_search_would_do(source: str, target: str) -> None:
+def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source: str, target: str) -> None:
     """Who must use a tool may search; where the choice is about functions only, it would have to call one."""
     body, reported = _choose(source, target, "required")
 
@@ -322,7 +322,7 @@ def test_a_function_is_not_forced_where_a_search_would_do(source: str, target: s
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_that_a_search_will_do_for_a_function_that_must_be_called_is_told(source: str, target: str) -> None:
+def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: str) -> None:
     """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
     body, reported = _choose(source, target, "required")
     alone, told_alone = _choose(source, target, "required", functions=False)
@@ -334,7 +334,7 @@ def test_that_a_search_will_do_for_a_function_that_must_be_called_is_told(source
 
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
-def test_functions_that_may_not_be_called_stay_where_nothing_else_would_be_left(target: str) -> None:
+def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
     """No other format has the maps, and a server refuses a history of calls without tools."""
     body = _choosing("generate_content", "none")
     body["tools"][1] = {"googleMaps": {}}
@@ -347,7 +347,7 @@ def test_functions_that_may_not_be_called_stay_where_nothing_else_would_be_left(
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize(("namespace", "lost"), [("crm", [("/tool_choice", "renamed")]), ("", [])])
-def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
+def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
     namespace: str, lost: list[tuple[str, str]], target: str
 ) -> None:
     """A name that no tool has would be refused by the target, and an empty namespace is none."""
@@ -365,7 +365,7 @@ def test_a_choice_in_a_namespace_that_no_tool_has_is_of_the_tool_of_that_name(
 
 
 @pytest.mark.parametrize(("target", "most"), [("chat_completions", 128), ("generate_content", 512)])
-def test_tools_beyond_what_a_server_takes_are_told_and_stay(target: str, most: int) -> None:
+def test_tools_above_the_limit_of_a_server_are_reported_and_kept(target: str, most: int) -> None:
     """The vendor's server refuses the request, other servers of the format take it; which tool can be spared, only the caller knows."""
     tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}

@@ -58,7 +58,7 @@ SAMPLES = [Sample(f"toy-{kind}", cast(Any, LINES), kind, body, status=429) for k
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_nothing_is_silent_and_no_loss_is_claimed_that_is_none(sample: Sample, target: str) -> None:
+def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target: str) -> None:
     """Laws 1, 2 and 4."""
     breaches = [
         *nothing_is_silent(sample.body, target, sample.convert),
@@ -100,7 +100,7 @@ def stream_of(body: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_streams_say_what_whole_answers_say(target: fb.Format) -> None:
+def test_streams_have_the_content_of_whole_answers(target: fb.Format) -> None:
     """Law 6, in both directions, and at any cut of the bytes."""
     stream = stream_of(ANSWER)
     pieces = [stream[at : at + 7] for at in range(0, len(stream), 7)]

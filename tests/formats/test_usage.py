@@ -86,7 +86,7 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
     ids=repr,
 )
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in ANSWERS for target in TOTALS if source != target])
-def test_a_total_of_zero_is_one_that_nobody_filled_in(source: str, target: str, counts: dict[str, int]) -> None:
+def test_a_total_of_zero_is_absent(source: str, target: str, counts: dict[str, int]) -> None:
     """Whoever bills by the total would bill nothing."""
     result, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
 
@@ -95,7 +95,7 @@ def test_a_total_of_zero_is_one_that_nobody_filled_in(source: str, target: str, 
     assert target == "messages" or usage[TOTALS[target]] == 35
 
 
-def test_what_was_written_to_a_cache_becomes_no_count_where_none_is_of_it() -> None:
+def test_cache_writes_are_no_count_in_formats_without_them() -> None:
     """The whole prompt, which it is in, is not what became of it."""
     usage = {
         "input_tokens": 6,

@@ -154,7 +154,7 @@ def _time(act: Act) -> float:
 
 
 @pytest.mark.parametrize("what", MANY)
-def test_time_grows_in_proportion(what: str) -> None:
+def test_time_is_linear_in_the_number_of_pieces(what: str) -> None:
     """A list or an object that is copied to add one thing to it costs a minute where it should cost a second."""
     make = MANY[what]
     make(1)()  # what is made once is made

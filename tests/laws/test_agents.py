@@ -81,7 +81,7 @@ def test_the_agents_use_every_format() -> None:
 
 
 @requires_agents
-def test_an_agents_tools_are_offered_from_the_start() -> None:
+def test_the_tools_of_an_agent_are_in_the_request() -> None:
     """Codex CLI sends its tools and instructions as the first items; the beta for tools in mid-conversation is not needed."""
     for sample in agents(RESPONSES):
         converted: Any = fb.convert_request(sample.body, source=RESPONSES, target=MESSAGES).body

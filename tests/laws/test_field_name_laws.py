@@ -132,7 +132,7 @@ def _decoded(token: str) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_field_that_is_another_objects_is_told_or_reported(format: str, kind: str) -> None:
+def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: str) -> None:
     """A text part with an ``image_url``, a thought with the token of another kind: what its own kind does not have is no less there."""
     result = set()
     for sample, place in _kinds_of_object(format, kind):
@@ -148,7 +148,7 @@ def test_a_field_that_is_another_objects_is_told_or_reported(format: str, kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_field_that_is_another_objects_may_be_anything(format: str, kind: str) -> None:
+def test_a_field_of_another_object_may_have_any_value(format: str, kind: str) -> None:
     """No type of its object holds it to a shape: it is not read as if one did."""
     problems = []
     for sample, place in _kinds_of_object(format, kind):

@@ -33,7 +33,7 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
 
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
-def test_a_fixture_says_what_it_is_about_and_where_its_shape_comes_from(fixture: Fixture) -> None:
+def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     """A case that nobody can trace cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
@@ -46,7 +46,7 @@ def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
 
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
-def test_a_body_stays_as_it_is_in_its_own_format(fixture: Fixture) -> None:
+def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
     """Law 3: whoever converts to the format he already has gets his body back, whole."""
     converted = fixture.convert(fixture.format)
 
@@ -70,7 +70,7 @@ def _conversations() -> list[tuple[Fixture, ...]]:
 
 
 @pytest.mark.parametrize("group", _conversations(), ids=lambda group: f"{group[0].kind}-{group[0].stem}")
-def test_fixtures_of_one_name_say_the_same(group: tuple[Fixture, ...]) -> None:
+def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) -> None:
     """Law 15: what two formats both can say is the same in the canonical model, so that nothing depends on the way."""
     unsaid = UNSAID.get(f"{group[0].kind}/{group[0].stem}", {})
     first, *others = [without(normal_form(_decoded(fixture)), unsaid) for fixture in group]
@@ -80,7 +80,7 @@ def test_fixtures_of_one_name_say_the_same(group: tuple[Fixture, ...]) -> None:
 
 
 @pytest.mark.parametrize("fixture", streams(), ids=str)
-def test_a_stream_says_what_it_is_about_and_where_its_shape_comes_from(fixture: StreamFixture) -> None:
+def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
     """A case that nobody can trace cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
@@ -96,7 +96,7 @@ def _told(fixture: StreamFixture) -> Any:
 
 
 @pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(OWN)}))
-def test_streams_of_one_name_say_the_same(stem: str) -> None:
+def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
     """Law 15 for streams, and a stream says the same as the whole answer of its name."""
     message = {fixture.format: _told(fixture) for fixture in streams() if fixture.stem == stem}
 

@@ -166,7 +166,7 @@ def _work(act: Callable[[], fb.Converted]) -> int:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("what", MANY)
-def test_work_grows_in_proportion(what: str, target: str) -> None:
+def test_work_is_linear(what: str, target: str) -> None:
     """A long list that is searched for each of its members takes minutes where it should take a second."""
     source, make = MANY[what]
 
@@ -192,7 +192,7 @@ def _called(count: int) -> Body:
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize("make", [_cited, _called])
-def test_work_grows_in_proportion_to_malformed_details(make: Callable[[int], Body], target: str) -> None:
+def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target: str) -> None:
     """What is left out is found in a bounded number of validations, and its place in the body as it came is not searched for."""
 
     def work(count: int) -> int:
@@ -223,7 +223,7 @@ def _in_pieces(count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_work_grows_in_proportion_to_the_calls_that_are_open(target: str) -> None:
+def test_work_is_linear_in_open_calls(target: str) -> None:
     """A piece finds its call by its id, however many come side by side."""
 
     def work(count: int) -> int:
@@ -267,7 +267,7 @@ def test_a_call_without_index_is_not_searched_for() -> None:
     assert len(_Id.compared) <= 4 * count
 
 
-def test_a_list_that_is_told_piece_by_piece_is_not_searched() -> None:
+def test_a_list_in_many_deltas_is_not_searched() -> None:
     """Each event brings one more page; to look for it among all before it takes minutes in the end."""
     gathered, count = Gathered(), FEW * FACTOR
 
@@ -326,7 +326,7 @@ def _never_stopped(count: int) -> bytes:
     ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_work_grows_in_proportion_to_what_finds_its_other_half(source: str, make: Callable[[int], bytes], target: str) -> None:
+def test_work_is_linear_in_pairs(source: str, make: Callable[[int], bytes], target: str) -> None:
     """A token finds its thought, and a result its call, by what names it, in the report as well."""
 
     def work(count: int) -> int:

@@ -63,14 +63,14 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_nothing_is_silent_nothing_is_claimed_and_there_and_back_agree(source: str, target: str, kind: str) -> None:
+def test_every_loss_is_reported_every_report_is_true_and_round_trips_agree(source: str, target: str, kind: str) -> None:
     """Laws 1, 2 and 4: change any leaf and it shows; what is reported gone changes nothing; home again it means what it meant."""
     assert list(_breaches(source, target, kind))[:10] == []
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_key_nobody_knows_is_never_lost_in_silence(source: str, target: str, kind: str) -> None:
+def test_the_loss_of_an_unknown_key_is_reported(source: str, target: str, kind: str) -> None:
     """Law 1 for tomorrow's fields: a new key in any object of a fixture shows in the output or in the report, or is refused."""
     results = []
     for sample in shipped(source, kind):
@@ -156,7 +156,7 @@ def _frozen(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("source", formats.FORMATS)
-def test_a_conversion_changes_nothing_and_reaches_out_to_nobody(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_changes_no_input_and_does_no_io(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law 14: bodies are shared and cached by those who hand them in, and a URL in one is not to be fetched."""
     for name in ("socket", "create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, _refuse)
@@ -203,7 +203,7 @@ def _no_constant(name: str) -> Any:
 
 @settings(max_examples=100)
 @given(st.binary(max_size=200) | st.text(max_size=200) | JSON_VALUES)
-def test_anything_at_all_is_refused_in_our_own_words(body: Any) -> None:
+def test_any_value_is_converted_or_raises_an_error_of_this_library(body: Any) -> None:
     """Law 13: no foreign exception, whatever is handed in."""
     for target in formats.FORMATS:
         for convert in (fb.convert_request, fb.convert_response, fb.convert_models):
@@ -215,7 +215,7 @@ def test_anything_at_all_is_refused_in_our_own_words(body: Any) -> None:
             fb.detect_format(body)
 
 
-def test_arguments_keep_their_spelling_where_text_goes_to_text() -> None:
+def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> None:
     """Law 12: key order, big integers and number spelling survive between the formats that write arguments as text."""
     text = '{"z": 12345678901234567890, "a": 1.10, "b": 1e5,  "\\u00e9": "\\u2028"}'
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": text}}
@@ -228,7 +228,7 @@ def test_arguments_keep_their_spelling_where_text_goes_to_text() -> None:
     assert returned.body["messages"][1]["tool_calls"][0]["function"]["arguments"] == text
 
 
-def test_the_harness_notices_silence() -> None:
+def test_the_laws_detect_an_unreported_loss() -> None:
     """The law's own test: an output that ignores a leaf is caught."""
 
     def forgetful(body: Any, target: str) -> fb.Converted:

@@ -52,7 +52,7 @@ def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: s
 
 @pytest.mark.parametrize("name", ["reasoning_signed", "reasoning_redacted", "reasoning_between_tools", "reasoning_empty_signed"])
 @pytest.mark.parametrize("via", ["chat_completions", "responses", "generate_content"])
-def test_what_a_client_puts_together_brings_every_token_home_beside_its_thought(via: str, name: str) -> None:
+def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasoning(via: str, name: str) -> None:
     """The vendor refuses a thought whose token is gone, changed or apart: the second turn of every conversation with tools."""
     data = next(each.data for each in shipped("messages") if each.id == f"stream-{name}-messages")
     sent = fb.collect_stream([data], source="messages").body["content"]
@@ -118,9 +118,7 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
 @pytest.mark.parametrize("numbers", [(None, None), (0, 0), (1, 1), (None, 0)], ids=str)
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
-def test_choices_without_numbers_of_their_own_stay_apart_in_a_replay(
-    source: str, target: str, numbers: tuple[int | None, ...]
-) -> None:
+def test_choices_without_an_index_stay_apart_in_a_replay(source: str, target: str, numbers: tuple[int | None, ...]) -> None:
     """Servers leave the numbers of choices out, or say one twice; a stream tells by them which choice a text belongs to."""
     events = [{} if number is None else {"index": number} for number in numbers]
     texts = ["Rome", "Oslo"]

@@ -64,19 +64,19 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_nothing_in_a_stream_is_lost_in_silence(source: str, target: str) -> None:
+def test_every_loss_of_a_stream_is_reported(source: str, target: str) -> None:
     """Law 1: change any leaf of any event, and it shows; in its own format in the answer that the stream adds up to."""
     assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_nobody_knows_is_told(source: str, target: str) -> None:
+def test_unknown_fields_of_a_stream_are_reported(source: str, target: str) -> None:
     """Law 1, for fields of tomorrow: whichever event has them, and however little it says."""
     assert [breach for each in shipped(source) for breach in unknown_is_told(each, target)][:10] == []
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_in_its_own_format_stays_as_it_is(format: str) -> None:
+def test_a_same_format_stream_is_unchanged(format: str) -> None:
     """Law 3: the same events, unknown ones, padding and what follows an error included.
 
     But the client of generate_content cannot read ``[DONE]``, and an error in other words is followed by one in the format's own, or
@@ -161,7 +161,7 @@ def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_spellings_of_the_framing_do_not_matter(source: str, target: str) -> None:
+def test_variants_of_the_framing_do_not_matter(source: str, target: str) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
         rewritten = write(read(each.data))
@@ -205,7 +205,7 @@ def _ten(format: str) -> tuple[Stream, ...]:
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_cut_at_any_byte_before_the_end_is_no_end(source: str) -> None:
+def test_a_truncation_at_any_byte_is_no_end(source: str) -> None:
     """Law 9: at every byte of ten streams there is an error, and never a normal finish."""
     target = "responses" if source != "responses" else "messages"
 
@@ -213,7 +213,7 @@ def test_a_cut_at_any_byte_before_the_end_is_no_end(source: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
+def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
     """Law 9: the connection breaks behind an event, as connections do."""
     problems = []
     for each in shipped(source):
@@ -225,13 +225,13 @@ def test_a_cut_between_events_is_no_end_in_any_target(source: str, target: str) 
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_a_cut_inside_an_event_is_no_end_even_behind_a_reason(source: str, target: str) -> None:
+def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: str, target: str) -> None:
     """Law 9: what was cut in two may have been anything, also behind the reason of an end: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_what_is_closed_where_it_was_cut_has_one_end(source: str, target: str) -> None:
+def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None:
     """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
     problems = []
     for each in shipped(source):
@@ -260,7 +260,7 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_nothing_comes_late(source: str, target: str) -> None:
+def test_nothing_is_held_back(source: str, target: str) -> None:
     """Law 10: what the target can say leaves in the feed that brings it."""
     assert [breach for each in _streams(source) for breach in comes_late(each, target)][:5] == []
 
@@ -289,7 +289,7 @@ def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
-def test_streamed_arguments_keep_their_spelling_where_text_goes_to_text(source: str, target: str) -> None:
+def test_streamed_arguments_keep_their_notation_between_formats_with_text_arguments(source: str, target: str) -> None:
     """Law 12: key order, big integers and number spelling survive, and text that is no JSON is not repaired."""
     for each in _streams(source):
         try:
@@ -359,7 +359,7 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
+def test_generated_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
     """Laws 6, 7, 8 and 14 for streams that nobody thought of, with the oddities of real servers, cut anywhere."""
     rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
     stream = _oddly(rewritten, source, data.draw)
@@ -380,7 +380,7 @@ def test_made_up_streams_keep_the_laws(source: str, answer: Any, data: st.DataOb
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_any_bytes_at_all_are_read_or_refused_in_our_own_words(data: st.DataObject) -> None:
+def test_any_bytes_are_read_or_raise_an_error_of_this_library(data: st.DataObject) -> None:
     """Law 13: no foreign exception, and what leaves is strict JSON."""
     source = data.draw(st.sampled_from(fb.FORMATS))
     stream = bytearray(data.draw(st.sampled_from(shipped(source))).data)

@@ -23,7 +23,7 @@ def _told(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_no_converted_request_breaks_a_rule_behind_the_types(source: str, target: str) -> None:
+def test_no_converted_request_breaks_an_untyped_rule(source: str, target: str) -> None:
     """Law 5: an output that the types accept and the server refuses is of no use to anybody."""
     problems = []
     for sample in (*shipped(source, "request"), *recorded(source, "request")):
@@ -44,7 +44,7 @@ def _thinking(**settings: Any) -> fb.ConvertedRequest:
 @pytest.mark.parametrize(
     ("name", "value", "wire"), [("temperature", 0, "temperature"), ("topP", 0.9, "top_p"), ("topK", 5, "top_k")]
 )
-def test_sampling_that_the_server_refuses_beside_thinking_is_dropped_and_told(name: str, value: float, wire: str) -> None:
+def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: str, value: float, wire: str) -> None:
     """Such a request is answered with 400, whatever else it says."""
     result = _thinking(**{name: value})
 
@@ -52,7 +52,7 @@ def test_sampling_that_the_server_refuses_beside_thinking_is_dropped_and_told(na
     assert _told(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
 
 
-def test_sampling_that_the_server_takes_beside_thinking_is_no_loss() -> None:
+def test_sampling_settings_compatible_with_thinking_are_no_loss() -> None:
     """A temperature of 1 is what happens anyway."""
     result = _thinking(temperature=1.0, topP=0.97)
 
@@ -61,7 +61,7 @@ def test_sampling_that_the_server_takes_beside_thinking_is_no_loss() -> None:
     assert not result.losses
 
 
-def test_sampling_stays_where_thinking_is_off() -> None:
+def test_sampling_settings_stay_if_thinking_is_off() -> None:
     """Only thinking excludes it."""
     body = {"model": "m", "messages": ASKED, "temperature": 0.2, "top_p": 0.5, "reasoning_effort": "none"}
 
@@ -70,7 +70,7 @@ def test_sampling_stays_where_thinking_is_off() -> None:
     assert (converted.body["temperature"], converted.body["top_p"], converted.body["thinking"]) == (0.2, 0.5, {"type": "disabled"})
 
 
-def test_sampling_beside_thinking_goes_to_its_own_format_as_it_came() -> None:
+def test_sampling_settings_with_thinking_are_unchanged_in_the_same_format() -> None:
     """Whoever asks for it in the server's own words gets the server's own refusal."""
     body = {"model": "m", "max_tokens": 2000, "messages": ASKED, "thinking": {"type": "adaptive"}, "temperature": 0.2}
 
@@ -109,7 +109,7 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(source: str, target: str, choice: str) -> None:
+def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: str, target: str, choice: str) -> None:
     """Frameworks say so in every request, and the servers refuse it where there are no tools."""
     converted = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
 
@@ -118,7 +118,7 @@ def test_to_choose_freely_or_nothing_among_no_tools_is_neither_written_nor_lost(
 
 
 @pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_to_have_to_call_one_of_no_tools_is_a_loss(source: str, target: str) -> None:
+def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> None:
     """The answer may be no call."""
     converted = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
 
@@ -129,7 +129,7 @@ def test_to_have_to_call_one_of_no_tools_is_a_loss(source: str, target: str) -> 
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("source", SEARCH)
-def test_a_choice_beside_tools_that_it_does_not_govern_is_left_out(source: str, target: str) -> None:
+def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, target: str) -> None:
     """These formats have the search elsewhere than among the tools that are chosen from; not to use it is not to have it there."""
     if source == target:
         return
@@ -145,7 +145,7 @@ def test_a_choice_beside_tools_that_it_does_not_govern_is_left_out(source: str, 
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
-def test_that_calls_come_one_at_a_time_goes_with_the_tools(target: str) -> None:
+def test_parallel_tool_calls_is_dropped_with_the_tools(target: str) -> None:
     """No call comes at all."""
     body = _asked("responses", "auto", [], parallel_tool_calls=False)
 
@@ -155,7 +155,7 @@ def test_that_calls_come_one_at_a_time_goes_with_the_tools(target: str) -> None:
     assert _told(converted) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
 
 
-def test_thinking_stays_where_the_tool_that_had_to_be_called_is_gone() -> None:
+def test_thinking_stays_if_the_forced_tool_was_dropped() -> None:
     """Only a forced call excludes it."""
     body = _asked("responses", "required", [{"type": "local_shell"}], reasoning={"effort": "high"})
 
@@ -164,7 +164,7 @@ def test_thinking_stays_where_the_tool_that_had_to_be_called_is_gone() -> None:
     assert converted.body["thinking"] == {"type": "adaptive"}
 
 
-def test_a_choice_among_tools_that_come_later_is_kept() -> None:
+def test_a_choice_among_subsequent_tools_is_kept() -> None:
     """They are tools of the request like any other."""
     added = {"type": "additional_tools", "role": "developer", "tools": [
         {"type": "function", "name": "f", "parameters": None, "strict": False}
@@ -185,7 +185,7 @@ def test_a_choice_among_tools_that_come_later_is_kept() -> None:
         (".mp3", None), (".mp4", None), (".docx", None), (".csv", None), (".svg", None), (".tiff", None),
     ],
 )  # fmt: skip
-def test_an_address_goes_where_the_server_takes_what_its_ending_tells(ending: str, kind: str | None) -> None:
+def test_a_url_is_sent_if_the_server_accepts_its_file_extension(ending: str, kind: str | None) -> None:
     """It fetches images and PDF, and refuses the request for anything else; an ending that tells nothing is passed on."""
     file = {"type": "input_file", "file_url": f"https://example.com/a{ending}"}
     body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}, file]}]}
@@ -205,7 +205,7 @@ def test_an_address_goes_where_the_server_takes_what_its_ending_tells(ending: st
     ("mime", "kind"),
     [("application/pdf", "document"), ("image/png", "image"), ("text/csv", None), ("image/svg+xml", None), ("image/tiff", None)],
 )
-def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None) -> None:
+def test_an_explicit_media_type_has_precedence_over_the_file_extension(mime: str, kind: str | None) -> None:
     """Addresses of files often end in nothing that tells."""
     file = {"fileData": {"mimeType": mime, "fileUri": "https://example.com/a.pdf"}}
     body = {"contents": [{"parts": [{"text": "x"}, file]}]}
@@ -222,7 +222,7 @@ def test_a_type_that_is_told_goes_before_the_ending(mime: str, kind: str | None)
 
 @pytest.mark.parametrize("default", [76, 500, 4096])
 @pytest.mark.parametrize("budget", [1, 600, 1024, 2000])
-def test_a_made_up_limit_leaves_its_default_for_the_answer(budget: int, default: int) -> None:
+def test_a_generated_token_limit_leaves_its_default_for_the_answer(budget: int, default: int) -> None:
     """A budget is raised to what the server demands, which would leave little for the answer, or no room for thinking at all."""
     config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": budget}}}
     body = {"contents": [{"parts": [{"text": "x"}]}], **config}
@@ -251,7 +251,7 @@ def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.Conver
 
 
 @pytest.mark.parametrize("contents", [LOOP, [*LOOP[:1], {"role": "model", "parts": [{"text": "so"}]}]])
-def test_a_budget_goes_where_the_answer_under_way_began_without_thinking(contents: list[dict[str, Any]]) -> None:
+def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinking(contents: list[dict[str, Any]]) -> None:
     """The server looks for the thinking before the calls that were just answered, and before words that it is to go on with."""
     result = _within_budget(contents)
 
@@ -267,7 +267,7 @@ def test_a_budget_goes_where_the_answer_under_way_began_without_thinking(content
         [LOOP[0], {"role": "model", "parts": [SIGNED, *LOOP[1]["parts"]]}, LOOP[2]],
     ],
 )
-def test_a_budget_stays_where_the_server_misses_no_thinking(contents: list[dict[str, Any]]) -> None:
+def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: list[dict[str, Any]]) -> None:
     """A new question begins a new answer; one that began with its own thinking goes on."""
     result = _within_budget(contents)
 
@@ -278,7 +278,7 @@ def test_a_budget_stays_where_the_server_misses_no_thinking(contents: list[dict[
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_of_two_tools_of_one_name_the_second_gets_another_and_its_calls_come_home(target: str) -> None:
+def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target: str) -> None:
     """Some servers take two, others refuse the request."""
     tools = [{"type": "function", "function": {"name": name, "description": name}} for name in ("f", "f", "f_2")]
     request = fb.convert_request({"model": "m", "messages": ASKED, "tools": tools}, source="chat_completions", target=target)
@@ -297,7 +297,7 @@ def test_of_two_tools_of_one_name_the_second_gets_another_and_its_calls_come_hom
     assert returned.body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
 
 
-def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None:
+def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
     """Whoever has a search of his own and turns on the server's has two tools of one name."""
     function = {"type": "function", "name": "web_search", "parameters": None, "strict": False}
     body = {"model": "m", "input": "x", "tools": [function, {"type": "web_search"}, {"type": "web_search_preview"}]}
@@ -312,7 +312,7 @@ def test_a_function_named_like_a_tool_of_the_servers_gets_another_name() -> None
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
-def test_how_many_log_probabilities_is_left_out_where_none_are_asked_for(target: str) -> None:
+def test_top_logprobs_is_omitted_if_logprobs_are_not_requested(target: str) -> None:
     """The server refuses the one without the other, and the answer would have none anyway."""
     body = {"model": "m", "input": "x", "top_logprobs": 3}
     request = body | {"include": ["message.output_text.logprobs"]}
@@ -363,21 +363,21 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
 
 
 @every_crossing
-def test_no_vendor_refuses_a_converted_fixture(source: str, target: str) -> None:
+def test_no_vendor_rejects_a_converted_fixture(source: str, target: str) -> None:
     """What the types accept and the server refuses is of no use to anybody."""
     assert refused(shipped(source, "request"), target) == []
 
 
 @requires_corpus
 @every_crossing
-def test_no_vendor_refuses_a_converted_recording(source: str, target: str) -> None:
+def test_no_vendor_rejects_a_converted_recording(source: str, target: str) -> None:
     """Real callers send what no fixture has."""
     assert refused(recorded(source, "request"), target) == []
 
 
 @requires_agents
 @every_crossing
-def test_no_vendor_refuses_the_converted_request_of_an_agent(source: str, target: str) -> None:
+def test_no_vendor_rejects_the_converted_request_of_an_agent(source: str, target: str) -> None:
     """An agent behind a bridge must get through every step, or it is stuck."""
     assert refused(agents(source), target) == []
 

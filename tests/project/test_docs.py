@@ -26,7 +26,7 @@ _BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(enco
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_made_from_tables_is_current(name: str) -> None:
+def test_a_document_generated_from_tables_is_current(name: str) -> None:
     """A table changed: run ``python -m tests.documents``."""
     assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name]()
 

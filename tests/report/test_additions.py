@@ -49,7 +49,7 @@ def _added(converted: fb.Converted) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize(("source", "body"), [("generate_content", UNNAMED), ("chat_completions", LEGACY)])
-def test_a_made_call_id_is_told_at_the_call_and_at_its_result(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: str, body: dict[str, Any], target: str) -> None:
     """Whoever looks for where an id came from finds it in the report."""
     if source == target:
         return
@@ -60,7 +60,7 @@ def test_a_made_call_id_is_told_at_the_call_and_at_its_result(source: str, body:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_a_made_id_of_a_result_without_a_call_is_told(target: str) -> None:
+def test_a_generated_id_of_a_result_without_a_call_is_reported(target: str) -> None:
     """A list of items may be cut before it."""
     body = {"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}
 
@@ -77,7 +77,7 @@ def test_a_made_id_of_a_result_without_a_call_is_told(target: str) -> None:
         ("chat_completions", {"choices": [{"message": LEGACY["messages"][1], "finish_reason": "function_call"}]}),
     ],
 )
-def test_a_made_call_id_of_an_answer_is_told(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_call_id_of_an_answer_is_reported(source: str, body: dict[str, Any], target: str) -> None:
     """The next request repeats it."""
     if source == target:
         return
@@ -101,7 +101,7 @@ def test_a_made_call_id_of_an_answer_is_told(source: str, body: dict[str, Any], 
         ("generate_content", {"modelVersion": "m"}),
     ],
 )
-def test_a_made_end_is_told(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: str) -> None:
     """Whoever reads an end where there was none takes half an answer for a whole one."""
     if source == target:
         return
@@ -112,7 +112,7 @@ def test_a_made_end_is_told(source: str, body: dict[str, Any], target: str) -> N
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_end_that_was_told_is_no_addition(source: str) -> None:
+def test_an_end_in_the_source_is_no_addition(source: str) -> None:
     """It is the source's own word."""
     ended: dict[str, dict[str, Any]] = {
         "chat_completions": {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]},
@@ -137,7 +137,7 @@ def _structured(schema: dict[str, Any]) -> fb.ConvertedRequest:
     return fb.convert_request(body, source="chat_completions", target="messages")
 
 
-def test_that_objects_are_closed_is_told_at_each_of_them() -> None:
+def test_additional_properties_false_is_reported_at_each_object() -> None:
     """The server enforces closed objects only."""
     inner = {"type": "object", "properties": {"b": {"type": "string"}}}
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"oneOf": [inner, {"type": "null"}]}}}}
@@ -151,7 +151,7 @@ def test_that_objects_are_closed_is_told_at_each_of_them() -> None:
     ]
 
 
-def test_an_object_that_may_hold_anything_can_only_be_empty_there() -> None:
+def test_an_object_of_any_properties_can_only_be_empty_in_the_target() -> None:
     """Closing it leaves nothing to say."""
     result = _structured({"type": "object", "properties": {"a": {"type": "object"}}})
 
@@ -159,7 +159,7 @@ def test_an_object_that_may_hold_anything_can_only_be_empty_there() -> None:
     assert (at, "changed", "lossy") in {(loss.path, loss.kind, loss.severity) for loss in result.losses}
 
 
-def test_that_the_arguments_of_a_strict_tool_are_closed_is_told() -> None:
+def test_additional_properties_false_of_a_strict_tool_is_reported() -> None:
     """Among the tools as well as among those that are added on the way."""
     tool = {"type": "function", "name": "f", "strict": True, "parameters": {"type": "object", "properties": {}}}
     later = {"type": "additional_tools", "role": "developer", "tools": [tool | {"name": "g"}]}

@@ -185,7 +185,7 @@ DEFAULTS: list[tuple[Format, str, Any]] = [
 
 
 @pytest.mark.parametrize(("source", "pointer", "value"), DEFAULTS, ids=[f"{source}{pointer}" for source, pointer, _ in DEFAULTS])
-def test_a_default_that_is_said_is_told_of_no_more_than_one_that_is_not(source: Format, pointer: str, value: Any) -> None:
+def test_an_explicit_default_value_is_reported_no_more_than_an_absent_one(source: Format, pointer: str, value: Any) -> None:
     """Clients that spell every default out would read of losses that are none, and be refused with ``raise_on``."""
     body = copy.deepcopy(BODIES[source])
     owner, _, name = pointer.rpartition("/")
@@ -202,7 +202,7 @@ def _report(result: Any) -> Any:
 
 
 @pytest.mark.parametrize("source", FORMATS)
-def test_no_member_of_a_tool_that_the_models_know_is_called_unknown(source: Format) -> None:
+def test_no_modelled_field_of_a_tool_is_reported_as_unknown(source: Format) -> None:
     """Who reads that only the vendor knows a field looks for a misspelling, or for news of the format."""
     reported = [
         (way, target, loss.path)

@@ -19,7 +19,7 @@ from formatbridge.report.ledger import FieldPaths, LazyBody, Ledger
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 
-def test_two_readers_of_one_report_read_the_same() -> None:
+def test_two_threads_read_the_same_report() -> None:
     """A gateway answers with the report while another thread writes it to the log; neither may find it half worked out."""
     problems: list[tuple[fb.Loss, ...]] = []
 
@@ -87,7 +87,7 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
 
 @pytest.mark.parametrize("end", _BREAKS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_of_a_stream_takes_the_answer_so_far_along(format: str, end: str) -> None:
+def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> None:
     """A worker raises, and its parent wants to know what had come, whoever read the stream."""
     answer = next(each.body for each in fixtures("response", format) if each.stem == "tools_parallel")
     stream = b"".join(fb.replay_response(answer, source=format))
@@ -105,7 +105,7 @@ def test_an_error_of_a_stream_takes_the_answer_so_far_along(format: str, end: st
             assert _told(again.partial) == _told(error.partial)
 
 
-def test_the_answer_of_a_client_s_stream_crosses_to_other_processes() -> None:
+def test_the_answer_of_a_client_stream_can_be_pickled() -> None:
     """A worker that streams to its caller hands the whole answer on, to be billed and stored."""
     answer = next(each.body for each in fixtures("response", "chat_completions") if each.stem == "tools_parallel")
     sent = b"".join(fb.replay_response(answer, source="chat_completions"))
@@ -145,7 +145,7 @@ RESTATED: dict[str, Any] = {
     ids=["the same", "another", "another kind", "no object"],
 )
 @pytest.mark.parametrize("where", RESTATED)
-def test_what_an_sdk_read_in_a_json_text_is_lost_only_where_it_says_something_else(where: str, read: Any) -> None:
+def test_parsed_fields_of_an_sdk_are_lost_only_if_they_differ_from_the_text(where: str, read: Any) -> None:
     """SDKs that parse structured answers hang the value on the turn; callers who send it back are not to be refused for that."""
     source, turn = RESTATED[where]
     turn = json.loads(json.dumps(turn).replace(json.dumps(READ), json.dumps(read)))
@@ -167,7 +167,7 @@ def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> Non
     assert fb.convert_request(body, source="chat_completions", target="generate_content").losses == ()
 
 
-def test_whoever_looks_at_a_conversion_in_a_debugger_works_out_no_report() -> None:
+def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
     """The report of a long conversation takes longer than the conversion, and equal keys are looked for in its text."""
     request = {"model": "m", "seed": 1, "messages": [{"role": "user", "content": "x"}]}
     converted = fb.convert_request(request, source="chat_completions", target="messages")

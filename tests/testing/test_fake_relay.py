@@ -176,7 +176,7 @@ def test_a_callable_answers_by_the_request() -> None:
     assert answer.json()["content"][0]["text"] == "m: Rome?"
 
 
-def test_a_body_is_unchanged_at_its_own_endpoint_and_converted_at_others() -> None:
+def test_a_body_is_unchanged_at_its_endpoint_and_converted_at_others() -> None:
     """A recorded answer is the script."""
     recorded = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
@@ -486,7 +486,7 @@ def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
         make()
 
 
-def test_a_relay_is_its_own_transport() -> None:
+def test_a_relay_can_be_passed_as_a_transport() -> None:
     """Both spellings stand in users' code."""
     relay = FakeRelay("Hello")
 

@@ -154,7 +154,7 @@ def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
 
 
 @pytest.mark.parametrize(("format", "rule", "body"), ACCEPTED, ids=[f"{format}-{rule}" for format, rule, _ in ACCEPTED])
-def test_the_neighbour_of_a_refused_request_is_accepted(format: str, rule: str, body: dict[str, Any]) -> None:
+def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, body: dict[str, Any]) -> None:
     """A double that refuses too much makes people turn it off."""
     answer = _ask(_relay(), format, body, "thinker" if rule == "call_without_signature" else "m")
 
@@ -260,7 +260,7 @@ def test_each_step_of_the_current_turn_needs_its_signature() -> None:
     assert "function call `default_api:now` , position 4." in message
 
 
-def test_both_spellings_of_a_field_are_checked() -> None:
+def test_camel_case_and_snake_case_fields_are_checked() -> None:
     """Proto3 JSON has two, and people send either."""
     call = {"function_call": {"name": "now", "args": {}}}
 

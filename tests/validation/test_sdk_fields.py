@@ -248,7 +248,7 @@ class Untyped(Wire):
         (Untyped, ["Untyped.parts: free-form, typed in the SDK: SdkImage, SdkText"]),
     ],
 )
-def test_whatever_only_the_sdk_knows_is_found(ours: type[Wire], findings: list[str]) -> None:
+def test_fields_that_only_the_sdk_has_are_listed(ours: type[Wire], findings: list[str]) -> None:
     """Fails when the walk overlooks a place; then the comparison with the SDKs passes for nothing."""
     missing = sdk_walk.walk([("Body", SdkBody, ours)])
 

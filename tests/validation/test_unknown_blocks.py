@@ -64,7 +64,7 @@ def _converts_or_is_refused(body: Block, source: str) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_block_in_the_wrong_place_is_kept_or_refused(kind: str) -> None:
+def test_a_block_in_the_wrong_field_is_kept_or_rejected(kind: str) -> None:
     """Stored conversations are edited by hand and by other programs; a foreign exception would stop the service that reads them."""
     taken = sum(
         _converts_or_is_refused({"model": "m", "max_tokens": 9, **body}, "messages")
@@ -105,7 +105,7 @@ UNKNOWN: dict[str, tuple[Block, str]] = {
 
 
 @pytest.mark.parametrize("source", UNKNOWN)
-def test_what_the_user_gives_and_nobody_knows_is_grave_to_lose(source: str) -> None:
+def test_an_unknown_part_of_the_user_is_an_impossible_loss(source: str) -> None:
     """It may be all that was asked, as an image is that a target does not take; what the model said is no more than lossy."""
     body, place = UNKNOWN[source]
     message = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
@@ -123,7 +123,7 @@ def test_what_the_user_gives_and_nobody_knows_is_grave_to_lose(source: str) -> N
 
 
 @pytest.mark.parametrize("name", ["id", "text", "summary", "data", "signature", "format"])
-def test_a_detail_of_reasoning_that_is_no_text_is_told(name: str) -> None:
+def test_a_reasoning_detail_that_is_no_text_is_reported(name: str) -> None:
     """Servers of this kind invent details; what has another shape than the known ones stays in the report."""
     message = {"role": "assistant", "content": "x", "reasoning_details": [{"type": "novel", name: 5, "text": "hm"} | {name: 5}]}
 
@@ -138,7 +138,7 @@ def test_a_detail_of_reasoning_that_is_no_text_is_told(name: str) -> None:
 @pytest.mark.parametrize(
     "part", [{"inlineData": {"mimeType": "text/plain", "data": "é"}}, {"text": "x", "thoughtSignature": "ZmIxé"}]
 )
-def test_base64_that_is_none_is_no_text(part: Block) -> None:
+def test_invalid_base64_is_kept_or_rejected(part: Block) -> None:
     """Base64 is ASCII; the standard library has another exception for what is not."""
     assert _converts_or_is_refused({"contents": [{"role": "user", "parts": [part]}]}, "generate_content") == len(fb.FORMATS)
 
@@ -187,7 +187,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
 
 @pytest.mark.parametrize(("source", "odd"), [(source, odd) for source, odds in ODD_EVENTS.items() for _, odd in odds])
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_event_that_nobody_knows_is_kept_or_refused(source: str, odd: list[Block], target: str) -> None:
+def test_an_unknown_event_is_kept_or_rejected(source: str, odd: list[Block], target: str) -> None:
     """Servers put events of their own between those of the format, at its beginning, too."""
     whole = stream_of(source)
     head = whole.index(b"\n\n") + 2 if source == "messages" else 0
