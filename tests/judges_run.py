@@ -20,7 +20,7 @@ from tests.support.laws import Sample, recorded, through_itself
 class Row(NamedTuple):
     """What is counted: a way between two formats, and a problem's shape there."""
 
-    way: str
+    direction: str
     shape: str
 
 
@@ -40,7 +40,7 @@ def main() -> None:
                 result[row] += 1
                 examples.setdefault(row, f"{entry.id}  {detail}")
     for row, count in result.most_common(arguments.rows):
-        print(f"{count:5} {row.way} | {row.shape}\n        {examples[row][:300]}")
+        print(f"{count:5} {row.direction} | {row.shape}\n        {examples[row][:300]}")
     took = time.perf_counter() - start
     print(f"{conversions} conversions, {result.total()} problems of {len(result)} shapes, {took:.0f} s")
 
@@ -64,12 +64,12 @@ def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[
 
 def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
     """Convert one file and return the shapes of its problems, each once, with the first problem in full."""
-    way = f"{entry.kind} {entry.format} -> {target}"
+    direction = f"{entry.kind} {entry.format} -> {target}"
     rows: dict[Row, str] = {}
     body = entry.body
     for value in body if isinstance(body, list) and entry.kind != "error" else [body]:
         for event, detail in _complaints(entry, value, target, is_gross=is_gross):
-            rows.setdefault(Row(way, event), detail)
+            rows.setdefault(Row(direction, event), detail)
     return rows
 
 

@@ -11,13 +11,13 @@ from collections import Counter
 from formatbridge import formats
 from tests.support.laws import (
     Sample,
-    home_again,
     nothing_is_silent,
     recorded,
     report_is_precise,
     shipped,
     there_and_back,
     through_itself,
+    unchanged_in_its_format,
 )
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
@@ -57,20 +57,22 @@ def rows_of(entry: Sample, only: str | None, per_place: int, itself: bool) -> li
     for target in formats.FORMATS:
         if only not in (None, target) or (itself and target != entry.format):
             continue
-        way = f"{entry.kind} {entry.format} -> {target}"
+        direction = f"{entry.kind} {entry.format} -> {target}"
         try:
             if target == entry.format and not itself:
-                breaches = [*home_again(body, target, convert)]
+                breaches = [*unchanged_in_its_format(body, target, convert)]
             else:
                 breaches = [
                     *report_is_precise(body, target, convert),
                     *nothing_is_silent(body, target, convert, per_place),
                     *([] if itself else there_and_back(body, entry, target)),
                 ]
-            rows += [((breach.law, way, _INDEX.sub("/*", breach.path) or breach.detail), breach.detail) for breach in breaches]
+            rows += [
+                ((breach.law, direction, _INDEX.sub("/*", breach.path) or breach.detail), breach.detail) for breach in breaches
+            ]
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            rows.append((("0 raised", way, f"{type(error).__name__} {str(error)[:80]}"), f"{where.name}:{where.lineno}"))
+            rows.append((("0 raised", direction, f"{type(error).__name__} {str(error)[:80]}"), f"{where.name}:{where.lineno}"))
     return rows
 
 

@@ -35,14 +35,14 @@ def _run(monkeypatch: pytest.MonkeyPatch, raw: Any, *arguments: str) -> int:
 
 
 OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, Any]] = {
-    "--default-max-tokens": ("request chat_completions messages", ASKED, ("77",), lambda made: made["max_tokens"], 77, 4096),
-    "--stream": ("request chat_completions messages", ASKED, (), lambda made: made.get("stream"), True, None),
-    "--model": ("request chat_completions messages", ASKED, ("m-other",), lambda made: made["model"], "m-other", "m"),
+    "--default-max-tokens": ("request chat_completions messages", ASKED, ("77",), lambda body: body["max_tokens"], 77, 4096),
+    "--stream": ("request chat_completions messages", ASKED, (), lambda body: body.get("stream"), True, None),
+    "--model": ("request chat_completions messages", ASKED, ("m-other",), lambda body: body["model"], "m-other", "m"),
     "--messages-version": (
         "request chat_completions messages",
         ASKED | {"temperature": 0.5},
         ("2026-10-21",),
-        lambda made: made.get("temperature"),
+        lambda body: body.get("temperature"),
         None,
         0.5,
     ),
@@ -50,7 +50,7 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         "request chat_completions responses",
         ASKED | {"messages": LATER},
         ("hoist",),
-        lambda made: [item["role"] for item in made["input"]],
+        lambda body: [item["role"] for item in body["input"]],
         ["user", "user"],
         ["user", "system", "user"],
     ),
@@ -58,16 +58,16 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         "request chat_completions responses",
         ASKED | {"messages": [*ASKED["messages"], {"role": "assistant", "reasoning_content": "Hm.", "content": "Yes."}]},
         ("text",),
-        lambda made: [item["content"] for item in made["input"]],
+        lambda body: [item["content"] for item in body["input"]],
         ["hi", "Hm.", "Yes."],
         ["hi", "Yes."],
     ),
-    "--created": ("response messages chat_completions", SIGNED, ("7",), lambda made: made["created"], 7, 0),
+    "--created": ("response messages chat_completions", SIGNED, ("7",), lambda body: body["created"], 7, 0),
     "--drop-reasoning": (
         "response messages chat_completions",
         SIGNED,
         (),
-        lambda made: "fb1|" in json.dumps(made),
+        lambda body: "fb1|" in json.dumps(body),
         False,
         True,
     ),
@@ -75,7 +75,7 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         "error chat_completions generate_content",
         {"error": {"message": "no"}},
         ("429",),
-        lambda made: made["error"]["status"],
+        lambda body: body["error"]["status"],
         "RESOURCE_EXHAUSTED",
         "INVALID_ARGUMENT",
     ),
@@ -86,8 +86,8 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """An option that is read and dropped is worse than none."""
-    way, raw, value, look, expected, usual = OPTIONS[option]
-    kind, source, target = way.split()
+    conversion, raw, value, look, expected, default = OPTIONS[option]
+    kind, source, target = conversion.split()
     command = ("convert", "--kind", kind, "--from", source, "--to", target)
 
     assert _run(monkeypatch, raw, *command) == 0
@@ -95,7 +95,7 @@ def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.Monke
     assert _run(monkeypatch, raw, *command, option, *value) == 0
     result = json.loads(capfdbinary.readouterr().out)
 
-    assert (look(result), look(without)) == (expected, usual)
+    assert (look(result), look(without)) == (expected, default)
 
 
 REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to", "messages", "--raise-on", "lossy")
@@ -169,9 +169,7 @@ def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPat
     assert "it may be a chat_completions request: pass --from" in capfdbinary.readouterr().err.decode()
 
 
-def test_a_truncated_stream_of_a_relay_has_exit_status_three_or_more(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
-) -> None:
+def test_a_truncated_stream_of_a_relay_has_exit_status_three(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script that sees 3 may try again; 2 would mean that its own input is bad."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -225,7 +223,7 @@ def test_a_stream_is_collected_in_the_same_format(format: str, monkeypatch: pyte
 
 
 CUT = stream_of("messages")[:400]
-TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
+REPORTED_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
     "done": (0, ASKED, ("convert", "--from", "chat_completions", "--kind", "request", "--to", "messages"), set()),
     "detected": (0, ASKED | {"n": 1}, ("convert", "--to", "messages"), {"read_as"}),
     "in the URL": (0, ASKED | {"n": 1}, ("convert", "--to", "generate_content"), {"read_as", "path"}),
@@ -244,10 +242,10 @@ TOLD_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", TOLD_IN_JSON)
+@pytest.mark.parametrize("case", REPORTED_IN_JSON)
 def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """A script parses all of standard error; a line of text before or behind it is the end of the script."""
-    status, raw, command, reported = TOLD_IN_JSON[case]
+    status, raw, command, reported = REPORTED_IN_JSON[case]
     if case == "no relay":
         raw = body_of("requests", "messages")
 
@@ -297,7 +295,7 @@ def test_a_demonstration_that_breaks_is_the_relay_s_fault(monkeypatch: pytest.Mo
     assert b"formatbridge: the bytes ended before" in capfdbinary.readouterr().err
 
 
-def _spoken(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run_in_ascii(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a process whose output is not UTF-8, as on many a Windows machine."""
     environment = os.environ | {"PYTHONIOENCODING": "cp1252", "FORMATBRIDGE_API_KEY": str(relay.api_key)}
     command = [sys.executable, "-m", "formatbridge", *arguments, "--base-url", relay.base_url]
@@ -312,7 +310,7 @@ def _spoken(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProcess[by
 def test_the_output_is_utf_8_whatever_the_encoding_of_the_terminal(command: tuple[str, ...]) -> None:
     """A model says what it likes; a snowman has no place in a code page, and the command must not die of it."""
     with served("Snow \N{SNOWMAN} here.", models=["m-\N{SNOWMAN}"]) as relay:
-        done = _spoken(relay, *command)
+        done = _run_in_ascii(relay, *command)
 
     assert done.returncode == 0, done.stderr
     assert "\N{SNOWMAN}" in done.stdout.decode()

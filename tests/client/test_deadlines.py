@@ -78,7 +78,7 @@ IDLE = fb.Timeout(total=30, idle=LIMIT)
 Answering = Callable[[Peer, Received], bool]
 
 
-def _late(act: Callable[[], object], *, tries: int = 3) -> tuple[fb.APITimeoutError, float]:
+def _timeout_of(act: Callable[[], object], *, tries: int = 3) -> tuple[fb.APITimeoutError, float]:
     """Return the error of an act that is late, and its seconds; the least of a few tries, for a machine that is busy is late at times."""
     taken: list[float] = []
     while True:
@@ -101,7 +101,7 @@ async def _read_async(url: str, timeout: fb.Timeout) -> None:
 def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
     """The total counts from the call to the last byte, whatever the server does between."""
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
-        error, seconds = _late(lambda: client.send(REQUEST, "messages"))
+        error, seconds = _timeout_of(lambda: client.send(REQUEST, "messages"))
 
     assert error.kind == "total"
     assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
@@ -112,7 +112,7 @@ def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
 def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
     """Neither single bytes nor pings are events."""
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=timeout) as client:
-        error, seconds = _late(lambda: read(client))
+        error, seconds = _timeout_of(lambda: read(client))
 
     assert error.kind == ("total" if timeout is TOTAL else "idle")
     assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
@@ -123,7 +123,7 @@ def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
 def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
     """The same, awaited."""
     with Server(answer) as server:
-        error, seconds = _late(lambda: asyncio.run(_read_async(server.url, timeout)))
+        error, seconds = _timeout_of(lambda: asyncio.run(_read_async(server.url, timeout)))
 
     assert error.kind == ("total" if timeout is TOTAL else "idle")
     assert LIMIT - 0.02 <= seconds <= LIMIT + SLACK
@@ -135,7 +135,7 @@ def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: An
     """Its own timeouts count from byte to byte; ours hold for it as well."""
     with Server(answer) as server, library.Client(timeout=30) as http_client:
         client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=http_client)
-        error, seconds = _late(lambda: read(client))
+        error, seconds = _timeout_of(lambda: read(client))
 
     assert error.kind == "total"
     assert seconds <= LIMIT + SLACK
@@ -150,7 +150,7 @@ def test_a_connection_used_again_ends_in_time() -> None:
 
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
         client.send(REQUEST, "messages")
-        _, seconds = _late(lambda: client.send(REQUEST, "messages"), tries=1)
+        _, seconds = _timeout_of(lambda: client.send(REQUEST, "messages"), tries=1)
 
     assert server.connections == 1
     assert seconds <= LIMIT + SLACK
@@ -160,7 +160,7 @@ def test_an_idle_stream_and_a_slow_stream_raise_different_errors() -> None:
     """The read timeout counts from byte to byte, and says so."""
     with Server(_silence_after_an_event) as server:
         client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(read=LIMIT))
-        error, seconds = _late(lambda: read(client))
+        error, seconds = _timeout_of(lambda: read(client))
 
     assert error.kind == "read"
     assert seconds <= LIMIT + SLACK
@@ -280,7 +280,7 @@ def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async:
 def test_events_before_a_deadline_are_kept() -> None:
     """The first half of an answer may be all that somebody needs."""
     with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
-        error, _ = _late(lambda: read(client))
+        error, _ = _timeout_of(lambda: read(client))
 
     assert error.partial is not None
     assert error.partial.body["role"] == "assistant"
@@ -327,7 +327,7 @@ def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
             await client.send(long, "messages")
 
     with Server(relay, pause=0.005) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
-        error, seconds = _late(lambda: asyncio.run(send(server.url)) if is_async else client.send(long, "messages"))
+        error, seconds = _timeout_of(lambda: asyncio.run(send(server.url)) if is_async else client.send(long, "messages"))
 
     assert error.kind == "total"
     assert seconds <= LIMIT + 2 * SLACK
@@ -514,7 +514,7 @@ def test_a_silent_proxy_ends_with_the_connect_timeout(is_async: bool) -> None:
     """The HTTP library waits for a SOCKS5 proxy without a limit of its own."""
     timeout = fb.Timeout(connect=0.2, read=0.2, total=5)
 
-    error, seconds = _late(lambda: _through_proxy(b"", timeout, is_async=is_async))
+    error, seconds = _timeout_of(lambda: _through_proxy(b"", timeout, is_async=is_async))
 
     assert (error.kind, error.phase) == ("connect", "connect")
     assert seconds < 2

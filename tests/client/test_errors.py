@@ -310,7 +310,7 @@ def test_a_failed_answer_of_responses_is_an_error_elsewhere() -> None:
 
 
 ENDED_IN_ERROR = {"index": 0, "finish_reason": "error", "error": {"code": 429, "message": "boom"}, "message": {"content": "so far"}}
-FAILED_AT_HOME = {
+FAILED_IN_ITS_FORMAT = {
     "chat_completions": {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [ENDED_IN_ERROR]},
     "responses": {
         "id": "r", "object": "response", "created_at": 1, "status": "failed", "model": "m", "output": [],
@@ -320,10 +320,10 @@ FAILED_AT_HOME = {
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-@pytest.mark.parametrize("via", FAILED_AT_HOME)
+@pytest.mark.parametrize("via", FAILED_IN_ITS_FORMAT)
 def test_an_answer_that_failed_is_an_error_in_every_format(via: str, format: str) -> None:
     """Also in its own, and in the one that has a place for failures: whoever asked has no answer."""
-    client = client_of(always(200, FAILED_AT_HOME[via]), retry=0)
+    client = client_of(always(200, FAILED_IN_ITS_FORMAT[via]), retry=0)
 
     with pytest.raises(fb.UnexpectedResponseError, match="boom") as caught:
         client.send(body_of("requests", format), format, via)
@@ -550,7 +550,7 @@ def test_the_pause_in_an_error_body_counts() -> None:
     assert clock.slept == [3, 3]
 
 
-def test_pauses_increase_to_a_limit_with_jitter() -> None:
+def test_pauses_double_up_to_a_limit_with_jitter() -> None:
     """A thousand clients must not come back in one second."""
     clock = StillClock()
     raised(client_of(always(503), retry=fb.Retry(max=7), clock=clock))

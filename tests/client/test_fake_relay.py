@@ -29,11 +29,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "responses": {"model": "m-large", "input": "hi"},
     "generate_content": {"model": "m-large", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
-Heard = tuple[str, list[tuple[str, Any]], int, int]
-HEARD: Heard = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
+Summary = tuple[str, list[tuple[str, Any]], int, int]
+EXPECTED: Summary = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
 
 
-def heard(answer: Any, format: str) -> Heard:
+def summary_of(answer: Any, format: str) -> Summary:
     """Return the text, the calls and the tokens of an answer of any format."""
     body = fb.convert_response(answer, source=format, target="messages").body
     text = "".join(block["text"] for block in body["content"] if block["type"] == "text")
@@ -59,7 +59,7 @@ def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) 
         with client.stream(request_of(format, is_streaming=True), format, via) as stream:
             streamed = stream.response()
 
-    assert heard(whole.body, format) == heard(streamed.body, format) == HEARD
+    assert summary_of(whole.body, format) == summary_of(streamed.body, format) == EXPECTED
     assert [request.format for request in relay.requests] == [via, via]
     assert relay.leaks("sk-fake") == []
 
@@ -70,13 +70,13 @@ def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library
     """The other driver of the same flow."""
     relay = FakeRelay(ANSWER)
 
-    async def exchange() -> tuple[Heard, Heard]:
+    async def exchange() -> tuple[Summary, Summary]:
         async with fb.AsyncClient(relay.base_url, relay.api_key, http_client=relay.async_http_client(library)) as client:
             whole = await client.send(request_of(format, is_streaming=False), format, via)
             async with client.stream(request_of(format, is_streaming=True), format, via) as stream:
-                return heard(whole.body, format), heard((await stream.response()).body, format)
+                return summary_of(whole.body, format), summary_of((await stream.response()).body, format)
 
-    assert asyncio.run(exchange()) == (HEARD, HEARD)
+    assert asyncio.run(exchange()) == (EXPECTED, EXPECTED)
 
 
 @every_pair
@@ -85,12 +85,12 @@ def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)
         with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
-            assert heard(client.send(request_of(format, is_streaming=False), format, via).body, format)[:2] == HEARD[:2]
+            assert summary_of(client.send(request_of(format, is_streaming=False), format, via).body, format)[:2] == EXPECTED[:2]
             if "eof_without_terminal" in quirks:
                 with pytest.raises(fb.TruncatedStreamError):
                     _streamed(client, format, via)
             else:
-                assert heard(_streamed(client, format, via).body, format)[:2] == HEARD[:2]
+                assert summary_of(_streamed(client, format, via).body, format)[:2] == EXPECTED[:2]
             with pytest.raises(fb.APIStatusError):
                 client.send(request_of(format, is_streaming=False), format, via)
             with pytest.raises(fb.APIStatusError):
@@ -116,7 +116,7 @@ def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
     ):
         answer = stream.response()
 
-    assert heard(answer.body, "messages") == HEARD
+    assert summary_of(answer.body, "messages") == EXPECTED
     assert stream.attempts == 4
     assert clock.sleeps == [40, 1, 2]
 

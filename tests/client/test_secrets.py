@@ -32,7 +32,7 @@ def _client(serve: Any, key: str = KEY, **settings: Any) -> fb.Client:
     return fb.Client("https://relay.test", key, http_client=httpx.Client(transport=httpx.MockTransport(serve)), **settings)
 
 
-def _told(content: bytes, key: str = KEY, **settings: Any) -> tuple[str, fb.BadRequestError]:
+def _text_and_error(content: bytes, key: str = KEY, **settings: Any) -> tuple[str, fb.BadRequestError]:
     """Return all that the error for an error body says."""
     with pytest.raises(fb.BadRequestError) as caught:
         _client(lambda _: httpx.Response(400, content=content), key, **settings).send(REQUEST, "messages")
@@ -41,18 +41,18 @@ def _told(content: bytes, key: str = KEY, **settings: Any) -> tuple[str, fb.BadR
     return " ".join(shown), error
 
 
-def _escaped(text: str, spelling: str) -> bytes:
+def _escaped(text: str, notation: str) -> bytes:
     """Write an error body whose message is a text with every character escaped."""
-    message = "".join(spelling.format(ord(char)) for char in text)
+    message = "".join(notation.format(ord(char)) for char in text)
     return b'{"error": {"message": "bad key ' + message.encode() + b'", "type": "t"}}'
 
 
-@pytest.mark.parametrize("spelling", ["\\u{:04x}", "\\u{:04X}"], ids=["lower", "upper"])
-def test_a_key_with_any_escape_is_hidden(spelling: str) -> None:
+@pytest.mark.parametrize("notation", ["\\u{:04x}", "\\u{:04X}"], ids=["lower", "upper"])
+def test_a_key_with_any_escape_is_hidden(notation: str) -> None:
     """JSON has several ways to write a character, and relays echo keys in all of them."""
-    body = _escaped(KEY, spelling)
+    body = _escaped(KEY, notation)
 
-    reported, error = _told(body)
+    reported, error = _text_and_error(body)
 
     assert KEY not in reported
     assert json.loads(error.body)["error"]["message"] == "bad key ***"
@@ -62,7 +62,7 @@ def test_a_slash_of_a_key_may_be_escaped() -> None:
     """Some writers of JSON put a backslash before each."""
     key = "sk/canary/0123"
 
-    reported, _ = _told(b'{"error": {"message": "bad key sk\\/canary\\/0123"}}', key)
+    reported, _ = _text_and_error(b'{"error": {"message": "bad key sk\\/canary\\/0123"}}', key)
 
     assert key not in reported.replace("\\", "")
 
@@ -90,7 +90,9 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
     """A key that begins another one must not leave the other's end behind."""
     longer = f"{KEY}-and-more"
 
-    reported, _ = _told(json.dumps({"error": {"message": f"bad keys {longer} {KEY}"}}).encode(), KEY, headers={"x-token": longer})
+    reported, _ = _text_and_error(
+        json.dumps({"error": {"message": f"bad keys {longer} {KEY}"}}).encode(), KEY, headers={"x-token": longer}
+    )
 
     assert "and-more" not in reported
     assert "bad keys *** ***" in reported
@@ -101,7 +103,7 @@ def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) ->
     """A shorter one would garble every text that has its letters, and is nobody's key."""
     key = "zq8x4v7w"[:length]
 
-    reported, _ = _told(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
+    reported, _ = _text_and_error(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
 
     assert (key not in reported) is is_hidden
 
@@ -271,7 +273,7 @@ def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
     echoed = ENCODED[encoding](key)
     assert _remains(key, echoed)
 
-    reported, error = _told(b'{"error": {"message": "cannot use ' + echoed.encode() + b'"}}', key)
+    reported, error = _text_and_error(b'{"error": {"message": "cannot use ' + echoed.encode() + b'"}}', key)
 
     assert _remains(key, reported) == []
     assert re.search(r"cannot use [A-Za-z0-9]{0,6}\*\*\*", str(error))

@@ -181,7 +181,7 @@ def test_white_space_around_a_key_is_removed_with_a_warning() -> None:
 SPACED = f" {KEY}"
 
 
-def _made() -> fb.Client:
+def _client_with_spaced_key() -> fb.Client:
     """Return a client whose key is told at each call."""
     return fb.Client("https://relay.test", lambda: SPACED, http_client=FakeRelay(api_key=KEY).http_client())
 
@@ -190,9 +190,9 @@ KEYED: dict[str, Callable[[], object]] = {
     "a client": lambda: fb.Client("https://relay.test", SPACED),
     "an async client": lambda: fb.AsyncClient("https://relay.test", SPACED),
     "a transport": lambda: fb.transport("https://relay.test", SPACED, via="messages"),
-    "a call": lambda: _made().prepare(REQUEST, "messages"),
-    "a stream": lambda: _made().stream(REQUEST, "messages"),
-    "the list of models": lambda: _made().models(),
+    "a call": lambda: _client_with_spaced_key().prepare(REQUEST, "messages"),
+    "a stream": lambda: _client_with_spaced_key().stream(REQUEST, "messages"),
+    "the list of models": lambda: _client_with_spaced_key().models(),
 }
 
 
@@ -706,21 +706,21 @@ def _chunk(**fields: Any) -> bytes:
 
 
 BEGUN = _chunk(choices=[{"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}])
-TOLD = {"message": KEY, "type": KEY, "code": KEY, "param": KEY}
+ECHOED = {"message": KEY, "type": KEY, "code": KEY, "param": KEY}
 EVENTS = head(200, "text/event-stream")
 ECHOES = {
     "a status line": f"garbage {KEY}\r\n\r\n".encode(),
     "plain text for a stream": head(200, "text/plain") + f"upstream said {KEY}".encode(),
     "an event that is none": EVENTS + BEGUN + _chunk(choices=[{"index": KEY, "delta": {}}]),
     "an event that is no JSON": EVENTS + BEGUN + f"data: {KEY}\n\n".encode(),
-    "an error event in mid-stream": EVENTS + BEGUN + _chunk(error=TOLD, request_id=KEY),
-    "an error event at once": EVENTS + _chunk(error=TOLD, request_id=KEY),
-    "an error event and its id": EVENTS + b"data: " + json.dumps({"error": TOLD, "request_id": KEY}).encode() + b"\n\n",
+    "an error event in mid-stream": EVENTS + BEGUN + _chunk(error=ECHOED, request_id=KEY),
+    "an error event at once": EVENTS + _chunk(error=ECHOED, request_id=KEY),
+    "an error event and its id": EVENTS + b"data: " + json.dumps({"error": ECHOED, "request_id": KEY}).encode() + b"\n\n",
     "an answer that failed": EVENTS + b"event: response.failed\ndata: " + json.dumps(
-        {"type": "response.failed", "response": {**answer_of("responses"), "status": "failed", "error": TOLD}}
+        {"type": "response.failed", "response": {**answer_of("responses"), "status": "failed", "error": ECHOED}}
     ).encode() + b"\n\n",
     "what was said before the end": EVENTS + BEGUN.replace(b"Hi", KEY.encode()),
-    "escapes": whole(json.dumps({"error": TOLD}).replace("0", "\\u0030").encode(), 400),
+    "escapes": whole(json.dumps({"error": ECHOED}).replace("0", "\\u0030").encode(), 400),
     "a header": whole(b"{}", 400, x_request_id=KEY),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import FakeRelay
-from tests.client.test_fake_relay import ANSWER, HEARD, heard, request_of
+from tests.client.test_fake_relay import ANSWER, EXPECTED, request_of, summary_of
 from tests.support import official_sdks
 from tests.support.exchanges import every_pair
 from tests.support.relay_server import served
@@ -39,7 +39,7 @@ def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, 
         with client.stream(request_of(format, is_streaming=True), format, via) as stream:
             streamed = stream.response()
 
-    assert heard(whole.body, format) == heard(streamed.body, format) == HEARD
+    assert summary_of(whole.body, format) == summary_of(streamed.body, format) == EXPECTED
 
 
 @every_library
@@ -56,7 +56,7 @@ def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via
             async with client.stream(request_of(format, is_streaming=True), format, via) as stream:
                 return [whole.body, (await stream.response()).body]
 
-    assert [heard(body, format) for body in asyncio.run(exchange())] == [HEARD, HEARD]
+    assert [summary_of(body, format) for body in asyncio.run(exchange())] == [EXPECTED, EXPECTED]
 
 
 @every_pair
@@ -67,20 +67,20 @@ def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via
 
         result = [official_sdks.ask(format, client, is_streaming=is_streaming) for is_streaming in (False, True)]
 
-    assert result == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 2
+    assert result == [official_sdks.SdkAnswer(*EXPECTED[:1], tuple(EXPECTED[1]), *EXPECTED[2:])] * 2
 
 
 @every_pair
 def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
     """The transport goes through the HTTP library's own."""
 
-    async def exchange() -> list[official_sdks.Heard]:
+    async def exchange() -> list[official_sdks.SdkAnswer]:
         transport = fb.transport(relay.base_url, relay.api_key, via=via)
         async with httpx2.AsyncClient(transport=transport) as http_client:
             client = official_sdks.sdk(format, "https://vendor.test", "sk-vendor", http_client)
             return [await official_sdks.ask_async(format, client, is_streaming=is_streaming) for is_streaming in (False, True)]
 
-    assert asyncio.run(exchange()) == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 2
+    assert asyncio.run(exchange()) == [official_sdks.SdkAnswer(*EXPECTED[:1], tuple(EXPECTED[1]), *EXPECTED[2:])] * 2
 
 
 def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> None:
@@ -90,4 +90,4 @@ def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> Non
 
     result = [asyncio.run(official_sdks.ask_async("responses", client, is_streaming=True)) for _ in range(3)]
 
-    assert result == [official_sdks.Heard(*HEARD[:1], tuple(HEARD[1]), *HEARD[2:])] * 3
+    assert result == [official_sdks.SdkAnswer(*EXPECTED[:1], tuple(EXPECTED[1]), *EXPECTED[2:])] * 3

@@ -29,7 +29,7 @@ def client_of(pieces: Iterable[bytes]) -> fb.Client:
     return fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=transport))
 
 
-def told(pieces: Iterable[bytes], format: str, via: str) -> tuple[str, dict[str, Any] | None]:
+def text_and_answer(pieces: Iterable[bytes], format: str, via: str) -> tuple[str, dict[str, Any] | None]:
     """Return the text of a stream, and the answer so far; None where there is none, for the stream failed at once."""
     received: list[str] = []
     try:
@@ -65,7 +65,7 @@ def test_the_text_of_a_stream_is_that_of_its_answer(format: str) -> None:
     """Relays tell a text in lists of parts, whole, or only when it is done; who prints it sees nothing of that, and misses nothing."""
     odd = []
     for stream in every_stream(format):
-        text, body = told([stream.data], format, format)
+        text, body = text_and_answer([stream.data], format, format)
         if text != text_of(body, format):
             odd.append((stream.id, text[-60:]))
 
@@ -77,7 +77,7 @@ def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None
     """Whether a program speaks the relay's format or another, its user reads one answer."""
     odd = []
     for stream in every_stream(format):
-        text, other = (told([stream.data], caller, format)[0] for caller in (format, OTHER[format]))
+        text, other = (text_and_answer([stream.data], caller, format)[0] for caller in (format, OTHER[format]))
         if _without_line_feeds(text) != _without_line_feeds(other):
             odd.append((stream.id, text[-60:], other[-60:]))
 
@@ -90,7 +90,7 @@ def test_text_does_not_depend_on_chunks(format: str) -> None:
     odd = []
     for stream in shipped(format):
         in_pieces = [stream.data[at : at + 40] for at in range(0, len(stream.data), 40)]
-        if told(in_pieces, format, format)[0] != told([stream.data], format, format)[0]:
+        if text_and_answer(in_pieces, format, format)[0] != text_and_answer([stream.data], format, format)[0]:
             odd.append(stream.id)
 
     assert odd == []
@@ -139,7 +139,7 @@ def test_text_is_the_same_awaited(case: str) -> None:
         async with client.stream(body_of("requests", "responses"), "responses") as stream:
             return "".join([piece async for piece in stream.text()])
 
-    assert asyncio.run(follow()) == told([data], "responses", "responses")[0] == "Vinnufossen, at 865 metres."
+    assert asyncio.run(follow()) == text_and_answer([data], "responses", "responses")[0] == "Vinnufossen, at 865 metres."
 
 
 def test_texts_of_one_chunk_are_returned_one_by_one() -> None:
@@ -155,7 +155,7 @@ def test_texts_of_one_chunk_are_returned_one_by_one() -> None:
     ]
     data = b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
 
-    text, body = told([data], "responses", "responses")
+    text, body = text_and_answer([data], "responses", "responses")
 
     assert text == text_of(body, "responses") == "One and two two"
 
@@ -187,7 +187,7 @@ def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
     choices = [{"index": 1, "delta": {"content": "Hi"}}, {"index": 1, "delta": {}, "finish_reason": "stop"}]
     data = b"".join(b"data: %b\n\n" % json.dumps(chunk | {"choices": [choice]}).encode() for choice in choices)
 
-    text, body = told([data, b"data: [DONE]\n\n"], "chat_completions", "chat_completions")
+    text, body = text_and_answer([data, b"data: [DONE]\n\n"], "chat_completions", "chat_completions")
 
     assert text == text_of(body, "chat_completions") == "Hi"
 

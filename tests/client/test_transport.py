@@ -22,7 +22,7 @@ from tests.support import official_sdks
 from tests.support.directions import PAIRS
 from tests.support.servers import Peer, Received, Server, whole
 from tests.support.servers import relay as answering
-from tests.testing.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD, PATHS
+from tests.testing.test_fake_relay import ANSWER, BODIES, EXPECTED, FORMATS, PATHS
 
 RELAY_KEY, VENDOR_KEY = "sk-canary-relay", "sk-canary-vendor"
 VENDOR = "https://vendor.test"
@@ -48,7 +48,7 @@ def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is
 
     received = official_sdks.ask(format, joined(format, via, relay), is_streaming=is_streaming)
 
-    assert received == HEARD
+    assert received == EXPECTED
     assert (relay.requests[0].format, relay.requests[0].stream) == (via, is_streaming)
 
 
@@ -58,13 +58,13 @@ def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: s
     """The same logic with another mouth."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
 
-    async def exchange() -> official_sdks.Heard:
+    async def exchange() -> official_sdks.SdkAnswer:
         async with httpx2.AsyncClient(transport=transport) as http_client:
             return await official_sdks.ask_async(
                 format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=is_streaming
             )
 
-    assert asyncio.run(exchange()) == HEARD
+    assert asyncio.run(exchange()) == EXPECTED
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -104,7 +104,7 @@ def test_the_other_sdk_s_older_library_is_taken_too() -> None:
         "responses", official_sdks.sdk("responses", VENDOR, VENDOR_KEY, httpx.Client(transport=transport)), is_streaming=True
     )
 
-    assert received == HEARD
+    assert received == EXPECTED
 
 
 @whole_and_streamed
@@ -130,7 +130,7 @@ def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pyte
 
     received = official_sdks.ask(format, official_sdks.sdk(format, VENDOR, RELAY_KEY, http_client), is_streaming=False)
 
-    assert received == HEARD
+    assert received == EXPECTED
     assert relay.leaks(RELAY_KEY) == []
 
 
@@ -143,7 +143,7 @@ def test_base_url_and_key_may_come_from_the_environment(monkeypatch: pytest.Monk
 
     received = official_sdks.ask("messages", official_sdks.sdk("messages", VENDOR, VENDOR_KEY, http_client), is_streaming=False)
 
-    assert received == HEARD
+    assert received == EXPECTED
 
 
 def test_a_key_may_change_between_requests() -> None:
@@ -248,14 +248,14 @@ def test_each_truncation_is_an_error_of_the_sdk(format: str, via: str, framing: 
     silent: list[int] = []
 
     for at in cuts:
-        with contextlib.suppress(*OWN_ERRORS):
+        with contextlib.suppress(*SDK_ERRORS):
             official_sdks.ask(format, client, is_streaming=True)
             silent.append(at)
 
     assert silent == []
 
 
-OWN_ERRORS = (official_sdks.anthropic.APIError, official_sdks.openai.APIError, official_sdks.genai.errors.APIError)
+SDK_ERRORS = (official_sdks.anthropic.APIError, official_sdks.openai.APIError, official_sdks.genai.errors.APIError)
 """What the SDKs raise."""
 
 
@@ -477,7 +477,7 @@ def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_st
             official_sdks.ask(format, client, is_streaming=True)
     elif not (quirk == "empty_output_in_completed" and format == via == "responses"):  # where nothing is converted, it passes
         received = official_sdks.ask(format, client, is_streaming=is_streaming)
-        assert (received.text, received.calls) == (HEARD.text, HEARD.calls)
+        assert (received.text, received.calls) == (EXPECTED.text, EXPECTED.calls)
 
 
 @pytest.mark.parametrize(
@@ -663,7 +663,7 @@ def test_a_redirect_releases_its_connection(is_async: bool) -> None:
         result = relay.handle_request(request)
         return httpx2.Response(result.status_code, headers=result.headers, content=result.read())
 
-    assert exchange(httpx2.MockTransport(answer), is_async=is_async) == HEARD
+    assert exchange(httpx2.MockTransport(answer), is_async=is_async) == EXPECTED
     assert body.is_closed
 
 
@@ -760,7 +760,7 @@ def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
 
     received = official_sdks.ask("responses", joined("responses", "messages", relay, profile=profile), is_streaming=True)
 
-    assert received == HEARD
+    assert received == EXPECTED
     assert relay.requests[0].stream is False
 
 
@@ -912,7 +912,7 @@ def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
     """It came within a success, behind words of the answer."""
     relay = relay_of((Failure(401, f"unknown key {RELAY_KEY}", code=RELAY_KEY, after=3), ANSWER))
 
-    with pytest.raises(OWN_ERRORS) as raised:
+    with pytest.raises(SDK_ERRORS) as raised:
         official_sdks.ask(format, joined(format, via, relay), is_streaming=True)
 
     assert RELAY_KEY not in f"{raised.value} {vars(raised.value)}"

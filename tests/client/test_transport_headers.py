@@ -65,14 +65,14 @@ def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, cr
 
 
 @pytest.mark.parametrize(
-    ("name", "comes_home"),
+    ("name", "is_returned"),
     [("set-cookie", False), ("proxy-authorization", False), ("keep-alive", False), ("x-trace", True), ("retry-after", True)],
 )
-def test_headers_of_the_wire_stay_on_it(name: str, comes_home: bool) -> None:
+def test_headers_of_the_wire_stay_on_it(name: str, is_returned: bool) -> None:
     """A relay's session is not the SDK's, whose next request goes to another host, as it believes."""
     _, answer = _crossed("messages", "responses", {}, {name: "7"})
 
-    assert (name in answer.headers) is comes_home
+    assert (name in answer.headers) is is_returned
 
 
 @pytest.mark.parametrize(

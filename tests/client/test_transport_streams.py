@@ -12,7 +12,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport
-from tests.client.test_transport import ENDS, OWN_ERRORS, RELAY_KEY, VENDOR, VENDOR_KEY, Pieces, relay_of
+from tests.client.test_transport import ENDS, RELAY_KEY, SDK_ERRORS, VENDOR, VENDOR_KEY, Pieces, relay_of
 from tests.support import official_sdks
 from tests.support.directions import PAIRS
 from tests.testing.test_fake_relay import ANSWER
@@ -21,11 +21,11 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
 EVENTS = {"content-type": "text/event-stream"}
 
 
-def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) -> official_sdks.Heard:
+def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) -> official_sdks.SdkAnswer:
     """Read a stream to its end."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=inner, **settings)
 
-    async def ask() -> official_sdks.Heard:
+    async def ask() -> official_sdks.SdkAnswer:
         async with httpx2.AsyncClient(transport=transport) as http_client:
             return await official_sdks.ask_async(
                 format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=True
@@ -53,7 +53,7 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
     fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
     trouble = fails[fault] if fault in fails else Cut(at, framing=fault)
 
-    with pytest.raises(OWN_ERRORS, match="ended before"):
+    with pytest.raises(SDK_ERRORS, match="ended before"):
         _ask(format, via, FaultTransport(relay_of(), trouble), is_async=is_async)
 
 
@@ -65,7 +65,7 @@ def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_as
     body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
 
-    with pytest.raises(OWN_ERRORS, match="ended before"):
+    with pytest.raises(SDK_ERRORS, match="ended before"):
         _ask(format, "chat_completions", inner, is_async=is_async)
 
 
@@ -107,7 +107,7 @@ def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_
     """A proxy that has lost its relay answers with 200 and a page of its own."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
 
-    with pytest.raises(OWN_ERRORS, match=text):
+    with pytest.raises(SDK_ERRORS, match=text):
         _ask("chat_completions", "messages", inner, is_async=is_async)
 
 
@@ -152,7 +152,7 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
     """Return what the error shows, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
     body = Pieces(b"data: " + BEGUN + b"\n\n", event.encode())
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
-    with pytest.raises((*OWN_ERRORS, httpx2.RemoteProtocolError)) as raised:
+    with pytest.raises((*SDK_ERRORS, httpx2.RemoteProtocolError)) as raised:
         _ask(format, "chat_completions", inner, is_async=is_async)
     error: BaseException | None = raised.value
     lines = []
@@ -179,7 +179,7 @@ def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
     converted: list[fb.Converted] = []
     inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))
 
-    with pytest.raises(OWN_ERRORS):
+    with pytest.raises(SDK_ERRORS):
         _ask("chat_completions", "responses", inner, is_async=is_async, on_convert=converted.append)
 
     assert [result.kind for result in converted] == ["request", "response"]

@@ -14,7 +14,7 @@ import formatbridge as fb
 from formatbridge.convert import stream_reader
 from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import encode_event
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.servers import stream_of
 
 CLOSING = fb.Options(on_truncated="close")
@@ -24,7 +24,7 @@ def _events(format: str) -> list[bytes]:
     return re.findall(rb".*?(?:\r\n\r\n|\n\n)", stream_of(format), re.DOTALL)
 
 
-def _is_told(output: bytes, format: str) -> bool:
+def _has_error(output: bytes, format: str) -> bool:
     """Say whether the reader of some bytes is told an error."""
     reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
     reader.feed(output)
@@ -50,7 +50,7 @@ def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: 
 
         assert isinstance(error, fb.TruncatedStreamError)
         assert error.partial is not None
-        assert _is_told(converted + error.tail, target), came
+        assert _has_error(converted + error.tail, target), came
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -96,11 +96,11 @@ def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
 
-    assert _is_told(converted, target)
+    assert _has_error(converted, target)
     assert converter.abort().tail == b""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) -> None:
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
@@ -112,7 +112,7 @@ def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) 
     error = waiting.abort(OSError("reset"))
 
     assert converted
-    assert _is_told(converted + error.tail, target)
+    assert _has_error(converted + error.tail, target)
     assert "is not of" in str(error)
     assert raised.abort().tail == b""
     for converter in (waiting, raised):
@@ -125,7 +125,7 @@ UNKNOWN = encode_event(dumps({"made_up": 1}))
 """An event that each format but its own loses."""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str) -> None:
     """A reader without an end waits; the one idiom tells him, whatever ended the stream, be it from ``feed`` or ``finish``."""
     for ending in (b"", b"\n"):
@@ -136,12 +136,12 @@ def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str)
 
         reported = pickle.loads(pickle.dumps(caught.value))
 
-        assert _is_told(converted + reported.tail, target)
+        assert _has_error(converted + reported.tail, target)
         assert (reported.partial.body, reported.partial.target) == (converter.response().body, target)
         assert converter.abort(caught.value).tail == b""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str) -> None:
     """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
@@ -150,11 +150,11 @@ def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str
     error = converter.abort(OSError("reset"))
 
     assert converted
-    assert _is_told(converted + error.tail, target)
+    assert _has_error(converted + error.tail, target)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, target: str, is_async: bool) -> None:
     """Whoever writes no loop of his own has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
@@ -162,7 +162,7 @@ def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, ta
     result, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
 
     assert isinstance(error, fb.LossyConversionError)
-    assert _is_told(result + error.tail, target)
+    assert _has_error(result + error.tail, target)
 
 
 def test_a_collected_answer_that_loses_too_much_can_be_seen_all_the_same() -> None:
@@ -221,11 +221,11 @@ def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: st
     assert error.__cause__ is cause
     assert str(error).endswith("(peer closed the connection)")
     assert error.partial is not None
-    assert _is_told(result + error.tail, target)
+    assert _has_error(result + error.tail, target)
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, target: str, is_async: bool) -> None:
     """Its error is raised all the same, for nobody but the caller knows what it means; the reader has an end, and no error."""
     result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
@@ -280,7 +280,7 @@ def test_events_before_a_break_are_returned(source: str, target: str) -> None:
     assert events[0].partial.body == events[1].partial.body != whole  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> None:
     """Who wants what came and an end gets both in the tail, and a reader who sees no error."""
     converter = fb.StreamConverter(source=source, target=target, options=CLOSING)

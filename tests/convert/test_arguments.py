@@ -210,7 +210,7 @@ def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str,
 
 
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])
-def test_a_number_that_json_cannot_represent_is_rejected(name: str) -> None:
+def test_an_integer_option_with_too_many_digits_is_rejected(name: str) -> None:
     """Python itself raises on the text of an integer of more than 4,300 digits."""
     with pytest.raises(fb.ConfigurationError, match=f"^{name} is an integer of [0-9]+ bits, expected"):
         fb.Options(**{name: 10**5000})  # type: ignore[arg-type]  # one of the two

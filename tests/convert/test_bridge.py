@@ -148,7 +148,7 @@ def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
     assert "/x_new" in [loss.path for loss in bring(bridge.open(request, answer_options=lenient)).losses]
 
 
-_HOME: dict[str, Callable[..., Any]] = {
+_CONVERT_BACK: dict[str, Callable[..., Any]] = {
     "convert_response": lambda **ends: fb.convert_response(answer_of(ends["source"]), **ends),
     "StreamConverter": fb.StreamConverter,
     "collect_stream": lambda **ends: fb.collect_stream([stream_of(ends["source"])], **ends),
@@ -159,21 +159,21 @@ _HOME: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize(
     ("source", "target"), [("responses", "messages"), ("chat_completions", "responses"), ("messages", "chat_completions")]
 )
-@pytest.mark.parametrize("name", _HOME)
+@pytest.mark.parametrize("name", _CONVERT_BACK)
 def test_a_request_of_another_exchange_is_refused(name: str, source: str, target: str) -> None:
     """Tools and echoed fields of another exchange would come home with the answer, and nobody would be told."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     with pytest.raises(fb.ConfigurationError, match="request went from messages to chat_completions"):
-        _HOME[name](source=source, target=target, request=request)
+        _CONVERT_BACK[name](source=source, target=target, request=request)
 
 
-@pytest.mark.parametrize("name", _HOME)
+@pytest.mark.parametrize("name", _CONVERT_BACK)
 def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
     """It went to the format that its answer comes from."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
-    _HOME[name](source="chat_completions", target="messages", request=request)
+    _CONVERT_BACK[name](source="chat_completions", target="messages", request=request)
 
 
 def test_the_old_name_of_answer_options_still_works() -> None:

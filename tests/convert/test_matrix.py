@@ -16,7 +16,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "generate_content": {"contents": [{"parts": [{"text": "hi"}]}]},
 }
 
-OWN: list[tuple[str, dict[str, Any]]] = [
+SERVER_TOOLS: list[tuple[str, dict[str, Any]]] = [
     ("messages", {"type": "web_search_20250305", "name": "web_search"}),
     ("messages", {"type": "web_fetch_20260318", "name": "web_fetch"}),
     ("messages", {"type": "code_execution_20260521", "name": "code_execution"}),
@@ -32,7 +32,7 @@ OWN: list[tuple[str, dict[str, Any]]] = [
 """Server tools that several formats share."""
 
 
-@pytest.mark.parametrize(("format", "tool"), OWN, ids=str)
+@pytest.mark.parametrize(("format", "tool"), SERVER_TOOLS, ids=str)
 def test_a_format_keeps_its_server_tools(format: str, tool: dict[str, Any]) -> None:
     """Encoders write canonical tools of their format, also if a caller created or stored them."""
     body = check({**REQUESTS[format], "tools": [tool]}, format, "request")

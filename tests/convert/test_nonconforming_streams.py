@@ -9,7 +9,7 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import streams
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.pointers import value_at
 
 HEAD = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [], "tools": [], "tool_choice": "auto"}
@@ -82,7 +82,7 @@ def test_other_calls_without_a_start_are_kept(kind: str) -> None:
     assert "ls" in json.dumps(converter.response().body["content"])
 
 
-@pytest.mark.parametrize(("raw", "named"), CROSSINGS)
+@pytest.mark.parametrize(("raw", "named"), DIRECTIONS)
 @pytest.mark.parametrize("on_truncated", ["error", "close"])
 def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb.Format, on_truncated: Any) -> None:
     """Its events may fit, for all their members are optional; what they add up to is an answer that says nothing."""
@@ -93,7 +93,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
         converter.feed(stream)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("sent", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
 def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: bytes) -> None:
     """A proxy talks before the server does: an answer that has begun has its id and its model, which nobody knows yet."""
@@ -287,12 +287,12 @@ def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: 
 def test_an_event_that_the_decoder_refuses_has_an_offset() -> None:
     """Whoever looks for it in a log of megabytes goes by the text of the error."""
     begun = _named(BEGUN)
-    stray = _named(("content_block_delta", {"index": 5, "delta": {"type": "input_json_delta", "partial_json": "{}"}}))
+    unexpected = _named(("content_block_delta", {"index": 5, "delta": {"type": "input_json_delta", "partial_json": "{}"}}))
 
     with pytest.raises(fb.StreamDecodeError, match="adds to a block that is not open") as raised:
-        fb.collect_stream([begun + stray], source="messages")
+        fb.collect_stream([begun + unexpected], source="messages")
 
-    assert raised.value.offset == len(begun) + stray.index(b"{")
+    assert raised.value.offset == len(begun) + unexpected.index(b"{")
     assert f"event at byte {raised.value.offset} of" in str(raised.value)
 
 
@@ -410,7 +410,7 @@ def renamed(stem: str, field: str, name: str = "other") -> bytes:
     return b"\n\n".join(event.replace(before, after, 1) if event.startswith(repeats) else event for event in sent)
 
 
-def late(converted: fb.StreamConverter | fb.Converted) -> list[tuple[str, str]]:
+def delayed_losses(converted: fb.StreamConverter | fb.Converted) -> list[tuple[str, str]]:
     return [(loss.path, loss.severity) for loss in converted.losses if loss.code == "late"]
 
 
@@ -424,13 +424,13 @@ def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: str)
     converter.finish()
 
     has_waited = target == "generate_content" and ODD[name][4] == "impossible"
-    assert late(converter) == ([] if has_waited else [ODD[name][3:]])
+    assert delayed_losses(converter) == ([] if has_waited else [ODD[name][3:]])
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
     """Law 2: nothing has left, so nothing is lost."""
-    assert not late(fb.collect_stream([odd(name)], source="responses", target="chat_completions"))
+    assert not delayed_losses(fb.collect_stream([odd(name)], source="responses", target="chat_completions"))
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
@@ -444,7 +444,7 @@ def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, ste
     converter.finish()
 
     place = f"/output/{1 if stem == 'tools_parallel' else 0}/{field}"
-    assert late(converter) == ([] if target == "generate_content" else [(place, "impossible")])
+    assert delayed_losses(converter) == ([] if target == "generate_content" else [(place, "impossible")])
 
 
 def test_a_call_whose_end_has_no_name_or_id_keeps_those_of_its_start() -> None:
@@ -456,7 +456,7 @@ def test_a_call_whose_end_has_no_name_or_id_keeps_those_of_its_start() -> None:
 
         (call, _) = converter.response().body["choices"][0]["message"]["tool_calls"]
 
-        assert not late(converter)
+        assert not delayed_losses(converter)
         assert (call["id"], call["function"]["name"]) == ("call_1", "get_weather")
 
 

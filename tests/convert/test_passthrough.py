@@ -11,11 +11,11 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.streaming.sse import DONE
-from tests.client.test_transport import OWN_ERRORS, RELAY_KEY, VENDOR, VENDOR_KEY, Pieces
+from tests.client.test_transport import RELAY_KEY, SDK_ERRORS, VENDOR, VENDOR_KEY, Pieces
 from tests.fixtures import streams
 from tests.support import official_sdks
 from tests.support.directions import PAIRS
-from tests.support.sdk_clients import ClientRefusesError, read, said
+from tests.support.sdk_clients import ClientRefusesError, content_of, read
 from tests.support.stream_laws import read as events_of
 
 ERRORS: dict[str, bytes] = {
@@ -76,7 +76,7 @@ def test_a_same_format_transport_hides_no_error(format: str, error: str) -> None
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via=format, inner=inner))
 
-    with pytest.raises(OWN_ERRORS):
+    with pytest.raises(SDK_ERRORS):
         official_sdks.ask(format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=True)
 
 
@@ -90,7 +90,7 @@ def test_an_error_without_an_error_status_is_followed_by_one_with_it(code: int) 
     assert json.loads(events_of(result)[-1].data)["error"] == {"code": 500, "message": "slow down", "status": "INTERNAL"}
 
 
-OWN = {
+ERRORS_OF_THE_FORMAT = {
     "chat_completions": ERRORS["chat"].replace(b'"code"', b'"metadata":{"a":1},"code"'),
     "messages": ERRORS["messages"].replace(b'"message"', b'"details":{"a":1},"message"'),
     "responses": b'event: error\ndata: {"type":"error","code":"c","message":"slow down","param":null,"sequence_number":9}\n\n',
@@ -101,9 +101,9 @@ OWN = {
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_the_format_of_the_stream_is_unchanged(format: str) -> None:
     """Law 3: it is the vendor's word, with details that we have no name for, and all of them arrive."""
-    result, converter = _pass_on(_beginning(format) + OWN[format], format)
+    result, converter = _pass_on(_beginning(format) + ERRORS_OF_THE_FORMAT[format], format)
 
-    assert result.endswith(OWN[format])
+    assert result.endswith(ERRORS_OF_THE_FORMAT[format])
     assert (converter.losses, converter.additions) == ((), ())
 
 
@@ -136,7 +136,7 @@ def test_events_without_names_get_the_names_that_the_client_requires(format: str
     result, _ = _pass_on(nameless, format)
 
     assert [event.event for event in events_of(result)] == [json.loads(event.data)["type"] for event in events_of(whole)]
-    assert said(read(result, format), format) == said(read(whole, format), format)
+    assert content_of(read(result, format), format) == content_of(read(whole, format), format)
 
 
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
@@ -191,10 +191,10 @@ def test_what_follows_an_error_gets_its_name(format: str) -> None:
 def test_a_stream_that_ends_after_an_error_is_over(format: str) -> None:
     """Its reader has the error; that an event behind it is cut says nothing about the answer."""
     converter = fb.StreamConverter(source=format, target=format)
-    converted = converter.feed(_beginning(format) + OWN[format] + FOLLOWING[format][:-9])
+    converted = converter.feed(_beginning(format) + ERRORS_OF_THE_FORMAT[format] + FOLLOWING[format][:-9])
 
     assert converter.finish() == b""
-    assert converted.endswith(OWN[format])
+    assert converted.endswith(ERRORS_OF_THE_FORMAT[format])
 
 
 def test_done_after_an_incomplete_answer_follows_the_error() -> None:
@@ -230,7 +230,7 @@ def _losses_of(stream: bytes, format: str) -> tuple[Any, ...]:
     return (*converter.losses, *converter.additions)
 
 
-def test_a_same_format_stream_is_not_rejected_if_it_cannot_be_folded() -> None:
+def test_a_same_format_stream_that_cannot_be_folded_has_no_losses() -> None:
     """Law 3: the bytes hold all of it, whatever becomes of it in the answer that we put together."""
     twice = _text("messages").replace(b'"index":0', b'"index":7')
 

@@ -12,7 +12,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests.fixtures import fixtures
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.pointers import leaves
 from tests.support.servers import answer_of, stream_of
 
@@ -77,7 +77,7 @@ LENGTH = {
 }
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, target: str) -> None:
     """Whoever forbids losses must not take a lossy answer for a good one because it came in pieces."""
     strict = fb.Options(raise_on="info")
@@ -91,7 +91,7 @@ def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, ta
     assert ENDS[target] in b"".join(fb.convert_stream([_lossy(source)], source=source, target=target))
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str) -> None:
     """Who forbids losses still wants to see what was lost, and what came."""
     strict = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="info"))
@@ -117,7 +117,7 @@ def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: b
 
 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
     """The target's reader gets an answer with an end, and is told that it is not all."""
     output = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
@@ -232,7 +232,7 @@ _STARTS = {
 """First events behind which a reader waits with the start, for the next may tell more of it."""
 
 
-@pytest.mark.parametrize(("source", "target"), [pair for pair in CROSSINGS if pair[0] in _STARTS])
+@pytest.mark.parametrize(("source", "target"), [pair for pair in DIRECTIONS if pair[0] in _STARTS])
 def test_a_partial_answer_has_its_model_and_id(source: str, target: str) -> None:
     """A stream that breaks off behind its first event has told its model, and perhaps its id, by which somebody finds it."""
     data = encode_event(json.dumps(_STARTS[source]).encode())

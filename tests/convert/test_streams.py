@@ -20,7 +20,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests import corpus, fixtures
 from tests.fixtures import check
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.normal_form import normal_form
 
 
@@ -64,7 +64,7 @@ def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> N
     assert _meaning(streamed.body, target) == _meaning(whole.body, target)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_parallel_calls_keep_their_arguments(source: str, target: str) -> None:
     """The arguments of two calls that stream at once are never run together."""
     collected = fb.collect_stream([_stream(source)], source=source, target=target)
@@ -80,7 +80,7 @@ def _arguments(body: Any, format: str) -> list[str]:
     return [str(part.arguments) for choice in answer.choices for part in choice.parts if hasattr(part, "arguments")]
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None:
     """A connection that breaks in the middle raises, with the part that came and the bytes that tell the target's reader so."""
     stream = _stream(source)
@@ -321,7 +321,7 @@ def test_events_before_an_invalid_event_are_returned(source: str) -> None:
     assert caught.value.snippet == b"<html>"
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
 def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, target: str, broken: bytes) -> None:
     """A gateway that copies a stream has no other words for whoever reads behind it."""
@@ -340,7 +340,7 @@ def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, targ
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
-def test_an_error_field_is_an_error_only_as_text_and_outside_ping_events(format: str) -> None:
+def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format: str) -> None:
     """Relays send errors as a message alone, and pings with one; another format's message is no error text."""
     message = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
     for data, is_error in message.items():
@@ -421,14 +421,14 @@ def test_a_stream_restores_custom_tools() -> None:
         "usage": usage,
     }
     stream = [*fb.replay_response(answer, source="messages")]
-    crossing: dict[str, Any] = {"source": "messages", "target": "chat_completions", "request": request}
+    arguments: dict[str, Any] = {"source": "messages", "target": "chat_completions", "request": request}
 
-    output = fb.convert_stream(stream, **crossing)
+    output = fb.convert_stream(stream, **arguments)
 
     calls = fb.collect_stream(output, source="chat_completions").body["choices"][0]["message"]["tool_calls"]
-    assert fb.collect_stream(stream, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
-    assert fb.convert_response(answer, **crossing).body["choices"][0]["message"]["tool_calls"] == calls
-    replayed = fb.collect_stream(fb.replay_response(answer, **crossing), source="chat_completions")
+    assert fb.collect_stream(stream, **arguments).body["choices"][0]["message"]["tool_calls"] == calls
+    assert fb.convert_response(answer, **arguments).body["choices"][0]["message"]["tool_calls"] == calls
+    replayed = fb.collect_stream(fb.replay_response(answer, **arguments), source="chat_completions")
     assert replayed.body["choices"][0]["message"]["tool_calls"] == calls
     assert calls[0] == {"id": "toolu_1", "type": "custom", "custom": {"name": "write", "input": 'x "y"'}}
     assert calls[1]["function"] == {"name": "0 bad", "arguments": '{"a":1}'}

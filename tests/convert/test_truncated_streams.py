@@ -13,7 +13,7 @@ import formatbridge as fb
 from formatbridge.errors import PartialAnswer
 from formatbridge.streaming.sse import DONE, ServerSentEvent
 from tests.fixtures import StreamFixture, streams
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.pointers import objects, with_value
 from tests.support.stream_laws import read, write
 
@@ -90,7 +90,7 @@ def _partial_of(source: str, target: str, last: list[JsonObject]) -> PartialAnsw
 
 
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, target: str, ends_in_error: bool) -> None:
     """Law 1: the end of a stream mostly tells such fields, and this one has none."""
     partial = _partial_of(source, target, [_ERRORS[source]] if ends_in_error else [])
@@ -141,9 +141,9 @@ def test_an_incomplete_call_has_no_complete_status(first: str, status: str) -> N
     collected = fb.collect_stream([output], source="responses").body["output"]
     assert [item["status"] for item in collected] == [status, "incomplete"]
     assert [item["status"] for item in closing.response().body["output"]] == [status, "incomplete"]
-    so_far = "in_progress" if status == "incomplete" else "completed"
+    partial_status = "in_progress" if status == "incomplete" else "completed"
     assert caught.value.partial is not None
-    assert [item["status"] for item in caught.value.partial.body["output"]] == [so_far, "in_progress"]
+    assert [item["status"] for item in caught.value.partial.body["output"]] == [partial_status, "in_progress"]
 
 
 _HELD_BY: dict[tuple[str, str, str], str] = {
@@ -211,7 +211,7 @@ def test_a_truncated_stream_loses_nothing_without_a_report(source: str, target: 
     assert silent == set()
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_report_in_the_middle_of_a_stream_changes_nothing(source: str, target: str) -> None:
     """``finish("truncated")`` does not change the decoder: output and report at the end are the same with and without it."""
     for stream in streams(source):

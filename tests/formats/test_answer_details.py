@@ -100,12 +100,12 @@ def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None
 def test_each_dropped_list_of_logprobs_is_reported(first: list[str], lost: list[str]) -> None:
     """An answer of several messages has a list for each; an empty one says nothing."""
 
-    def said(index: int, tokens: list[str]) -> dict[str, Any]:
+    def message_of(index: int, tokens: list[str]) -> dict[str, Any]:
         events = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
         part = {"type": "output_text", "text": "a", "annotations": [], "logprobs": events}
         return {"type": "message", "id": f"m{index}", "role": "assistant", "status": "completed", "content": [part]}
 
-    converted = _of_responses([said(0, first), said(1, ["a"])], "messages")
+    converted = _of_responses([message_of(0, first), message_of(1, ["a"])], "messages")
 
     result = [loss.path for loss in converted.losses if loss.path.endswith("logprobs")]
     assert result == [f"{place}/content/0/logprobs" for place in lost]
@@ -126,7 +126,7 @@ def test_logprobs_are_reported_wherever_their_text_is(item: int, text: int) -> N
     assert result == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
 
 
-def test_a_loss_points_to_the_field_that_is_lost() -> None:
+def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
     """An empty list beside the summary is no thought that could be lost."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
 
@@ -135,7 +135,7 @@ def test_a_loss_points_to_the_field_that_is_lost() -> None:
     assert {loss.path: loss.before for loss in converted.losses}["/input/0/summary"] == reasoning["summary"]
 
 
-def test_absent_fields_of_a_location_are_not_written() -> None:
+def test_a_user_location_has_no_null_fields() -> None:
     """The official types of the target have no null there."""
     place = {"type": "approximate", "city": "Rome", "country": "IT", "region": None, "timezone": None}
     tool = {"type": "web_search_20260318", "name": "web_search", "user_location": place}
@@ -168,7 +168,7 @@ def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], targ
 
 
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
-def test_interleaved_reasoning_is_off_in_formats_without_it(target: str, place: list[str]) -> None:
+def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target: str, place: list[str]) -> None:
     """An effort beside them would make the model think before it speaks, which was turned off."""
     request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
@@ -186,7 +186,7 @@ def test_interleaved_reasoning_is_off_in_formats_without_it(target: str, place: 
     }
 
 
-def test_a_reasoning_summary_without_reasoning_is_reported() -> None:
+def test_include_thoughts_without_thinking_is_reported() -> None:
     """Nothing is shown of thinking that is off; law 1 wants it in the report all the same."""
     config = {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}}
     body = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config}
@@ -250,7 +250,7 @@ def test_thinking_without_a_budget_is_requested(target: str, result: dict[str, A
 _RUN = {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "code": "1/0"}
 
 
-def _told_and_streamed(body: Any, source: str, target: str) -> list[Any]:
+def _whole_and_streamed(body: Any, source: str, target: str) -> list[Any]:
     """Return what an answer says in another format, whole and as a stream."""
     whole = fb.convert_response(body, source=source, target=target).body
     stream = b"".join(fb.convert_stream(fb.replay_response(body, source=source), source=source, target=target))
@@ -272,7 +272,7 @@ def test_a_server_tool_that_failed_is_no_success(name: str, body: dict[str, Any]
     usage = {"input_tokens": 1, "output_tokens": 1}
     head = {"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None}
 
-    for output in _told_and_streamed(head | {"content": [call, result], "usage": usage}, "messages", "responses"):
+    for output in _whole_and_streamed(head | {"content": [call, result], "usage": usage}, "messages", "responses"):
         assert [item["status"] for item in output] == ["failed"]
 
 
@@ -291,7 +291,7 @@ def test_a_code_execution_has_its_reported_result(run: dict[str, Any], codes: li
     """Servers tell what code printed only where they are asked to; to make up an empty success would mislead the next turn."""
     body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": [_RUN | run]}
 
-    for content in _told_and_streamed(body, "responses", "messages"):
+    for content in _whole_and_streamed(body, "responses", "messages"):
         assert [block["content"]["return_code"] for block in content if block["type"] == "code_execution_tool_result"] == codes
 
 
@@ -313,7 +313,7 @@ def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None
     assert "format" not in str(unchanged.body)
 
 
-def test_audio_becomes_its_transcript_in_formats_with_text_only() -> None:
+def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
     """The words of a sound come back as words beside it, so an application would show them twice."""
     audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
@@ -331,7 +331,7 @@ def test_audio_becomes_its_transcript_in_formats_with_text_only() -> None:
 @pytest.mark.parametrize(
     ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
 )
-def test_audio_without_its_type_is_a_severe_loss(mime: str, severity: str) -> None:
+def test_the_type_of_raw_audio_is_a_more_severe_loss_than_that_of_a_file(mime: str, severity: str) -> None:
     """A file says itself how it is to be played; bare samples are noise to whoever does not know their rate."""
     parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
     body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}

@@ -40,7 +40,7 @@ def test_a_cache_mark_in_chat_completions_is_written_as_in_messages() -> None:
     ]
 
 
-def test_the_cache_mark_of_the_request_counts_and_has_the_same_ttl() -> None:
+def test_the_cache_mark_of_the_request_counts_and_has_the_nearest_ttl() -> None:
     """The server counts it among the four, and knows two durations."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {

@@ -22,7 +22,7 @@ def _detail(call_id: str, token: str = "c2ln") -> dict[str, Any]:
     return {"type": "reasoning.encrypted", "data": token, "id": call_id, "format": "google-gemini-v1", "index": 0}
 
 
-def _told(answer: dict[str, Any], caller: str, call_ids: tuple[str, ...]) -> dict[str, Any]:
+def _next_request(answer: dict[str, Any], caller: str, call_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the request that goes on from an answer, with what came of its calls."""
     if caller == "messages":
         results = [{"type": "tool_result", "tool_use_id": call_id, "content": "1"} for call_id in call_ids]
@@ -57,7 +57,7 @@ def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool)
     else:
         (fixture,) = (each for each in fixtures("response", "chat_completions") if each.stem == "reasoning_bound")
         result, ids = fb.convert_response(fixture.body, source="chat_completions", target=caller), tuple(TOKENS)[:2]
-    request = _told(result.body, caller, ids)
+    request = _next_request(result.body, caller, ids)
 
     returned = fb.convert_request(request, source=caller, target="chat_completions")
     other = fb.convert_request(request, source=caller, target="generate_content", model="m")
@@ -90,7 +90,7 @@ def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
-    returned = fb.convert_request(_told(converted.body, caller, (LONG, "b")), source=caller, target="chat_completions")
+    returned = fb.convert_request(_next_request(converted.body, caller, (LONG, "b")), source=caller, target="chat_completions")
 
     turn = returned.body["messages"][1]
     assert turn["reasoning_details"][0]["id"] == turn["tool_calls"][0]["id"] != LONG

@@ -71,7 +71,7 @@ def _next_turn(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"contents": [ask, {"role": "model", "parts": parts}, {"role": "user", "parts": results or ask["parts"]}]}
 
 
-def _home(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _returned_turn(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the model's turn of the next request, back in messages, with texts in one piece."""
     converted = fb.convert_request(_next_turn(parts), source="generate_content", target="messages", model="m", stream=False)
     turn: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def test_the_next_request_restores_each_token_to_its_reasoning(name: str) -> Non
 
     whole = _parts(fb.convert_response(_answer(TURNS[name]), source="messages", target="generate_content").body)
     for parts in (whole, pieces, _parts(read(data, "generate_content"))):
-        assert _home(parts) == TURNS[name]
+        assert _returned_turn(parts) == TURNS[name]
     assert fb.collect_stream([data], source="generate_content", target="messages").body["content"] == TURNS[name]
 
 
@@ -124,7 +124,7 @@ def test_a_token_without_a_following_part_is_a_separate_part(name: str) -> None:
 
     assert any("thoughtSignature" in part and part.get("thought") for part in whole)
     for parts in (whole, _parts(fb.collect_stream([data], source="generate_content").body)):
-        assert _home(parts) == KEPT[name]
+        assert _returned_turn(parts) == KEPT[name]
 
 
 def test_a_call_with_a_token_keeps_it() -> None:
@@ -327,7 +327,7 @@ def test_the_token_of_a_result_that_joins_its_call_is_reported(streams: bool, ca
     assert [(loss.before, loss.code) for loss in losses if loss.path.endswith("thoughtSignature")] == lost[carry:]
 
 
-_HOMES: tuple[tuple[ir.Format, ir.SignatureKind], ...] = (("responses", "encrypted"), ("messages", "thinking"))
+_ISSUERS: tuple[tuple[ir.Format, ir.SignatureKind], ...] = (("responses", "encrypted"), ("messages", "thinking"))
 
 
 def _life(number: int, random: Random) -> Iterator[events.Event]:
@@ -338,7 +338,7 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
         yield events.Delta(0, number, "{}")
         yield events.PartEnd(0, number)
         return
-    returned, sort = random.choice(_HOMES)
+    returned, sort = random.choice(_ISSUERS)
     item = f"rs_x{number}" if returned == "responses" else None
     token = ir.Signature(issuer=returned, kind=sort, token=f"token{number}", item=item)
     yield events.PartStart(0, number, ir.Text("") if kind == "text" else ir.Reasoning("", id=item))

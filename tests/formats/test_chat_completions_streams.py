@@ -81,10 +81,10 @@ def test_an_answer_survives_being_streamed(sample: Sample) -> None:
     stream = _encode(whole)
 
     assert grammar_check.check(stream, NAME) == []
-    assert _said(_body(_collect(_decode(stream)))) == _said(_body(whole))
+    assert _comparable(_body(_collect(_decode(stream)))) == _comparable(_body(whole))
 
 
-def _said(body: Any) -> Any:
+def _comparable(body: Any) -> Any:
     """Leave out what a stream says otherwise: the details around tokens, the blank lines
     between sections of reasoning, empty text, and when sound expires.
     """
@@ -350,7 +350,9 @@ def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
 
 def test_a_message_next_to_a_delta_is_not_read_as_text() -> None:
     """Some servers repeat in each event what has come so far."""
-    items = [{"delta": {"content": text}, "message": {"content": so_far}} for text, so_far in (("Hel", "Hel"), ("lo", "Hello"))]
+    items = [
+        {"delta": {"content": text}, "message": {"content": accumulated}} for text, accumulated in (("Hel", "Hel"), ("lo", "Hello"))
+    ]
     decoder = StreamDecoder()
     emitted = [event for each in items for event in decoder.feed({"id": "x", "choices": [{"index": 0, **each}]})]
 
@@ -435,16 +437,16 @@ def test_a_span_selects_the_text_of_a_citation_that_follows_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(("target", "is_late"), [("messages", True), ("responses", True), ("generate_content", False)])
-def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_late: bool) -> None:
+@pytest.mark.parametrize(("target", "is_after_text"), [("messages", True), ("responses", True), ("generate_content", False)])
+def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_after_text: bool) -> None:
     """A block that has closed takes no more; formats that cite at the end still can."""
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
     converter = StreamConverter(source=NAME, target=target)
 
     converted = converter.feed(stream) + converter.finish()
 
-    assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_late
-    assert (b"https://a.example" in converted) is not is_late
+    assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_after_text
+    assert (b"https://a.example" in converted) is not is_after_text
     assert "https://a.example" in json.dumps(converter.response().body)
 
 

@@ -16,7 +16,7 @@ def _answer(**more: str) -> dict[str, Any]:
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0, "message": message}]}
 
 
-def test_a_quotation_is_written_to_cited_text_of_messages() -> None:
+def test_a_quotation_of_a_page_becomes_cited_text_in_messages() -> None:
     """Some servers tell the cited text of a page beside its address."""
     converted = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
 

@@ -91,7 +91,7 @@ def test_a_result_that_follows_other_turns_is_moved_after_its_call() -> None:
 def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None:
     """Both answers end up in one history, where equal ids would give a result to the wrong call."""
 
-    def made_id(arguments: dict[str, Any], text: str) -> str:
+    def generated_id(arguments: dict[str, Any], text: str) -> str:
         body = _answer({"tool_calls": [_call(None, "f", text)]})
         if source == "generate_content":
             body = _candidate({"functionCall": {"name": "f", "args": arguments}})
@@ -99,7 +99,7 @@ def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None
         converted = fb.convert_response(body, source=source, target="messages")
         return str(converted.body["content"][0]["id"])
 
-    first, again, other = made_id({"a": 1}, '{"a":1}'), made_id({"a": 1}, '{"a":1}'), made_id({"a": 2}, '{"a":2}')
+    first, again, other = generated_id({"a": 1}, '{"a":1}'), generated_id({"a": 1}, '{"a":1}'), generated_id({"a": 2}, '{"a":2}')
 
     assert first == again != other
 
@@ -164,15 +164,15 @@ def test_a_token_that_is_moved_is_reported() -> None:
     assert ("/output/1", "position_lost") in {(loss.path, loss.code) for loss in converted.losses}
 
 
-@pytest.mark.parametrize(("first", "is_told"), [("inlineData", True), ("text", False)])
-def test_media_moved_after_text_is_reported(first: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("first", "is_reported"), [("inlineData", True), ("text", False)])
+def test_media_moved_after_text_is_reported(first: str, is_reported: bool) -> None:
     """The message has its images behind its text, whatever the order was."""
     parts: list[dict[str, Any]] = [{"inlineData": {"mimeType": "image/png", "data": "aaaa"}}, {"text": "below"}]
     body = _candidate(*sorted(parts, key=lambda part: first not in part))
 
     converted = fb.convert_response(body, source="generate_content", target="chat_completions")
 
-    assert ("position_lost" in {loss.code for loss in converted.losses}) is is_told
+    assert ("position_lost" in {loss.code for loss in converted.losses}) is is_reported
 
 
 # Errors in place of answers.
@@ -188,7 +188,7 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
     assert (converted.status, converted.body["error"]["type"]) == (429, "rate_limit_error")
 
 
-def test_an_empty_answer_is_reported() -> None:
+def test_the_finish_reason_of_an_answer_without_candidates_is_reported() -> None:
     """Nothing says why there are no candidates, so the normal end that the target shows is a loss, and points at what is there."""
     converted = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
 

@@ -13,7 +13,7 @@ from formatbridge import FORMATS, formats, ir
 from formatbridge.client.errors import read_error_details
 from formatbridge.formats.shared.errors import QUOTA_CODES, decode_error_body
 from formatbridge.report.ledger import null_ledger
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 
 OPENAI = ["chat_completions", "responses"]
 
@@ -24,7 +24,7 @@ def error_of(format: str, word: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
     """Relays have words of their own there, and they are what an operator looks for."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
@@ -50,8 +50,8 @@ def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str,
     """The target has its own word and status for the class, or one for two classes, and then says less."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
-    says_less = target == "generate_content" and status in (402, 413)
-    assert [(loss.path, loss.severity) for loss in losses] == ([("/error/type", "info")] if says_less else [])
+    is_less_specific = target == "generate_content" and status in (402, 413)
+    assert [(loss.path, loss.severity) for loss in losses] == ([("/error/type", "info")] if is_less_specific else [])
 
 
 SHAPES: dict[str, tuple[int, Any]] = {
@@ -144,12 +144,12 @@ def failed_call(word: str) -> dict[str, Any]:
     return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item], **rest}
 
 
-@pytest.mark.parametrize(("word", "is_told"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
-def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("word", "is_reported"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
+def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_reported: bool) -> None:
     """The other format knows one kind: the tool says that it failed."""
     converted = fb.convert_response(failed_call(word), source="responses", target="messages")
 
-    assert ("/output/0/error/type" in {loss.path for loss in converted.losses}) is is_told
+    assert ("/output/0/error/type" in {loss.path for loss in converted.losses}) is is_reported
 
 
 UNKNOWN_SHAPES = [
@@ -162,7 +162,7 @@ UNKNOWN_SHAPES = [
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
     """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
     converted = fb.convert_error(body, source=source, target=target, status=403)
@@ -188,8 +188,10 @@ def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, bo
         ({"error": "no such model", "message": ""}, "no such model"),
     ],
 )
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
-def test_the_error_code_has_precedence_over_its_type(source: str, target: str, message: dict[str, Any], text: str) -> None:
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
+    source: str, target: str, message: dict[str, Any], text: str
+) -> None:
     """The frameworks of servers in front of a relay have both, and only one helps."""
     converted = fb.convert_error(message, source=source, target=target, status=400)
 
@@ -232,7 +234,7 @@ def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: 
 
 
 @pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
     """It has failed already; what stands where a word should be changes nothing of that."""
     event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
@@ -320,7 +322,7 @@ def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: i
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, target: str, kind: ir.ErrorKind) -> None:
     """SDKs send some calls again and others not; a kind that the target cannot say is reported."""
     there, first = through(source, target, stream_of(source, kind))
@@ -330,7 +332,7 @@ def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, ta
     assert second.error is not None
     assert second.error.message == "no"
     assert second.error.kind == COARSER.get((target, first.error.kind), first.error.kind)
-    assert second.error.kind == first.error.kind or tells_kind(first.losses)
+    assert second.error.kind == first.error.kind or reports_kind(first.losses)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -344,7 +346,7 @@ def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: i
 
     assert isinstance(converted, fb.ConvertedError)
     read = formats.load(target).decode_error(converted.body, status=converted.status)
-    assert (read.kind, read.message) == (kind, "no") or tells_kind(converted.losses)
+    assert (read.kind, read.message) == (kind, "no") or reports_kind(converted.losses)
 
 
 @pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
@@ -374,7 +376,7 @@ def test_a_quota_error_is_the_same_in_a_body_and_in_a_stream(code: str, status: 
     assert streamed.error.kind == "billing"
 
 
-def tells_kind(losses: tuple[fb.Loss, ...]) -> bool:
+def reports_kind(losses: tuple[fb.Loss, ...]) -> bool:
     return any(loss.path in ("/error/type", "/error/status", "/error/code") for loss in losses)
 
 

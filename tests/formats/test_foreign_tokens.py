@@ -10,7 +10,7 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import fixtures
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 
 TAGS = ("fb1|", base64.b64encode(b"fb1|").decode()[:4])
 
@@ -30,7 +30,7 @@ def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
             return {"contents": [message, answer["candidates"][0]["content"], message]}
 
 
-@pytest.mark.parametrize(("returned", "format"), CROSSINGS)
+@pytest.mark.parametrize(("returned", "format"), DIRECTIONS)
 def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: str) -> None:
     """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
     carried = 0
@@ -211,7 +211,7 @@ SEALED = {
     "summary": [{"type": "summary_text", "text": "hm"}],
     "encrypted_content": "gAAAAAB|x",
 }
-SAID = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
 
 
 @pytest.mark.parametrize("keeps", ["events", "response"])
@@ -219,7 +219,7 @@ SAID = {"type": "message", "id": "msg_1", "role": "assistant", "status": "comple
 def test_streamed_encrypted_reasoning_keeps_its_original_id(format: str, keeps: str) -> None:
     """Its text has left before its token tells the id, so the token takes that along; whichever the caller stores, the server knows it."""
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
-    message = SAID | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
+    message = MESSAGE | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
     body |= {"output": [SEALED, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     converter = fb.StreamConverter(source=format, target="responses")
     stream = b"".join(fb.replay_response(body, source="responses", target=format))

@@ -33,7 +33,7 @@ STREAMS = list(entries(NAME, "stream"))
 UNENDED = ("failure-invalid-json", "failure-malformed-content")
 """Recorded streams in which no candidate says why it ended: the first is no answer, the second one is cut."""
 ANSWERS = [*shipped(kind="response"), *recorded(kind="response")]
-OWN = [sample for sample in ANSWERS if sample.format == NAME]
+SAME_FORMAT = [sample for sample in ANSWERS if sample.format == NAME]
 
 
 # Helpers.
@@ -204,7 +204,7 @@ def _in_order(emitted: Iterable[events.Event]) -> None:
                 assert not any(choice == event.choice for choice, _ in open)
 
 
-@pytest.mark.parametrize("sample", OWN, ids=str)
+@pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
 def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
     """Law 6: a whole body is a stream of one event; extras, ids, tokens and sources are those of the whole answer."""
     whole = _answer(sample)

@@ -11,7 +11,7 @@ import formatbridge as fb
 from tests.fixtures import streams
 
 SOURCES = ("chat_completions", "generate_content")
-TOLD = {
+SOURCE_ANSWERS = {
     "chat_completions": {"content": [{"token": "Hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}], "refusal": None},
     "generate_content": {
         "chosenCandidates": [{"token": "Hi", "logProbability": -0.5}],
@@ -32,13 +32,13 @@ def _behind(source: str) -> bytes:
     events: list[dict[str, Any]]
     if source == "chat_completions":
         head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-        end = {"delta": {}, "logprobs": TOLD[source], "finish_reason": "tool_calls"}
+        end = {"delta": {}, "logprobs": SOURCE_ANSWERS[source], "finish_reason": "tool_calls"}
         choices: list[Any] = [{"delta": {"role": "assistant", "content": "Hi"}}, {"delta": {"tool_calls": [CALL]}}, end]
         events = [head | {"choices": [{"index": 0, **each}]} for each in choices]
     else:
         parts: list[Any] = [{"text": "Hi"}, {"functionCall": {"name": "f", "args": {}}}]
         events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
-        events.append({"candidates": [{"logprobsResult": TOLD[source], "finishReason": "STOP"}]})
+        events.append({"candidates": [{"logprobsResult": SOURCE_ANSWERS[source], "finishReason": "STOP"}]})
     return b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in events)
 
 
@@ -96,7 +96,11 @@ def test_logprobs_after_the_end_of_their_text_are_reported(source: str, lost: li
 @pytest.mark.parametrize("parts", [[{"functionCall": {"name": "f", "args": {}}}], [{"text": ""}], []])
 def test_a_replay_has_the_logprobs_of_an_answer_without_text(parts: list[Any]) -> None:
     """They are of the whole choice, whatever it says."""
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "logprobsResult": TOLD["generate_content"]}
+    candidate = {
+        "content": {"role": "model", "parts": parts},
+        "finishReason": "STOP",
+        "logprobsResult": SOURCE_ANSWERS["generate_content"],
+    }
 
     output = b"".join(fb.replay_response({"candidates": [candidate]}, source="generate_content", target="chat_completions"))
 

@@ -27,7 +27,7 @@ JsonObject = dict[str, Any]
 
 STREAMS = [entry for entry in entries("messages", "stream") if entry.framing == "sse"]
 SAMPLES = [*shipped(kind="response"), *recorded(kind="response")]
-OWN = [sample for sample in SAMPLES if sample.format == "messages"]
+SAME_FORMAT = [sample for sample in SAMPLES if sample.format == "messages"]
 FOREIGN = [sample for sample in SAMPLES if sample.format != "messages"]
 
 
@@ -184,7 +184,7 @@ def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
     assert comparable(collected(emitted)) == comparable(wanted)
 
 
-@pytest.mark.parametrize("sample", OWN, ids=str)
+@pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
 def test_answers_cut_to_streams_fold_to_themselves(sample: Sample) -> None:
     """Law 6: every block, extra field, citation and token comes out of its deltas as out of a whole answer."""
     wanted = comparable(answer_of(sample))
@@ -242,7 +242,7 @@ def block(index: Any, content: JsonObject) -> JsonObject:
     return {"type": "content_block_start", "index": index, "content_block": content}
 
 
-def grown(index: Any, kind: str, **delta: Any) -> JsonObject:
+def delta_event(index: Any, kind: str, **delta: Any) -> JsonObject:
     return {"type": "content_block_delta", "index": index, "delta": {"type": f"{kind}_delta", **delta}}
 
 
@@ -250,7 +250,7 @@ def stopped(index: Any) -> JsonObject:
     return {"type": "content_block_stop", "index": index}
 
 
-HELLO = [block(0, {"type": "text", "text": ""}), grown(0, "text", text="Hello"), stopped(0)]
+HELLO = [block(0, {"type": "text", "text": ""}), delta_event(0, "text", text="Hello"), stopped(0)]
 ODD: dict[str, list[JsonObject]] = {
     "no stop behind the end": [START, *HELLO, END],
     "no end before the stop": [START, *HELLO, STOP],
@@ -260,7 +260,7 @@ ODD: dict[str, list[JsonObject]] = {
     "no index": [START, *({**event, "index": None} for event in HELLO), END, STOP],
     "the text in the block's start": [START, block(0, {"type": "text", "text": "Hello"}), stopped(0), END, STOP],
     "a block without its text": [START, block(0, {"type": "text"}), *HELLO[1:], END, STOP],
-    "null for text": [START, HELLO[0], grown(0, "text", text=None), *HELLO[1:], END, STOP],
+    "null for text": [START, HELLO[0], delta_event(0, "text", text=None), *HELLO[1:], END, STOP],
     "two ends": [START, *HELLO, END, END, STOP],
     "two starts": [START, START, *HELLO, END, STOP],
     "events behind the stop": [START, *HELLO, END, STOP, *HELLO, STOP],
@@ -279,14 +279,14 @@ def test_servers_that_bend_the_grammar_are_understood(stream: list[JsonObject]) 
     assert isinstance(emitted[-1], events.End)
 
 
-CALL = [block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}), grown(0, "input_json", partial_json='{"a":')]
+CALL = [block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}), delta_event(0, "input_json", partial_json='{"a":')]
 CUT: dict[str, list[JsonObject]] = {
     "half a call": [START, *CALL, STOP],
     "a text that nothing closed": [START, *HELLO[:2], STOP],
     "a call behind a whole text": [START, *HELLO, {**CALL[0], "index": 1}, STOP],
     "nothing said": [START, STOP],
     "nothing but the stop": [STOP],
-    "more behind the stop": [START, *CALL, STOP, grown(0, "input_json", partial_json="1}"), stopped(0), END, STOP],
+    "more behind the stop": [START, *CALL, STOP, delta_event(0, "input_json", partial_json="1}"), stopped(0), END, STOP],
 }
 
 
@@ -324,7 +324,7 @@ def test_a_repeated_start_emits_nothing_new() -> None:
 def test_overlapping_blocks_are_kept_apart() -> None:
     """Each delta goes to the block that it names."""
     calls = [block(at, {"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}}) for at in (0, 1)]
-    deltas = [grown(at, "input_json", partial_json=text) for text in ('{"a"', ":1}") for at in (0, 1)]
+    deltas = [delta_event(at, "input_json", partial_json=text) for text in ('{"a"', ":1}") for at in (0, 1)]
 
     parts = collected(decoded([START, *calls, *deltas, stopped(1), stopped(0), END, STOP])).choices[0].parts
 
@@ -375,7 +375,7 @@ def test_a_model_that_took_over_is_named() -> None:
 # What is written.
 
 
-@pytest.mark.parametrize("sample", OWN, ids=str)
+@pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
 def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
     """Laws 6 and 8: an answer replayed, written, read and collected is the answer, in a stream that keeps the grammar."""
     answer = answer_of(sample)
@@ -627,7 +627,7 @@ def test_the_official_client_reads_what_is_written() -> None:
 
         for each in message["content"]:
             each.pop("parsed_output", None)
-        assert [_said(each) for each in message["content"]] == [_said(each) for each in wanted["content"]], sample
+        assert [_without_empty(each) for each in message["content"]] == [_without_empty(each) for each in wanted["content"]], sample
         assert {key: message[key] for key in ("id", "model", "stop_reason")} == {
             key: wanted[key] for key in ("id", "model", "stop_reason")
         }
@@ -635,5 +635,5 @@ def test_the_official_client_reads_what_is_written() -> None:
         assert message["usage"]["input_tokens"] == wanted["usage"]["input_tokens"]
 
 
-def _said(block: JsonObject) -> JsonObject:
+def _without_empty(block: JsonObject) -> JsonObject:
     return {key: value for key, value in block.items() if value not in (None, [])}

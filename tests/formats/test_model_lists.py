@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.laws import recorded, shipped
 
 FORMATS = ["chat_completions", "responses", "messages", "generate_content"]
@@ -95,7 +95,7 @@ def test_the_limits_of_compatible_servers_are_read(
 
 
 @pytest.mark.parametrize("kind", ["unknown field", "known field"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_loss_of_a_model_list_has_severity_info(source: str, target: str, kind: str) -> None:
     """No model reads a list of models, whichever format it is in."""
     names = {"chat_completions": "data", "responses": "data", "messages": "data", "generate_content": "models"}

@@ -229,7 +229,9 @@ F, G = ({"functionCall": {"id": f"call_{name}", "name": name, "args": {}}} for n
 ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
 
 
-def _told(answer: dict[str, Any], source: str, caller: str, streams: bool) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def _answer_and_losses(
+    answer: dict[str, Any], source: str, caller: str, streams: bool
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return an answer as a caller gets it, whole or streamed, and the report of it."""
     if not streams:
         converted = fb.convert_response(answer, source=source, target=caller)
@@ -240,7 +242,7 @@ def _told(answer: dict[str, Any], source: str, caller: str, streams: bool) -> tu
     return fb.collect_stream([stream], source=caller).body, losses
 
 
-def _said(*parts: dict[str, Any]) -> dict[str, Any]:
+def _answer_of(*parts: dict[str, Any]) -> dict[str, Any]:
     """Return an answer of generate_content."""
     content = {"role": "model", "parts": list(parts)}
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "g", "responseId": "r"}
@@ -280,7 +282,7 @@ def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
 )
 def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
     """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
-    kept, losses = _told(_said(*parts), "generate_content", "chat_completions", streams)
+    kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", "chat_completions", streams)
 
     returned = _again("chat_completions", kept)
 
@@ -303,7 +305,7 @@ def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]],
 )
 def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict[str, Any]], caller: str, streams: bool) -> None:
     """The token is of its own part: the server's documentation forbids to join that with one that has none."""
-    kept, losses = _told(_said(*parts), "generate_content", caller, streams)
+    kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", caller, streams)
 
     assert _again(caller, kept) == parts
     assert "position_lost" not in {code for _, code in losses}
@@ -312,7 +314,7 @@ def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict
 def test_adjacent_texts_without_tokens_are_joined() -> None:
     """Then there is nothing to keep apart."""
     converted = fb.convert_response(
-        _said(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
+        _answer_of(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
     )
 
     assert [part["text"] for part in converted.body["output"][0]["content"]] == ["One. Two."]
@@ -344,7 +346,7 @@ def test_a_separate_token_does_not_sign_the_reasoning_before_it(
     sealed = [item | ({"encrypted_content": token} if token else {}) for item, (_, token) in zip(items, reasoning, strict=True)]
     answer = RESPONSE | {"output": [*sealed, CALLED], "tool_choice": "auto", "tools": []}
 
-    kept, _ = _told(answer, "responses", "generate_content", streams)
+    kept, _ = _answer_and_losses(answer, "responses", "generate_content", streams)
     returned = fb.convert_request(_next("generate_content", kept), source="generate_content", target="responses", model="m")
 
     result = [item for item in returned.body["input"] if item.get("type") == "reasoning"]
@@ -352,14 +354,14 @@ def test_a_separate_token_does_not_sign_the_reasoning_before_it(
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-def test_redacted_reasoning_does_not_sign_the_reasoning_before_it(streams: bool) -> None:
+def test_a_signature_without_text_does_not_sign_the_reasoning_before_it(streams: bool) -> None:
     """A server that hides what it thinks sends a signature alone."""
     reasoning = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
     content = [*reasoning, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
 
     usage = {"input_tokens": 1, "output_tokens": 1}
-    kept, _ = _told(answer | {"content": content, "usage": usage}, "messages", "generate_content", streams)
+    kept, _ = _answer_and_losses(answer | {"content": content, "usage": usage}, "messages", "generate_content", streams)
     returned = fb.convert_request(_next("generate_content", kept), source="generate_content", target="messages", model="m")
 
     assert returned.body["messages"][1]["content"] == content[1:]

@@ -8,7 +8,7 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import fixtures
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.pointers import value_at
 
 OTHERS = ("chat_completions", "messages", "generate_content")
@@ -30,7 +30,7 @@ def _answer(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
-def test_a_queued_answer_has_no_silent_finish_reason(status: str, target: str) -> None:
+def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str) -> None:
     """Whoever reads ``stop`` or ``pause_turn`` for it is told so."""
     body = _answer(status=status)
 
@@ -75,7 +75,7 @@ def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
     assert "/messages/1/content/0/tool/new" in {loss.path for loss in converted.losses}
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
 def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
     """Clients retry by status, and a gateway's 502 is no 500."""
@@ -84,7 +84,7 @@ def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, 
     assert converted.status == status
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
     """529 is known to one vendor only, and its clients wait for it."""
     for status in (503, 529):
@@ -130,7 +130,7 @@ def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, 
     converted.parse()
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
     """Frameworks that validate requests answer so."""
     for key in ("detail", "message"):
@@ -149,7 +149,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
     """Else nobody could find or undo it."""
     for fixture in fixtures(kind, source):
@@ -159,7 +159,7 @@ def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: s
             assert value_at(converted.body, addition.path) == addition.value, f"{fixture} {addition}"
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
     """Whatever is required and missing is told in the same words everywhere."""
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
@@ -200,7 +200,7 @@ def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
         fb.Options(**wrong)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
     """Whoever looks for the id finds it, and that the rest of the call is as it was."""
     raw = f"run:0/{'a' * 70}"

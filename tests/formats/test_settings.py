@@ -10,14 +10,14 @@ import pytest
 import formatbridge as fb
 
 ASKED = {"role": "user", "content": "q"}
-SAID = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
+CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
 
 
 def _chat(target: str, **fields: Any) -> fb.Converted:
     return fb.convert_request({"model": "m", "messages": [ASKED]} | fields, source="chat_completions", target=target)
 
 
-def _told(converted: fb.Converted) -> list[tuple[str, str, str]]:
+def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str]]:
     return [(loss.path, loss.kind, loss.severity) for loss in converted.losses]
 
 
@@ -30,7 +30,7 @@ def test_a_seed_of_more_than_32_bits_is_dropped_in_generate_content(seed: int, i
     result = _chat("generate_content", seed=seed)
 
     assert result.body.get("generationConfig", {}).get("seed") == (seed if is_taken else None)
-    assert _told(result) == ([] if is_taken else [("/seed", "dropped", "lossy")])
+    assert _losses_of(result) == ([] if is_taken else [("/seed", "dropped", "lossy")])
 
 
 # How an answer comes as a stream.
@@ -42,7 +42,7 @@ def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], targ
     """The others count in any case."""
     result = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
 
-    assert _told(result) == []
+    assert _losses_of(result) == []
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
@@ -50,7 +50,7 @@ def test_stream_options_are_reported_one_by_one(target: str) -> None:
     """What stands beside a lost one may be no loss at all."""
     result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
-    assert _told(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
+    assert _losses_of(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
 def test_include_obfuscation_is_kept_in_chat_completions() -> None:
@@ -60,7 +60,7 @@ def test_include_obfuscation_is_kept_in_chat_completions() -> None:
     converted = fb.convert_request(body, source="responses", target="chat_completions")
 
     assert converted.body["stream_options"] == {"include_usage": True, "include_obfuscation": False}
-    assert _told(converted) == []
+    assert _losses_of(converted) == []
 
 
 def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> None:
@@ -70,7 +70,7 @@ def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> Non
     converted = fb.convert_request(body, source="responses", target="chat_completions")
 
     assert "stream_options" not in converted.body
-    assert _told(converted) == [("/stream_options/include_obfuscation", "dropped", "info")]
+    assert _losses_of(converted) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
 # Metadata.
@@ -81,7 +81,7 @@ def test_metadata_is_limited_to_what_the_server_accepts(target: str) -> None:
     """It takes sixteen pairs with keys of 64 characters and values of 512, and refuses a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
-    converted = fb.convert_request(SAID | {"labels": labels}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(CONTENTS | {"labels": labels}, source="generate_content", target=target, model="m")
 
     assert converted.body["metadata"] == {"k" * 64: "a", "long": "v" * 512} | {f"k{count}": "c" for count in range(14)}
     assert [(loss.path, loss.kind, loss.code, loss.severity) for loss in converted.losses] == [
@@ -121,7 +121,7 @@ def test_a_lost_parallel_tool_calls_setting_is_reported(choice: str, severity: s
 
     result = _chat("generate_content", tools=tools, tool_choice=choice, parallel_tool_calls=False)
 
-    assert _told(result) == [("/parallel_tool_calls", "dropped", severity)]
+    assert _losses_of(result) == [("/parallel_tool_calls", "dropped", severity)]
 
 
 # What the answer is.
@@ -132,7 +132,7 @@ def test_the_text_modality_is_never_lost(target: str) -> None:
     """Every answer is text, so what is missing is what was to come besides."""
     result = _chat(target, modalities=["text", "audio"])
 
-    assert _told(result) == [("/modalities/1", "dropped", "impossible")]
+    assert _losses_of(result) == [("/modalities/1", "dropped", "impossible")]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
@@ -140,9 +140,9 @@ def test_a_lost_modality_is_reported_at_its_field(target: str) -> None:
     """A word that says nothing still has its place in the list."""
     config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
 
-    converted = fb.convert_request(SAID | {"generationConfig": config}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(CONTENTS | {"generationConfig": config}, source="generate_content", target=target, model="m")
 
-    assert _told(converted) == [("/generationConfig/responseModalities/1", "dropped", "impossible")]
+    assert _losses_of(converted) == [("/generationConfig/responseModalities/1", "dropped", "impossible")]
 
 
 # Which tools of a remote server may be used.
@@ -166,14 +166,14 @@ def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> 
 )
 def test_a_setting_with_its_default_value_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
     """Callers write down what counts anyway."""
-    assert _told(_remote(defaults, switches, target)) == []
+    assert _losses_of(_remote(defaults, switches, target)) == []
 
 
 def test_a_setting_with_another_value_than_its_default_is_a_loss() -> None:
     """The target loads all tools of a server alike, and has a list of those that are allowed, none of those that are not."""
     result = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
 
-    assert {path for path, _, _ in _told(result)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
+    assert {path for path, _, _ in _losses_of(result)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
 
 
 # Reasoning that a request to generate_content shows.

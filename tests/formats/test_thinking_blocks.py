@@ -52,11 +52,11 @@ def _hidden(data: str) -> dict[str, Any]:
     return {"thinking_blocks": [{"type": "redacted_thinking", "data": data}]}
 
 
-def _says(text: str) -> dict[str, Any]:
+def _reasoning_delta(text: str) -> dict[str, Any]:
     return {"reasoning_content": text}
 
 
-def _thoughts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+def _reasoning_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
     blocks = [block for block in body["content"] if block["type"] != "text"]
     return [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
 
@@ -77,55 +77,70 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
     "pieces alone, the token with the last": ([_block("Fi"), _block("r"), _block("st.", "S1")], [_FIRST], []),
     "one piece, then another or a block of its own": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
     "one piece beside text, then another or a block": (
-        [_twice("Fi"), _block("rst.", "S1") | _says("rst.")],
+        [_twice("Fi"), _block("rst.", "S1") | _reasoning_delta("rst.")],
         [("First.", None)],
         [_BLOCKS],
     ),
-    "text, then the block that signs it": ([_says("Fi"), _says("rst."), _WHOLE], [_FIRST], []),
+    "text, then the block that signs it": ([_reasoning_delta("Fi"), _reasoning_delta("rst."), _WHOLE], [_FIRST], []),
     "hidden alone": ([_hidden("S1")], [("", "S1")], []),
-    "hidden behind text": ([_says("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
+    "hidden behind text": ([_reasoning_delta("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
     "a thought that is not shown": ([_block("", "S1")], [("", "S1")], []),
-    "two blocks for one text": ([_says("First."), _says("Then."), _TWO], [("First.Then.", None)], [_BLOCKS]),
+    "two blocks for one text": ([_reasoning_delta("First."), _reasoning_delta("Then."), _TWO], [("First.Then.", None)], [_BLOCKS]),
     "two blocks for one text that has closed": (
-        [_says("First."), _says("Then."), _ANSWERS, _TWO],
+        [_reasoning_delta("First."), _reasoning_delta("Then."), _ANSWERS, _TWO],
         [("First.Then.", None)],
         [_BLOCKS],
     ),
     "pieces beside text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
-    "pieces beside text, then all of it both ways": ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], [_FIRST], []),
-    "pieces with their token, then all of it": ([_twice("Fi"), _twice("rst."), _block("", "S1"), _WHOLE], [_FIRST], []),
-    "details, then the block": (
-        [_says("First.") | {"reasoning_details": [{"type": "reasoning.text", "text": "First.", "index": 0}]}, _WHOLE],
-        [("First.", None)],
-        [_BLOCKS],
-    ),
-    "the block, then its text": ([_WHOLE, _says("First.")], [_FIRST], []),
-    "the block, then another text": ([_WHOLE, _says("Other.")], [_FIRST], [_TEXT]),
-    "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
-    "text and its pieces by turns": (
-        [_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")],
+    "pieces beside text, then all of it both ways": (
+        [_twice("Fi"), _twice("rst."), _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [],
     ),
-    "text, then all of it both ways": ([_says("First."), _says("First.") | _WHOLE], [_FIRST], []),
-    "text in pieces, then all of it both ways": ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], [_FIRST], []),
+    "pieces with their token, then all of it": ([_twice("Fi"), _twice("rst."), _block("", "S1"), _WHOLE], [_FIRST], []),
+    "details, then the block": (
+        [_reasoning_delta("First.") | {"reasoning_details": [{"type": "reasoning.text", "text": "First.", "index": 0}]}, _WHOLE],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
+    "the block, then its text": ([_WHOLE, _reasoning_delta("First.")], [_FIRST], []),
+    "the block, then another text": ([_WHOLE, _reasoning_delta("Other.")], [_FIRST], [_TEXT]),
+    "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
+    "text and its pieces by turns": (
+        [_reasoning_delta("Fi"), _block("Fi"), _reasoning_delta("rst."), _block("rst."), _block("", "S1")],
+        [_FIRST],
+        [],
+    ),
+    "text, then all of it both ways": ([_reasoning_delta("First."), _reasoning_delta("First.") | _WHOLE], [_FIRST], []),
+    "text in pieces, then all of it both ways": (
+        [_reasoning_delta("Fi"), _reasoning_delta("rst."), _reasoning_delta("First.") | _WHOLE],
+        [_FIRST],
+        [],
+    ),
     "text, then all of it both ways without a token": (
-        [_says("First."), _twice("First."), _says("Then.")],
+        [_reasoning_delta("First."), _twice("First."), _reasoning_delta("Then.")],
         [("First.", None), ("Then.", None)],
         [],
     ),
     "text that has closed, then all of it both ways": (
-        [_says("First."), _ANSWERS, _says("First.") | _WHOLE],
+        [_reasoning_delta("First."), _ANSWERS, _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [f"{_BLOCKS}/0/signature"],
     ),
     "text alone, then another thought both ways": (
-        [_says("First."), _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [_reasoning_delta("First."), _WHOLE, _twice("Th"), _twice("en."), _reasoning_delta("Then.") | _SECOND],
         [_FIRST, _THEN],
         [],
     ),
     "two thoughts, each in pieces and then whole both ways": (
-        [_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE, _twice("Th"), _twice("en."), _says("Then.") | _SECOND],
+        [
+            _twice("Fi"),
+            _twice("rst."),
+            _reasoning_delta("First.") | _WHOLE,
+            _twice("Th"),
+            _twice("en."),
+            _reasoning_delta("Then.") | _SECOND,
+        ],
         [_FIRST, _THEN],
         [],
     ),
@@ -139,28 +154,40 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [("First.", None), ("Then.", None)],
         [],
     ),
-    "pieces beside text that go on as text alone": ([_twice("Fi"), _says("rst."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "pieces beside text that go on as text alone": (
+        [_twice("Fi"), _reasoning_delta("rst."), _block("", "S1")],
+        [("First.", None)],
+        [_BLOCKS],
+    ),
     "two blocks at once, of which one has a token": ([_both(_block("First."), _SECOND)], [("First.", None), _THEN], []),
-    "the same beside text": ([_both(_block("First."), _SECOND) | _says("First.\n\nThen.")], [("First.", None), _THEN], []),
+    "the same beside text": (
+        [_both(_block("First."), _SECOND) | _reasoning_delta("First.\n\nThen.")],
+        [("First.", None), _THEN],
+        [],
+    ),
     "two blocks at once that the text parts": (
-        [_both(_block("First."), _block("Then.")) | _says("First.\n\nThen.")],
+        [_both(_block("First."), _block("Then.")) | _reasoning_delta("First.\n\nThen.")],
         [("First.", None), ("Then.", None)],
         [],
     ),
     "pieces at once": ([_both(_block("Fi"), _block("rst."), _block("", "S1"))], [_FIRST], []),
-    "text and its block, then a thought that is not shown": ([_says("First."), _WHOLE, _block("", "S2")], [_FIRST, ("", "S2")], []),
+    "text and its block, then a thought that is not shown": (
+        [_reasoning_delta("First."), _WHOLE, _block("", "S2")],
+        [_FIRST, ("", "S2")],
+        [],
+    ),
     "text, then blocks that say something else": (
-        [_says("First."), _block("Then.")],
+        [_reasoning_delta("First."), _block("Then.")],
         [("First.", None)],
         [_BLOCKS],
     ),
     "a block with a blank line ahead": (
-        [_says("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
+        [_reasoning_delta("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
         [_FIRST, ("\n\nThen.", "S2")],
         [],
     ),
-    "text, then the token of nobody knows what": ([_says("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
-    "text, then a block of a part of it": ([_says("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
+    "text, then the token of nobody knows what": ([_reasoning_delta("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "text, then a block of a part of it": ([_reasoning_delta("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
     "a block that says something else than the text beside it": (
         [_block("{}", "S1", reasoning_content="First.")],
         [("First.", None)],
@@ -180,7 +207,7 @@ def test_repeated_reasoning_is_emitted_once_with_its_token(
     converter.feed(_chunks(*deltas, _ANSWERS))
     converter.finish()
 
-    assert _thoughts_of(converter.response().body) == reasoning
+    assert _reasoning_of(converter.response().body) == reasoning
     assert [loss.path for loss in converter.losses if loss.path.startswith("/choices/0/message/")] == reported
 
 
@@ -193,7 +220,7 @@ def test_a_repeated_whole_block_is_one_block_in_the_same_format(pieces: tuple[st
         assert folded["choices"][0]["message"]["thinking_blocks"] == _WHOLE["thinking_blocks"]
 
 
-def _own(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
+def _collected_reasoning(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
     """Return what a stream says of thoughts when it is collected in its own format: the text, and the blocks."""
     message = collect_stream([_chunks(*deltas, _ANSWERS)], source=NAME).body["choices"][0]["message"]
     blocks = [(block["thinking"], block.get("signature") or None) for block in message.get("thinking_blocks", [])]
@@ -205,20 +232,24 @@ def _own(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
     [
         ([_twice("Fi"), _twice("rst."), _block("First.")], "First.", [("First.", None)]),
         ([_twice("Fi"), _twice("rst."), _twice("First."), _twice("Th")], "First.Th", [("First.", None), ("Th", None)]),
-        ([_twice("Fi"), _twice("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
-        ([_says("Fi"), _says("rst."), _says("First.") | _WHOLE], "First.", [_FIRST]),
-        ([_says("First."), _ANSWERS, _says("First.") | _WHOLE], "First.", [_FIRST]),
-        ([_twice("First."), _block("", "S1"), _both(_WHOLE, _SECOND) | _says("First.Then.")], "First.Then.", [_FIRST, _THEN]),
+        ([_twice("Fi"), _twice("rst."), _reasoning_delta("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_reasoning_delta("Fi"), _reasoning_delta("rst."), _reasoning_delta("First.") | _WHOLE], "First.", [_FIRST]),
+        ([_reasoning_delta("First."), _ANSWERS, _reasoning_delta("First.") | _WHOLE], "First.", [_FIRST]),
+        (
+            [_twice("First."), _block("", "S1"), _both(_WHOLE, _SECOND) | _reasoning_delta("First.Then.")],
+            "First.Then.",
+            [_FIRST, _THEN],
+        ),
         ([_block("First."), _ANSWERS, _SECOND], "", [("First.", None), _THEN]),
         ([_both(_block("First."), _SECOND)], "", [("First.", None), _THEN]),
-        ([_says("Fi"), _block("Fi"), _says("rst."), _block("rst."), _block("", "S1")], "First.", [_FIRST]),
+        ([_reasoning_delta("Fi"), _block("Fi"), _reasoning_delta("rst."), _block("rst."), _block("", "S1")], "First.", [_FIRST]),
     ],
 )
 def test_repeated_reasoning_is_one_part_in_the_same_format(
     deltas: list[dict[str, Any]], text: str, blocks: list[tuple[str, str | None]]
 ) -> None:
     """Who collects a stream sends its blocks back; one told twice, or with the token of another, is refused."""
-    assert _own(*deltas) == (text, blocks)
+    assert _collected_reasoning(*deltas) == (text, blocks)
 
 
 @pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
@@ -231,7 +262,7 @@ def test_a_collected_answer_has_the_same_reasoning_as_the_stream(deltas: list[di
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target="messages")
 
-    first, second = _thoughts_of(converter.response().body), _thoughts_of(whole.body)
+    first, second = _reasoning_of(converter.response().body), _reasoning_of(whole.body)
     assert "".join(text for text, _ in second).replace("\n", "") == "".join(text for text, _ in first).replace("\n", "")
     assert {reasoning for reasoning in first if reasoning[1]} <= set(second)
 
@@ -241,8 +272,8 @@ def _pieces(random: Random, text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
-def _said(random: Random, text: str) -> list[dict[str, Any]]:
-    return [_says(piece) for piece in _pieces(random, text)]
+def _reasoning_deltas(random: Random, text: str) -> list[dict[str, Any]]:
+    return [_reasoning_delta(piece) for piece in _pieces(random, text)]
 
 
 def _twofold(random: Random, text: str) -> list[dict[str, Any]]:
@@ -252,19 +283,22 @@ def _twofold(random: Random, text: str) -> list[dict[str, Any]]:
 _SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
     "pieces beside text, the token last": lambda random, text, token: [*_twofold(random, text), _block("", token)],
     "pieces, the token last": lambda random, text, token: [*map(_block, _pieces(random, text)), _block("", token)],
-    "text, then the block": lambda random, text, token: [*_said(random, text), _block(text, token)],
-    "text, then both": lambda random, text, token: [*_said(random, text), _says(text) | _block(text, token)],
+    "text, then the block": lambda random, text, token: [*_reasoning_deltas(random, text), _block(text, token)],
+    "text, then both": lambda random, text, token: [*_reasoning_deltas(random, text), _reasoning_delta(text) | _block(text, token)],
     "pieces beside text, then the block": lambda random, text, token: [*_twofold(random, text), _block(text, token)],
-    "pieces beside text, then both": lambda random, text, token: [*_twofold(random, text), _says(text) | _block(text, token)],
+    "pieces beside text, then both": lambda random, text, token: [
+        *_twofold(random, text),
+        _reasoning_delta(text) | _block(text, token),
+    ],
     "pieces and their token, then the block": lambda random, text, token: [
         *_twofold(random, text),
         _block("", token),
         _block(text, token),
     ],
     "the block": lambda _, text, token: [_block(text, token)],
-    "both at once": lambda _, text, token: [_says(text) | _block(text, token)],
+    "both at once": lambda _, text, token: [_reasoning_delta(text) | _block(text, token)],
     "text and pieces by turns": lambda random, text, token: [
-        *(delta for piece in _pieces(random, text) for delta in (_says(piece), _block(piece))),
+        *(delta for piece in _pieces(random, text) for delta in (_reasoning_delta(piece), _block(piece))),
         _block("", token),
     ],
 }
@@ -284,6 +318,6 @@ def test_each_reasoning_part_keeps_its_token_in_every_notation(server: str) -> N
         converter.feed(_chunks(*deltas, _ANSWERS))
         converter.finish()
 
-        assert _thoughts_of(converter.response().body) == reasoning_texts
-        assert _own(*deltas)[1] == reasoning_texts
+        assert _reasoning_of(converter.response().body) == reasoning_texts
+        assert _collected_reasoning(*deltas)[1] == reasoning_texts
         assert not [loss for loss in converter.losses if _BLOCKS in loss.path or _TEXT in loss.path]

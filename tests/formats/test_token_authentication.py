@@ -12,7 +12,7 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import fixtures
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.result_readers import read_converter, read_result
 
 KEY, OTHER_KEY = b"k" * 16, b"o" * 32
@@ -121,7 +121,7 @@ FORGERIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: str) -> None:
     """A conversation over two turns: with the key as without, the vendor gets its own tokens back."""
     answers = [fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=options) for options in (None, SEALED)]
@@ -138,7 +138,7 @@ def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: st
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=list(FORGERIES))
-@pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller: str, forge: Any) -> None:
     """Whoever changes a stored history cannot choose what is sent as a vendor's own token."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=SEALED).body
@@ -154,7 +154,7 @@ def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller
     read_result(converted)
 
 
-@pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> None:
     """Another deployment's history, or one from before the key was changed."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=OTHER).body
@@ -173,8 +173,8 @@ def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None
         for name in sources
         if tags(sealed := fb.convert_response(ANSWERS[name], source=name, target=format, options=SEALED).body)
     )
-    at_home = edited(answer, lambda tag: re.sub(r"^fb1\|\w+", f"fb1|{format}", unsealed(tag)))
-    request = request_with(at_home, format)
+    unsealed_answer = edited(answer, lambda tag: re.sub(r"^fb1\|\w+", f"fb1|{format}", unsealed(tag)))
+    request = request_with(unsealed_answer, format)
 
     kept = fb.convert_request(request, source=format, target=format, model="m")
     converted = fb.convert_request(request, source=format, target=format, model="m", options=SEALED)
@@ -186,7 +186,7 @@ def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None
     read_result(converted)
 
 
-@pytest.mark.parametrize(("wire", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_stream_has_the_seals_of_its_whole_answer(wire: str, caller: str) -> None:
     """Law 6 with a key, for a stream that is converted, one that is collected and one that is replayed."""
     stream = b"".join(fb.replay_response(ANSWERS[wire], source=wire))
@@ -206,7 +206,7 @@ def test_a_stream_has_the_seals_of_its_whole_answer(wire: str, caller: str) -> N
         assert all("." in tag.split("|")[2] for tag in tags(body))
 
 
-@pytest.mark.parametrize(("via", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
 def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: str) -> None:
     """The other side of a gateway is no friend either: a tag in its answer needs the seal as well."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
@@ -231,7 +231,7 @@ def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: s
     read_converter(converter)
 
 
-@pytest.mark.parametrize(("via", "caller"), CROSSINGS)
+@pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
 def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> None:
     """An answer passes through a process that has no key, and the next request reaches the one that has it."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))

@@ -47,10 +47,10 @@ def test_a_call_is_read_as_if_it_were_alone(target: str, text: str) -> None:
     """One infinity, or one broken text, would otherwise change what stands beside it, or pass."""
     alone, reported = _converted(target, text)
 
-    together, told_together = _converted(target, '{"x":1.5}', text, '{"y":[true,null]}')
+    together, reported_together = _converted(target, '{"x":1.5}', text, '{"y":[true,null]}')
 
     assert together == [{"x": 1.5}, *alone, {"y": [True, None]}]
-    assert told_together == [("1", code, after) for _, code, after in reported]
+    assert reported_together == [("1", code, after) for _, code, after in reported]
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])

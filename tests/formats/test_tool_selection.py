@@ -199,7 +199,7 @@ def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: str, kind: str
 
 FUNCTIONS_ONLY = ["chat_completions", "generate_content"]
 ALL_TOOLS = ["messages", "responses"]
-SERVERS_OWN = ("web_search", "googleSearch", "codeExecution", "IMAGE")
+SERVER_TOOLS = ("web_search", "googleSearch", "codeExecution", "IMAGE")
 
 
 def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _choose(
 
 
 def _searches(body: dict[str, Any]) -> bool:
-    return any(word in json.dumps(body) for word in SERVERS_OWN)
+    return any(word in json.dumps(body) for word in SERVER_TOOLS)
 
 
 def _chosen(body: dict[str, Any]) -> str | None:
@@ -325,12 +325,12 @@ def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source
 def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: str) -> None:
     """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
     body, reported = _choose(source, target, "required")
-    alone, told_alone = _choose(source, target, "required", functions=False)
+    alone, reported_alone = _choose(source, target, "required", functions=False)
 
     assert _chosen(body) == "required"
     assert [(kind, severity, code) for _, kind, severity, code in reported] == [("changed", "lossy", "weaker_carrier")]
     assert _chosen(alone) == "auto"
-    assert [(severity, code) for _, _, severity, code in told_alone] == [("lossy", "without_tools")]
+    assert [(severity, code) for _, _, severity, code in reported_alone] == [("lossy", "without_tools")]
 
 
 @pytest.mark.parametrize("target", ALL_TOOLS)

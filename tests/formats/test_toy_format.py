@@ -19,7 +19,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.convert.matrix import matrix_table
 from tests.support import judges
-from tests.support.laws import Sample, home_again, nothing_is_silent, report_is_precise, there_and_back, through_itself
+from tests.support.laws import Sample, nothing_is_silent, report_is_precise, there_and_back, through_itself, unchanged_in_its_format
 from tests.toy_format import LINES
 
 LINE = {"by": "user", "kind": "text", "text": "Is it sunny in Rome?"}
@@ -72,7 +72,7 @@ def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target:
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_a_body_of_the_format_stays_as_it_is(sample: Sample) -> None:
     """Law 3, and the same by way of the canonical model."""
-    assert list(home_again(sample.body, cast(Any, LINES), sample.convert)) == []
+    assert list(unchanged_in_its_format(sample.body, cast(Any, LINES), sample.convert)) == []
     assert through_itself(sample)(sample.body, cast(Any, LINES)).body == sample.body
 
 

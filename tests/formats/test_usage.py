@@ -34,7 +34,7 @@ def convert(source: str, target: str, usage: dict[str, Any]) -> fb.Converted:
 
 
 SENT = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
-TOLD = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
+USAGE = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ TOLD = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
         (
             "responses",
             "messages",
-            {**TOLD, "output_tokens_details": {"audio_tokens": 0}, "completion_tokens_details": {"audio_tokens": 3}},
+            {**USAGE, "output_tokens_details": {"audio_tokens": 0}, "completion_tokens_details": {"audio_tokens": 3}},
             ("/usage/completion_tokens_details/audio_tokens", 3),
         ),
         (
             "responses",
             "generate_content",
-            {**TOLD, "input_tokens_details": {"cache_write_tokens": 0}, "prompt_tokens_details": {"cache_write_tokens": 7}},
+            {**USAGE, "input_tokens_details": {"cache_write_tokens": 0}, "prompt_tokens_details": {"cache_write_tokens": 7}},
             ("/usage/prompt_tokens_details/cache_write_tokens", 7),
         ),
     ],

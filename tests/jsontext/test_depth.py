@@ -35,7 +35,7 @@ def _leaf(value: JsonValue) -> JsonValue:
     return value
 
 
-def _told(leaves: list[JsonValue]) -> bytes:
+def _deep_stream(leaves: list[JsonValue]) -> bytes:
     """Return a stream whose deltas have an unknown field of maximum depth, with these leaves."""
     levels = MAX_DEPTH - len(("choices", 0, "delta", "novel", "a"))
     deltas: list[JsonValue] = [{"delta": {"content": "x", "novel": _deep(levels, leaf)}} for leaf in leaves]
@@ -46,7 +46,7 @@ def _told(leaves: list[JsonValue]) -> bytes:
 @pytest.mark.parametrize(("leaves", "whole"), [([1, 2], 2), (["a", "b"], "ab"), (["a", "a"], "a")], ids=["last", "joined", "again"])
 def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], whole: JsonValue) -> None:
     """A server may stream a tree in an unknown field; its deltas are merged at all levels."""
-    collected = fb.collect_stream([_told(leaves)], source="chat_completions", target="chat_completions")
+    collected = fb.collect_stream([_deep_stream(leaves)], source="chat_completions", target="chat_completions")
 
     assert _leaf(collected.body["choices"][0]["message"]["novel"]) == whole
 
@@ -54,10 +54,12 @@ def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], w
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_unknown_field_is_reported_at_any_depth(target: str) -> None:
     """The report of a stream is computed after its end, when an error would be too late."""
-    collected = fb.collect_stream([_told([1, 2])], source="chat_completions", target=target)
+    collected = fb.collect_stream([_deep_stream([1, 2])], source="chat_completions", target=target)
 
-    at_home = target == "chat_completions"
-    assert [loss.path for loss in collected.losses if "novel" in loss.path] == ([] if at_home else ["/choices/0/message/novel"])
+    is_same_format = target == "chat_completions"
+    assert [loss.path for loss in collected.losses if "novel" in loss.path] == (
+        [] if is_same_format else ["/choices/0/message/novel"]
+    )
 
 
 def test_a_repeated_key_is_reported_at_any_depth() -> None:
@@ -96,8 +98,8 @@ SCHEMAS: dict[str, Callable[[JsonValue], JsonValue]] = {
 }
 
 
-def _far_down(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
-    return act() if not calls else _far_down(calls - 1, act)
+def _call_deeply(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
+    return act() if not calls else _call_deeply(calls - 1, act)
 
 
 @pytest.mark.parametrize("levels", [128, 250, 500])
@@ -116,7 +118,7 @@ def test_the_free_stack_of_the_caller_has_no_effect(
 
     shallow = act()  # and everything that is created once
 
-    assert _far_down(sys.getrecursionlimit() - 250, act) == shallow
+    assert _call_deeply(sys.getrecursionlimit() - 250, act) == shallow
 
 
 def test_a_deep_caller_may_convert_a_body_of_the_maximum_depth() -> None:
@@ -132,7 +134,7 @@ def test_a_deep_caller_may_convert_a_body_of_the_maximum_depth() -> None:
 
     counts = range(MAX_DEPTH - 2, MAX_DEPTH + 3)
 
-    assert _far_down(sys.getrecursionlimit() - 250, lambda: list(map(levels, counts))) == list(map(levels, counts))
+    assert _call_deeply(sys.getrecursionlimit() - 250, lambda: list(map(levels, counts))) == list(map(levels, counts))
 
 
 @given(JSON, st.booleans())
@@ -148,10 +150,10 @@ def test_deep_values_are_read_like_all_others(value: JsonValue, data: st.DataObj
     at = data.draw(st.integers(0, len(text)))
     text = text[:at] + data.draw(st.sampled_from(["", ",", ":", "[", "}", '"', " "])) + text[at + data.draw(st.integers(0, 1)) :]
 
-    def told(read: Callable[[str, json.JSONDecoder], JsonValue]) -> JsonValue:
+    def error_of(read: Callable[[str, json.JSONDecoder], JsonValue]) -> JsonValue:
         try:
             return read(text, json.JSONDecoder(object_pairs_hook=list))
         except json.JSONDecodeError as error:
             return error.msg, error.pos
 
-    assert told(read_in_steps) == told(lambda text, decoder: decoder.decode(text))
+    assert error_of(read_in_steps) == error_of(lambda text, decoder: decoder.decode(text))

@@ -32,12 +32,12 @@ class _Role(str, enum.Enum):  # noqa: UP042  # the form of enumerations before `
     USER = "user"
 
 
-def _in_kinds_of_its_own(value: Any) -> Any:
+def _with_subclasses(value: Any) -> Any:
     """Return a body whose keys, strings and numbers are instances of subclasses."""
     if isinstance(value, dict):
-        return {_Text(key): _in_kinds_of_its_own(item) for key, item in value.items()}
+        return {_Text(key): _with_subclasses(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_in_kinds_of_its_own(item) for item in value]
+        return [_with_subclasses(item) for item in value]
     if value is None or isinstance(value, bool):
         return value
     return _Text(value) if isinstance(value, str) else _Number(value) if isinstance(value, int) else _Fraction(value)
@@ -53,7 +53,7 @@ def _types(value: Any) -> set[type]:
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_values_of_subclasses_are_converted_like_their_base_types(fixture: Fixture) -> None:
     """A prompt from a template is not exactly a ``str``; it was lost, or raised an exception of another library."""
-    changed = _in_kinds_of_its_own(fixture.body)
+    changed = _with_subclasses(fixture.body)
     for target in fb.FORMATS:
         expected, result = fixture.convert(target), convert(changed, fixture, target)
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.pointers import value_at, with_value
 from tests.support.servers import body_of
 from tests.validation.test_invalid_input import REQUESTS
@@ -75,7 +75,7 @@ def test_a_surrogate_pair_is_one_character(source: str, target: str) -> None:
     assert replaced(converted) == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_dropped_text_has_no_second_loss(source: str, target: str) -> None:
     """Two losses of one value would be one too many."""
     converted = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")

@@ -60,7 +60,7 @@ def _model_turns(count: int) -> Body:
     }
 
 
-def _said(count: int) -> list[Body]:
+def _assistant_items(count: int) -> list[Body]:
     item = {"type": "message", "role": "assistant", "phase": "commentary", "content": [{"type": "output_text", "text": "a"}]}
     return [{"role": "user", "content": "x"}, *[item] * count]
 
@@ -122,7 +122,7 @@ def _results_of_no_call(count: int) -> Body:
 
 
 MANY: dict[str, Callable[[int], Act]] = {
-    "items with a field": lambda n: _request("responses", "messages", {"model": "m", "input": _said(n)}),
+    "items with a field": lambda n: _request("responses", "messages", {"model": "m", "input": _assistant_items(n)}),
     "items of an answer": lambda n: lambda: fb.convert_response(_output(n), source="responses", target="messages").losses,
     "contents with a field": lambda n: _request("generate_content", "messages", _model_turns(n)),
     "files without a name": lambda n: _request("messages", "chat_completions", _documents(8 * n)),

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import formatbridge as fb
-from tests.laws.test_vendor_rules import agents, every_crossing, requires_agents
-from tests.support.directions import CROSSINGS
+from tests.laws.test_vendor_rules import agents, every_direction, requires_agents
+from tests.support.directions import DIRECTIONS
 
 CHAT, MESSAGES, RESPONSES, GENERATE = "chat_completions", "messages", "responses", "generate_content"
 UNSIGNED = "the target takes reasoning with its own signature only"
@@ -62,7 +62,7 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
 
 
 @requires_agents
-@every_crossing
+@every_direction
 def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, target: str) -> None:
     """An agent runs through a conversion that raises on anything worse; a row that no request needs any more is removed."""
     result = set()
@@ -77,7 +77,7 @@ def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, ta
 @requires_agents
 def test_the_agents_use_every_format() -> None:
     """Each crossing has a request to convert, or the table would hold for nothing."""
-    assert [source for source in dict(CROSSINGS) if not list(agents(source))] == []
+    assert [source for source in dict(DIRECTIONS) if not list(agents(source))] == []
 
 
 @requires_agents

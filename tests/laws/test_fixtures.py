@@ -14,7 +14,7 @@ from formatbridge.errors import InvalidPayloadError, StreamFailedError
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, fixtures, invalid_fixtures, streams
 from tests.support.normal_form import normal_form, without
 
-OWN = "_own"
+_VARIANT = "_own"
 """Ends the stems under which each format says what only it can say; they share a subject, not a conversation."""
 
 _LISTED = "one list tells of it, another does not"
@@ -66,7 +66,7 @@ def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture,
 def _conversations() -> list[tuple[Fixture, ...]]:
     """Group the fixtures of one kind and stem, where there are several and they are to be equal."""
     groups = (tuple(group) for _, group in groupby(fixtures(), key=lambda each: (each.kind, each.stem)))
-    return [group for group in groups if len(group) > 1 and not group[0].stem.endswith(OWN)]
+    return [group for group in groups if len(group) > 1 and not group[0].stem.endswith(_VARIANT)]
 
 
 @pytest.mark.parametrize("group", _conversations(), ids=lambda group: f"{group[0].kind}-{group[0].stem}")
@@ -86,7 +86,7 @@ def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture)
     assert fixture.source
 
 
-def _told(fixture: StreamFixture) -> Any:
+def _meaning_of(fixture: StreamFixture) -> Any:
     """Return what a stream adds up to, in normal form, or the kind of its error."""
     try:
         body = collect_stream([fixture.data], source=fixture.format).body
@@ -95,10 +95,10 @@ def _told(fixture: StreamFixture) -> Any:
     return normal_form(formats.load(fixture.format).decode_response(check(body, fixture.format, "response")))
 
 
-@pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(OWN)}))
+@pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(_VARIANT)}))
 def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
     """Law 15 for streams, and a stream says the same as the whole answer of its name."""
-    message = {fixture.format: _told(fixture) for fixture in streams() if fixture.stem == stem}
+    message = {fixture.format: _meaning_of(fixture) for fixture in streams() if fixture.stem == stem}
 
     first = next(iter(message.values()))
     assert {name: form for name, form in message.items() if form != first} == {}

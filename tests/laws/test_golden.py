@@ -48,7 +48,7 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(Golden)
 
 
-CROSSINGS = [
+DIRECTIONS = [
     pytest.param(fixture, target, id=f"{fixture}-{target}")
     for fixture in fixtures()
     for target in formats.FORMATS
@@ -56,7 +56,7 @@ CROSSINGS = [
 ]
 
 
-@pytest.mark.parametrize(("fixture", "target"), CROSSINGS)
+@pytest.mark.parametrize(("fixture", "target"), DIRECTIONS)
 def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
     """Whatever changes in a body or in its report of losses is seen by somebody before a user sees it."""
     converted = fixture.convert(target)

@@ -148,13 +148,13 @@ def _work(act: Callable[[], fb.Converted]) -> int:
     """Count the calls of functions, and the steps of generators, of one conversion and the reading of its report."""
     count = 0
 
-    def heard(frame: object, event: str, argument: object) -> None:
+    def count_call(frame: object, event: str, argument: object) -> None:
         del frame, argument  # what is called does not matter
         nonlocal count
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
-    sys.setprofile(heard)
+    sys.setprofile(count_call)
     try:
         result = act()
         assert result.losses is not None
@@ -204,7 +204,7 @@ def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target
     assert work(FEW * FACTOR) <= work(FEW) * MOST
 
 
-def _cited_late(count: int) -> bytes:
+def _cited_after_text(count: int) -> bytes:
     """Return a stream with so many pairs of citations, one malformed and one sound."""
     deltas: list[Body] = [{"content": "hi"}, *[{"annotations": [note]} for note in _cited(count)["annotations"]]]
     events: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
@@ -278,7 +278,7 @@ def test_a_list_in_many_deltas_is_not_searched() -> None:
     assert len(_Page.compared) <= count
 
 
-def _signed_late(count: int) -> bytes:
+def _signed_after_text(count: int) -> bytes:
     """Return a stream of so many thoughts, each signed when all have come."""
     begun: list[Body] = [{"type": "reasoning.text", "text": "a", "index": i} for i in range(count)]
     signed: list[Body] = [{"type": "reasoning.text", "signature": "s", "index": i} for i in range(count)]
@@ -288,7 +288,7 @@ def _signed_late(count: int) -> bytes:
     return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
 
 
-def _blocks_late(count: int) -> bytes:
+def _blocks_after_text(count: int) -> bytes:
     """Return a stream of so many thoughts as text, each signed by a block when all have come, and of one more in as many pieces."""
     deltas: list[Body] = [delta for i in range(count) for delta in ({"reasoning_content": f"t{i}"}, {"content": "x"})]
     deltas += [
@@ -319,9 +319,9 @@ def _never_stopped(count: int) -> bytes:
 @pytest.mark.parametrize(
     ("source", "make"),
     [
-        ("chat_completions", _signed_late),
-        ("chat_completions", _blocks_late),
-        ("chat_completions", _cited_late),
+        ("chat_completions", _signed_after_text),
+        ("chat_completions", _blocks_after_text),
+        ("chat_completions", _cited_after_text),
         ("messages", _never_stopped),
     ],
 )

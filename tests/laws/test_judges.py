@@ -33,7 +33,7 @@ def generate(*parts: Body, **settings: Any) -> Body:
     return {"contents": [{"role": "user", "parts": [{"text": "hi"}, *parts]}], **settings}
 
 
-def said(*content: Body, role: str = "user", **more: Any) -> Body:
+def message(*content: Body, role: str = "user", **more: Any) -> Body:
     return {"role": role, "content": list(content), **more}
 
 
@@ -44,12 +44,12 @@ def declared(**schema: Any) -> Body:
 REFUSED: dict[str, tuple[str, Body, str]] = {
     "audio in an input message": (
         "responses",
-        responses(said({"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}})),
+        responses(message({"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}})),
         "/input/0/content/0/type unknown word 'input_audio'",
     ),
     "an input image without detail": (
         "responses",
-        responses(said({"type": "input_image", "image_url": "https://example.com/cat.png"})),
+        responses(message({"type": "input_image", "image_url": "https://example.com/cat.png"})),
         "/input/0/content/0/detail missing",
     ),
     "a function tool without strict": (
@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[str, Body, str]] = {
     "reasoning without an id": ("responses", responses({"type": "reasoning", "summary": []}), "/input/0/id missing"),
     "an assistant's text without id and status": (
         "responses",
-        responses(said({"type": "output_text", "text": "hi", "annotations": []}, role="assistant", type="message")),
+        responses(message({"type": "output_text", "text": "hi", "annotations": []}, role="assistant", type="message")),
         "/input/0/content/0/type unknown word 'output_text'",
     ),
     "half a day of cache": (
@@ -80,17 +80,17 @@ REFUSED: dict[str, tuple[str, Body, str]] = {
     "the fastest tier": ("chat_completions", chat(service_tier="ultrafast"), "/service_tier unknown word 'ultrafast'"),
     "an image in a tool's message": (
         "chat_completions",
-        chat(said(IMAGE_URL, role="tool", tool_call_id="call_1")),
+        chat(message(IMAGE_URL, role="tool", tool_call_id="call_1")),
         "/messages/1/content/0/type unknown word 'image_url'",
     ),
     "an image in an assistant's message": (
         "chat_completions",
-        chat(said(IMAGE_URL, role="assistant")),
+        chat(message(IMAGE_URL, role="assistant")),
         "/messages/1/content/0/type unknown word 'image_url'",
     ),
     "a video": (
         "chat_completions",
-        chat(said({"type": "video_url", "video_url": {"url": "https://example.com/cat.mp4"}})),
+        chat(message({"type": "video_url", "video_url": {"url": "https://example.com/cat.mp4"}})),
         "/messages/1/content/0/type unknown word 'video_url'",
     ),
     "reasoning text": (
@@ -110,12 +110,12 @@ REFUSED: dict[str, tuple[str, Body, str]] = {
     "minimal effort": ("messages", messages(output_config={"effort": "minimal"}), "/output_config/effort unknown word 'minimal'"),
     "thinking without a signature": (
         "messages",
-        messages(said({"type": "thinking", "thinking": "hm"}, role="assistant")),
+        messages(message({"type": "thinking", "thinking": "hm"}, role="assistant")),
         "/messages/1/content/0/signature missing",
     ),
     "a drawing as an image": (
         "messages",
-        messages(said({"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": PNG}})),
+        messages(message({"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": PNG}})),
         "/messages/1/content/0/source/media_type unknown word 'image/svg+xml'",
     ),
     "a header in a body": ("messages", messages(betas=["x"]), "/betas unknown key"),
@@ -157,11 +157,11 @@ ACCEPTED: dict[str, tuple[str, Body]] = {
     "the fastest tier": ("responses", responses(service_tier="ultrafast")),
     "half a day for one breakpoint, in responses": (
         "responses",
-        responses(said({"type": "input_text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}})),
+        responses(message({"type": "input_text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}})),
     ),
     "half a day for one breakpoint, in chat_completions": (
         "chat_completions",
-        chat(said({"type": "text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}})),
+        chat(message({"type": "text", "text": "hi", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}})),
     ),
     "context management": ("messages", messages(context_management={"edits": []})),
     "MCP servers": ("messages", messages(mcp_servers=[{"type": "url", "name": "x", "url": "https://example.com"}])),
@@ -175,7 +175,9 @@ ACCEPTED: dict[str, tuple[str, Body]] = {
     "a container as an object": ("messages", messages(container={"id": "c", "skills": []})),
     "an image in an assistant's message": (
         "messages",
-        messages(said({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, role="assistant")),
+        messages(
+            message({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, role="assistant")
+        ),
     ),
     "a thinking level in capitals": (
         "generate_content",

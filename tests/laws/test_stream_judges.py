@@ -10,8 +10,8 @@ import pytest
 import formatbridge as fb
 from tests.corpus import Entry, entries, requires_corpus
 from tests.fixtures import fixtures
-from tests.support.directions import CROSSINGS
-from tests.support.sdk_clients import ClientRefusesError, differences, read, said
+from tests.support.directions import DIRECTIONS
+from tests.support.sdk_clients import ClientRefusesError, content_of, differences, read
 from tests.support.stream_laws import Stream, convert, shipped
 
 SMALL = 2_000
@@ -22,7 +22,7 @@ CUT_SHORT = "vercel-ai--responses-openai-image-generation-tool-1"
 
 
 @requires_corpus
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_official_client_reads_every_recorded_stream_as_we_do(source: str, target: str) -> None:
     """Who points an official client at a bridge gets the answer that the bridge reports, and an error where there was one."""
     result = [
@@ -42,7 +42,7 @@ UNREADABLE = {
 """Fixtures that the official client of messages cannot read, and nobody could write otherwise."""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: str) -> None:
     """Every hard case, converted, is an answer or an error to the vendor's own client; small ones byte by byte, too."""
     wanted = [each for each in shipped(source) if target != "messages" or each.id.rpartition("-")[0] not in UNREADABLE]
@@ -101,7 +101,7 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
         if converter.error:
             yield "an error became an answer"
         else:
-            yield from differences(said(body, target), said(fb.collect_stream([converted], source=target).body, target))
+            yield from differences(content_of(body, target), content_of(fb.collect_stream([converted], source=target).body, target))
 
 
 @pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
@@ -112,7 +112,7 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
 
     output = b"".join(fb.replay_response(body, source=format))
 
-    assert list(differences(said(read(output, format), format), said(body, format))) == []
+    assert list(differences(content_of(read(output, format), format), content_of(body, format))) == []
 
 
 @pytest.mark.parametrize("numbers", [(None, None), (0, 0), (1, 1), (None, 0)], ids=str)
@@ -144,10 +144,10 @@ def test_choices_without_an_index_stay_apart_in_a_replay(source: str, target: st
 
     output = b"".join(fb.replay_response(answer, source=source, target=target))
 
-    assert [choice["text"] for choice in said(read(output, target), target)["choices"]] == texts
+    assert [choice["text"] for choice in content_of(read(output, target), target)["choices"]] == texts
     collected, whole = (
         fb.collect_stream([output], source=target).body,
         fb.convert_response(answer, source=source, target=target).body,
     )
-    assert [choice["text"] for choice in said(collected, target)["choices"]] == texts
-    assert [choice["text"] for choice in said(whole, target)["choices"]] == texts
+    assert [choice["text"] for choice in content_of(collected, target)["choices"]] == texts
+    assert [choice["text"] for choice in content_of(whole, target)["choices"]] == texts

@@ -20,16 +20,16 @@ from formatbridge.streaming.sse import DONE, encode_event
 from tests.fixtures import check
 from tests.laws.test_laws import parts_of_usage
 from tests.support import laws
-from tests.support.directions import CROSSINGS, PAIRS
+from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.grammar_check import check as grammar_faults
 from tests.support.pointers import leaves
 from tests.support.stream_laws import (
     Stream,
-    comes_late,
     convert,
     end_of,
     ends_too_early,
     ends_twice,
+    held_back,
     meaning,
     nothing_is_silent,
     read,
@@ -38,7 +38,7 @@ from tests.support.stream_laws import (
     stream_and_fold_agree,
     stream_and_whole_agree,
     tears,
-    unknown_is_told,
+    unknown_is_reported,
     write,
 )
 
@@ -72,7 +72,7 @@ def test_every_loss_of_a_stream_is_reported(source: str, target: str) -> None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_unknown_fields_of_a_stream_are_reported(source: str, target: str) -> None:
     """Law 1, for fields of tomorrow: whichever event has them, and however little it says."""
-    assert [breach for each in shipped(source) for breach in unknown_is_told(each, target)][:10] == []
+    assert [breach for each in shipped(source) for breach in unknown_is_reported(each, target)][:10] == []
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
@@ -102,7 +102,7 @@ def _value(data: bytes) -> Any:
     return data if data == DONE else json.loads(data)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_streamed_or_whole_it_is_the_same_answer(source: str, target: str) -> None:
     """Law 6: collecting what was converted is converting what was collected."""
     breaches = [stream_and_whole_agree(each, target) for each in _streams(source)]
@@ -116,7 +116,7 @@ FOLDED_OTHERWISE = {
 """Streams that add up to something else than they had told, and why."""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> None:
     """Law 6 for whoever keeps what the source's own client adds up: his next request is that of whoever read the stream."""
     breaches = [stream_and_fold_agree(each, target) for each in _streams(source) if each.id not in FOLDED_OTHERWISE]
@@ -160,13 +160,13 @@ def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
         assert [size for size in SPLITS if convert(each.data, source, target, size) != whole] == [], each
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_variants_of_the_framing_do_not_matter(source: str, target: str) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
         rewritten = write(read(each.data))
         whole = convert(rewritten, source, target)
-        spellings = {
+        variants = {
             "CRLF": rewritten.replace(b"\n", b"\r\n"),
             "CR": rewritten.replace(b"\n", b"\r"),
             "mark": b"\xef\xbb\xbf" + rewritten,
@@ -175,7 +175,7 @@ def test_variants_of_the_framing_do_not_matter(source: str, target: str) -> None
             "unended": rewritten.rstrip(b"\n"),
         }
 
-        assert [name for name, data in spellings.items() if convert(data, source, target) != whole] == [], each
+        assert [name for name, data in variants.items() if convert(data, source, target) != whole] == [], each
 
 
 def _in_lines(data: bytes, name: str) -> bytes:
@@ -185,7 +185,7 @@ def _in_lines(data: bytes, name: str) -> bytes:
     return lines + (f"event: {name}\n\n".encode() if name else b"\n")
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_converted_stream_is_grammatical(source: str, target: str) -> None:
     """Law 8: one start, one end, dense indexes, and everything once."""
     for each in _streams(source):
@@ -212,7 +212,7 @@ def test_a_truncation_at_any_byte_is_no_end(source: str) -> None:
     assert [breach for each in _ten(source) for breach in ends_too_early(each, target, range(end_of(each)))][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
     """Law 9: the connection breaks behind an event, as connections do."""
     problems = []
@@ -224,13 +224,13 @@ def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target
     assert problems[:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: str, target: str) -> None:
     """Law 9: what was cut in two may have been anything, also behind the reason of an end: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None:
     """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
     problems = []
@@ -241,7 +241,7 @@ def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None
     assert problems[:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> None:
     """Law 9: the target's reader fails, too, and with the same message."""
     for each in _streams(source):
@@ -259,13 +259,13 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
         assert caught.value.error.message == converter.error.message, each
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_nothing_is_held_back(source: str, target: str) -> None:
     """Law 10: what the target can say leaves in the feed that brings it."""
-    assert [breach for each in _streams(source) for breach in comes_late(each, target)][:5] == []
+    assert [breach for each in _streams(source) for breach in held_back(each, target)][:5] == []
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
     """Law 11: input and output survive, and no count is negative."""
     for each in _streams(source):
@@ -412,7 +412,7 @@ REPORTED_OTHERWISE = {
 """Streams whose report differs from their whole answer's, and why."""
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target: str) -> None:
     """Law 2: pointers, codes and the values that were there, wherever the events add up to one answer for sure.
 

@@ -19,7 +19,7 @@ from tests.support.stream_laws import recorded as recorded_streams
 from tests.support.stream_laws import shipped as shipped_streams
 
 KINDS = ("request", "response", "error", "models")
-STRAY = b"\xe9"
+INVALID_UTF_8 = b"\xe9"
 """A letter of Latin-1, which is no UTF-8 before a letter of ASCII."""
 
 
@@ -95,7 +95,7 @@ def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: str, 
 
 
 BYTES = st.sampled_from([
-    STRAY, b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x00", b"\x85", b"\xe2\x80\xa8", b"\\ud800", b"\\udc00", b"1e999",
+    INVALID_UTF_8, b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x00", b"\x85", b"\xe2\x80\xa8", b"\\ud800", b"\\udc00", b"1e999",
     b"NaN", b"null", b"[", b"{}", b'""', b'"a":1,"a":2,', b"\r", b"\n", b"",
 ]) | st.binary(max_size=4)  # fmt: skip
 """What takes the place of some bytes of a body: not UTF-8, not JSON, and what reads otherwise than it looks."""
@@ -114,7 +114,7 @@ def mutations(draw: st.DrawFn, data: bytes) -> bytes:
                 output[at] ^= 1 << draw(st.integers(0, 7))
             case "stray":
                 quote = output.find(b'"', at) + 1
-                output[quote:quote] = STRAY
+                output[quote:quote] = INVALID_UTF_8
             case "cut":
                 del output[at:]
             case "repeat":

@@ -24,9 +24,9 @@ RUN_SECONDS = 60
 def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: str) -> None:
     """The program that reads half an answer must not take it for a whole one, whichever way of reading it uses."""
     result = [
-        f"{each.id}, {way}: {outcome}"
+        f"{each.id}, {sdk_call}: {outcome}"
         for each in truncated_streams(source, target)
-        for way, outcome in failures(each.body, target).items()
+        for sdk_call, outcome in failures(each.body, target).items()
         if MESSAGE not in (outcome or "")
     ]
 
@@ -49,17 +49,17 @@ def test_the_javascript_sdks_raise_for_every_truncated_stream(pytestconfig: pyte
 
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     outcomes = json.loads(ran.stdout)
-    assert [set(outcome) for outcome in outcomes] == [_WAYS[each.format] for each in cases]
+    assert [set(outcome) for outcome in outcomes] == [_JAVASCRIPT_CALLS[each.format] for each in cases]
     result = [
-        f"{each.id} -> {each.format}, {way}: {error}"
+        f"{each.id} -> {each.format}, {sdk_call}: {error}"
         for each, outcome in zip(cases, outcomes, strict=True)
-        for way, error in outcome.items()
+        for sdk_call, error in outcome.items()
         if MESSAGE not in (error or "")
     ]
     assert result == []
 
 
-_WAYS = {
+_JAVASCRIPT_CALLS = {
     "chat_completions": {"create", "stream"},
     "messages": {"create", "stream"},
     "responses": {"create", "stream"},
@@ -70,7 +70,7 @@ _WAYS = {
 
 def test_every_format_is_read_in_javascript() -> None:
     """A format that nobody reads there would pass."""
-    assert set(_WAYS) == set(fb.FORMATS)
+    assert set(_JAVASCRIPT_CALLS) == set(fb.FORMATS)
 
 
 def _installed(config: pytest.Config) -> Path:

@@ -11,15 +11,15 @@ import pytest
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge.convert.input import check, wire_model
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.judges import problems
-from tests.support.laws import Breach, Sample, home_again, nothing_is_silent, report_is_precise, there_and_back
+from tests.support.laws import Breach, Sample, nothing_is_silent, report_is_precise, there_and_back, unchanged_in_its_format
 from tests.support.sdk_roots import root
 from tests.support.specimens import specimens
 
 KINDS = ("request", "response", "error", "models")
 
-SAYS_NOTHING = {
+NO_CONTENT = {
     ("1 silent", "/*/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/*/*/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/*/*/content/parts/*/thought"): "a part without text, data or token is no thought",
@@ -35,7 +35,7 @@ SAYS_NOTHING = {
 }
 """Laws and places at which they do not count, and why."""
 
-TOLD_OTHERWISE = {
+REPORTED_ELSEWHERE = {
     "none": "without tools there is no choice",
     "auto": "what happens anyway",
     "service_tier_x": "see above",
@@ -50,12 +50,12 @@ TOLD_OTHERWISE = {
 def _samples(source: str, kind: str, *, official: bool) -> tuple[Sample, ...]:
     """Return a specimen for each thing that a type knows, but for what is refused: our models have bounds that types do not tell."""
     results = []
-    for way, body in specimens(root(source, kind) if official else wire_model(source, kind)):
+    for pointer, body in specimens(root(source, kind) if official else wire_model(source, kind)):
         try:
             check(body, source, kind)  # type: ignore[arg-type]  # by name
         except fb.InvalidPayloadError:
             continue
-        results.append(Sample(way, source, kind, body, body.get("model") or "m"))
+        results.append(Sample(pointer, source, kind, body, body.get("model") or "m"))
     return tuple(results)
 
 
@@ -67,8 +67,8 @@ def _breaches(sample: Sample, target: str) -> Iterator[Breach]:
     ]
     for breach in result:
         word = re.fullmatch("'(.*)' gone", breach.detail)
-        is_small = word is not None and word[1] in TOLD_OTHERWISE
-        if not is_small and not any(breach.law == law and _matches(breach.path, place) for law, place in SAYS_NOTHING):
+        is_small = word is not None and word[1] in REPORTED_ELSEWHERE
+        if not is_small and not any(breach.law == law and _matches(breach.path, place) for law, place in NO_CONTENT):
             yield breach
 
 
@@ -77,7 +77,7 @@ def _matches(path: str, place: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, kind: str) -> None:
     """Laws 1, 2 and 4, before the first server sends it."""
     samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
@@ -88,7 +88,7 @@ def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, target: str, kind: str) -> None:
     """Law 5, for each thing that the types of the source know."""
     results = []
@@ -106,4 +106,4 @@ def test_every_field_of_a_type_is_restored_by_a_round_trip(format: str, kind: st
     """Law 3: in its own format every body is itself."""
     samples = (*_samples(format, kind, official=False), *_samples(format, kind, official=True))
 
-    assert [breach for sample in samples for breach in home_again(sample.body, format, sample.convert)] == []
+    assert [breach for sample in samples for breach in unchanged_in_its_format(sample.body, format, sample.convert)] == []

@@ -12,17 +12,17 @@ import formatbridge as fb
 from formatbridge.testing.vendor_rules import Facts, broken_rules
 from tests.corpus import FOLDER, requires_corpus
 from tests.support import vendor_rules
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 from tests.support.laws import Sample, recorded, shipped
 
 ASKED = [{"role": "user", "content": "x"}]
 
 
-def _told(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
+def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
     return [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_no_converted_request_breaks_an_untyped_rule(source: str, target: str) -> None:
     """Law 5: an output that the types accept and the server refuses is of no use to anybody."""
     problems = []
@@ -49,7 +49,7 @@ def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: 
     result = _thinking(**{name: value})
 
     assert wire not in result.body
-    assert _told(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
+    assert _losses_of(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
 
 
 def test_sampling_settings_compatible_with_thinking_are_no_loss() -> None:
@@ -108,7 +108,7 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: str, target: str, choice: str) -> None:
     """Frameworks say so in every request, and the servers refuse it where there are no tools."""
     converted = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
@@ -117,14 +117,14 @@ def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: 
     assert not converted.losses
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> None:
     """The answer may be no call."""
     converted = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
 
     at = "/toolConfig/functionCallingConfig" if source == "generate_content" else "/tool_choice"
     assert not _choices_of(converted.body)
-    assert _told(converted) == [(at, "dropped", "lossy", "without_tools")]
+    assert _losses_of(converted) == [(at, "dropped", "lossy", "without_tools")]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
@@ -141,7 +141,7 @@ def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, 
     assert not _choices_of(freely.body)
     assert not freely.losses
     assert not _choices_of(never.body)
-    assert _told(never) == ([] if source == "generate_content" else [("/tools/0", "dropped", "info", "excluded")])
+    assert _losses_of(never) == ([] if source == "generate_content" else [("/tools/0", "dropped", "info", "excluded")])
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
@@ -152,7 +152,7 @@ def test_parallel_tool_calls_is_dropped_with_the_tools(target: str) -> None:
     converted = fb.convert_request(body, source="responses", target=target)
 
     assert not _choices_of(converted.body)
-    assert _told(converted) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
+    assert _losses_of(converted) == [("/parallel_tool_calls", "dropped", "info", "without_tools")]
 
 
 def test_thinking_stays_if_the_forced_tool_was_dropped() -> None:
@@ -195,7 +195,7 @@ def test_a_url_is_sent_if_the_server_accepts_its_file_extension(ending: str, kin
     content = converted.body["messages"][0]["content"]
     if kind is None:
         assert content == "x"
-        assert _told(converted) == [("/input/0/content/1", "dropped", "impossible", "unsupported_media")]
+        assert _losses_of(converted) == [("/input/0/content/1", "dropped", "impossible", "unsupported_media")]
     else:
         assert content[1] == {"type": kind, "source": {"type": "url", "url": file["file_url"]}}
         assert not converted.losses
@@ -256,7 +256,7 @@ def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinki
     result = _within_budget(contents)
 
     assert "thinking" not in result.body
-    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _told(result)
+    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _losses_of(result)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target:
     returned = fb.convert_response(body, source=target, target="chat_completions", request=request)
 
     assert names == ["f", "f_3", "f_2"]
-    assert _told(request) == [("/tools/1/function/name", "changed", "lossy", "renamed")]
+    assert _losses_of(request) == [("/tools/1/function/name", "changed", "lossy", "renamed")]
     assert returned.body["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "f"
 
 
@@ -305,7 +305,7 @@ def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
     converted = fb.convert_request(body, source="responses", target="messages")
 
     assert [tool["name"] for tool in converted.body["tools"]] == ["web_search_2", "web_search"]
-    assert _told(converted) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]
+    assert _losses_of(converted) == [("/tools/0/name", "changed", "lossy", "renamed"), ("/tools/2", "dropped", "lossy", "too_many")]
 
 
 # Log probabilities.
@@ -319,7 +319,7 @@ def test_top_logprobs_is_omitted_if_logprobs_are_not_requested(target: str) -> N
 
     without, extra = (fb.convert_request(each, source="responses", target=target) for each in (body, request))
 
-    assert _told(without) == [("/top_logprobs", "dropped", "info", "excluded")]
+    assert _losses_of(without) == [("/top_logprobs", "dropped", "info", "excluded")]
     assert not extra.losses
     assert 3 in (extra.body.get("top_logprobs"), extra.body.get("generationConfig", {}).get("logprobs"))
 
@@ -329,8 +329,8 @@ requires_agents = pytest.mark.skipif(
     not (AGENTS / "index.jsonl").is_file(),
     reason=f"no recorded requests of agents in {str(AGENTS)!r}; FORMATBRIDGE_CORPUS names the folder of the corpus",
 )
-every_crossing = pytest.mark.parametrize(
-    ("source", "target"), CROSSINGS, ids=[f"{source}-to-{target}" for source, target in CROSSINGS]
+every_direction = pytest.mark.parametrize(
+    ("source", "target"), DIRECTIONS, ids=[f"{source}-to-{target}" for source, target in DIRECTIONS]
 )
 
 
@@ -362,21 +362,21 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
     return problems
 
 
-@every_crossing
+@every_direction
 def test_no_vendor_rejects_a_converted_fixture(source: str, target: str) -> None:
     """What the types accept and the server refuses is of no use to anybody."""
     assert refused(shipped(source, "request"), target) == []
 
 
 @requires_corpus
-@every_crossing
+@every_direction
 def test_no_vendor_rejects_a_converted_recording(source: str, target: str) -> None:
     """Real callers send what no fixture has."""
     assert refused(recorded(source, "request"), target) == []
 
 
 @requires_agents
-@every_crossing
+@every_direction
 def test_no_vendor_rejects_the_converted_request_of_an_agent(source: str, target: str) -> None:
     """An agent behind a bridge must get through every step, or it is stuck."""
     assert refused(agents(source), target) == []

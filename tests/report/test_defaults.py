@@ -205,9 +205,9 @@ def _report(result: Any) -> Any:
 def test_no_modelled_field_of_a_tool_is_reported_as_unknown(source: Format) -> None:
     """Who reads that only the vendor knows a field looks for a misspelling, or for news of the format."""
     reported = [
-        (way, target, loss.path)
-        for way, body in specimens(import_module(f"formatbridge.formats.{source}.wire").Request)
-        if way.startswith("Request.tools=")
+        (pointer, target, loss.path)
+        for pointer, body in specimens(import_module(f"formatbridge.formats.{source}.wire").Request)
+        if pointer.startswith("Request.tools=")
         for target in FORMATS
         for loss in _losses(body, source, target)
         if loss.code == "unknown_field"

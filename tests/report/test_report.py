@@ -53,7 +53,7 @@ def _copies(result: Any) -> list[Any]:
     return [copy.deepcopy(result), pickle.loads(pickle.dumps(result))]
 
 
-def _told(converted: fb.Converted | PartialAnswer) -> Any:
+def _content_and_report(converted: fb.Converted | PartialAnswer) -> Any:
     return converted.body, converted.losses, converted.additions, converted.json()
 
 
@@ -81,8 +81,10 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
 
             copies = _copies(converted)
 
-            assert [_told(each) for each in copies] == [_told(converted)] * 2
-            assert [_told(each) for each in _copies(converted)] == [_told(converted)] * 2  # the report has been read by now
+            assert [_content_and_report(each) for each in copies] == [_content_and_report(converted)] * 2
+            assert [_content_and_report(each) for each in _copies(converted)] == [
+                _content_and_report(converted)
+            ] * 2  # the report has been read by now
 
 
 @pytest.mark.parametrize("end", _BREAKS)
@@ -102,7 +104,7 @@ def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> N
         assert error.partial is not None
         for again in _copies(error):
             assert (type(again), str(again), again.tail) == (type(error), str(error), error.tail)
-            assert _told(again.partial) == _told(error.partial)
+            assert _content_and_report(again.partial) == _content_and_report(error.partial)
 
 
 def test_the_answer_of_a_client_stream_can_be_pickled() -> None:
@@ -118,21 +120,21 @@ def test_the_answer_of_a_client_stream_can_be_pickled() -> None:
 
     copies = _copies(collected)
 
-    assert [_told(each) for each in copies] == [_told(collected)] * 2
+    assert [_content_and_report(each) for each in copies] == [_content_and_report(collected)] * 2
 
 
 READ = {"name": "Rome", "inhabitants": 2800000.0}
 USER = {"role": "user", "content": "Where is the Colosseum?"}
-SAID = '{"name": "Rome", "inhabitants": 2800000}'
-_CHAT_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": SAID, "parsed_arguments": READ}}
-_CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": SAID, "parsed_arguments": READ}
-_TEXT = {"type": "output_text", "text": SAID, "annotations": [], "parsed": READ}
+JSON_TEXT = '{"name": "Rome", "inhabitants": 2800000}'
+_CHAT_CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": JSON_TEXT, "parsed_arguments": READ}}
+_CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": JSON_TEXT, "parsed_arguments": READ}
+_TEXT = {"type": "output_text", "text": JSON_TEXT, "annotations": [], "parsed": READ}
 RESTATED: dict[str, Any] = {
-    "the text of a chat turn": ("chat_completions", {"role": "assistant", "content": SAID, "parsed": READ}),
+    "the text of a chat turn": ("chat_completions", {"role": "assistant", "content": JSON_TEXT, "parsed": READ}),
     "the arguments of a chat call": ("chat_completions", {"role": "assistant", "tool_calls": [_CHAT_CALL]}),
     "the text of a message": (
         "messages",
-        {"role": "assistant", "content": [{"type": "text", "text": SAID, "parsed_output": READ}]},
+        {"role": "assistant", "content": [{"type": "text", "text": JSON_TEXT, "parsed_output": READ}]},
     ),
     "the text of an item": ("responses", {"type": "message", "role": "assistant", "content": [_TEXT]}),
     "the arguments of an item": ("responses", _CALL),

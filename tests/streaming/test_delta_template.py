@@ -173,11 +173,11 @@ def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
     return output, converter.response().body, converter.losses
 
 
-@pytest.mark.parametrize("is_own", [False, True], ids=["converted", "passed on"])
+@pytest.mark.parametrize("is_same_format", [False, True], ids=["converted", "passed on"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_the_template_changes_no_stream(source: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_template_changes_no_stream(source: str, is_same_format: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law 17: every stream, recorded or synthetic, has the same bytes, answer and report with the template and without it."""
-    target = source if is_own else "messages" if source != "messages" else "responses"
+    target = source if is_same_format else "messages" if source != "messages" else "responses"
     streams = _streams(source)
     by_events = [_outcome(_events_of(stream), source, target) for stream in streams]
     matched = [_outcome([stream], source, target) for stream in streams]

@@ -15,7 +15,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.streaming.sse import encode_event, escape_separators
 from tests.client.test_transport import RELAY_KEY, Pieces
 from tests.support.directions import PAIRS
-from tests.support.sdk_clients import read, said
+from tests.support.sdk_clients import content_of, read
 
 TEXT = "one\u2028two\u2029three\x85four \u2014 \u201cfive\u201d"
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"where": TEXT}}
@@ -57,7 +57,7 @@ def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, targ
     assert "\u2028".encode() in data
     assert not {"\u2028", "\u2029", "\x85"} & set(output.decode())
     assert all(json.loads(line[6:]) for line in output.decode().splitlines() if line.startswith("data: {"))
-    assert TEXT in json.dumps(said(read(output, target), target), ensure_ascii=False)
+    assert TEXT in json.dumps(content_of(read(output, target), target), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)

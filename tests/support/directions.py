@@ -8,5 +8,5 @@ from formatbridge import FORMATS
 
 PAIRS = list(product(FORMATS, FORMATS))
 """All ways, also that of each format to itself."""
-CROSSINGS = list(permutations(FORMATS, 2))
+DIRECTIONS = list(permutations(FORMATS, 2))
 """The ways to another format."""

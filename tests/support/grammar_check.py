@@ -76,7 +76,7 @@ class _Checker:
         self._constants: dict[str, Any] = {}
         self.number = 0
         self.ended: dict[tuple[int, ...], JsonObject] = {}
-        self.grown: dict[tuple[int, ...], list[str]] = {}
+        self.accumulated: dict[tuple[int, ...], list[str]] = {}
         self.ids: dict[tuple[int, ...], Any] = {}
 
     def expect(self, is_right: bool, fault: str) -> None:
@@ -216,9 +216,9 @@ def _read_item_event(checker: _Checker, raw: JsonObject) -> None:
     item_id = raw.get("item_id") or item.get("id")
     checker.expect(checker.ids.setdefault(key, item_id) == item_id, f"the id of item {key[0]} changes")
     if kind.endswith(".delta"):
-        checker.grown.setdefault(key, []).append(raw["delta"])
+        checker.accumulated.setdefault(key, []).append(raw["delta"])
     elif kind in checker.repeats:
-        text = "".join(checker.grown.pop(key, ()))
+        text = "".join(checker.accumulated.pop(key, ()))
         checker.expect(raw[checker.repeats[kind]] == text, f"{kind} does not repeat its deltas")
     if kind == "output_item.done":
         checker.ended[key] = item
@@ -243,7 +243,7 @@ def _read_small_answer(checker: _Checker, raw: JsonObject) -> None:
         checker.expect(word in candidate or word == "parts", "a candidate that says nothing")
         checker.move_thing("candidate", key, word, None if checker.has("candidate", key) else "*")
         for part in parts:
-            checker.expect(_is_sound(part), "a part that says nothing, or more than one thing")
+            checker.expect(_is_valid(part), "a part that says nothing, or more than one thing")
 
 
 _DATA = frozenset({
@@ -252,7 +252,7 @@ _DATA = frozenset({
 })  # fmt: skip
 
 
-def _is_sound(part: JsonObject) -> bool:
+def _is_valid(part: JsonObject) -> bool:
     """Say whether a part has one data member, which says something; of a call, all of it."""
     is_empty = part in ({"text": ""}, {"text": "", "thought": True})
     is_whole = "functionCall" not in part or isinstance(part["functionCall"].get("args"), dict)

@@ -57,7 +57,7 @@ def refusals(format: str, kind: str, body: Any) -> list[str]:
     try:
         _validator(format, kind, body.get("stream") is True and kind == "request").validate_python(body)
     except ValidationError as error:
-        return [_told(each) for each in _best(error.errors(include_url=False), 0)]
+        return [_line_of(each) for each in _best(error.errors(include_url=False), 0)]
     return []
 
 
@@ -102,7 +102,7 @@ def _best(errors: list[ErrorDetails], depth: int) -> list[ErrorDetails]:
     return [error for group in kept.values() for error in group]
 
 
-def _told(error: ErrorDetails) -> str:
+def _line_of(error: ErrorDetails) -> str:
     pointer = _pointer(error["loc"])
     match error["type"]:
         case "missing":
@@ -113,12 +113,12 @@ def _told(error: ErrorDetails) -> str:
             return f"{pointer} unknown word {error['input']!r:.40}"
         case "union_tag_invalid":
             key, _, word = error["ctx"]["tag"].removeprefix(MARK).partition("=")
-            return _told_of_tag(pointer, key, word)
+            return _line_of_tag(pointer, key, word)
         case trouble:
             return f"{pointer} {trouble}, found {kind_of(error['input'])}"
 
 
-def _told_of_tag(pointer: str, key: str, word: str) -> str:
+def _line_of_tag(pointer: str, key: str, word: str) -> str:
     if key == "kind":
         return f"{pointer} is {word}"
     return f"{pointer}/{key} missing" if word == "None" else f"{pointer}/{key} unknown word {word!r:.40}"

@@ -154,8 +154,8 @@ def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int =
         is_same = _output(converted) == _output(base)
         if is_gone and not is_same:
             yield Breach("2 claimed lost", path, _difference(base.body, converted.body))
-        is_told = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
-        if not is_told and is_same and converted.losses == base.losses:
+        is_reported = is_gone or any(is_at_or_below(path, above) or _covers_later(above, path, base) for above in reported)
+        if not is_reported and is_same and converted.losses == base.losses:
             yield Breach("1 silent", path, repr(value)[:80])
 
 
@@ -208,7 +208,7 @@ def changed(value: Any) -> Any:
 _ENDING = re.compile(r"(https?://[^?#]+/[^?#/]+)(\.\w{2,5})")
 
 
-def home_again(body: Any, source: str, convert: Convert) -> Iterator[Breach]:
+def unchanged_in_its_format(body: Any, source: str, convert: Convert) -> Iterator[Breach]:
     """Law 3: a body converted to its own format is the body."""
     converted = convert(body, source)
     if converted.body != body or converted.losses or converted.additions:
@@ -247,8 +247,12 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
     before, after = (_meaning(each, entry) for each in (body, returned.body))
     if before == after:
         return
-    named = [_words(value) for result in (there, returned) for loss in result.losses for value in _told(loss)]
-    named += [_words(value) for result, source in ((there, body), (returned, there.body)) for value in _told_later(result, source)]
+    named = [_words(value) for result in (there, returned) for loss in result.losses for value in _reported_values(loss)]
+    named += [
+        _words(value)
+        for result, source in ((there, body), (returned, there.body))
+        for value in _values_of_other_models(result, source)
+    ]
     named += _lost_meanings(returned, there, entry)
     named += [_words(value) for result in (there, returned) for item in result.additions for _, value in leaves(item.value)]
     named.append(
@@ -293,13 +297,13 @@ def _values(form: Any) -> Counter[str]:
     return Counter(_words(value) for key, value in places if key not in _STRUCTURE)
 
 
-def _told(loss: Loss) -> Iterator[Any]:
+def _reported_values(loss: Loss) -> Iterator[Any]:
     for value in (loss.before, loss.after):
         for _, leaf in leaves(value):
             yield leaf
 
 
-def _told_later(converted: Converted, body: Any) -> Iterator[Any]:
+def _values_of_other_models(converted: Converted, body: Any) -> Iterator[Any]:
     """Yield the values of later models for which a loss of a list stands."""
     for path, value in leaves(body) if converted.kind == "models" else ():
         if any(_covers_later(loss.path, path, converted) for loss in converted.losses):

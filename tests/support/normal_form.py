@@ -142,7 +142,7 @@ def _result(part: Any) -> Any:
         pairs = json.loads(part["text"], object_pairs_hook=_Pairs, parse_int=_Number, parse_float=_Number)
     except ValueError:
         return part
-    return part | {"text": _spelled(pairs)}
+    return part | {"text": _json_of(pairs)}
 
 
 class _Number(str):
@@ -153,13 +153,13 @@ class _Pairs(list[tuple[str, Any]]):
     """The members of an object, repeated keys among them."""
 
 
-def _spelled(value: Any) -> str:
+def _json_of(value: Any) -> str:
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, _Pairs):
-        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_spelled(item)}" for key, item in value) + "}"
+        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json_of(item)}" for key, item in value) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_spelled, value)) + "]"
+        return "[" + ",".join(map(_json_of, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -18,7 +18,7 @@ QUESTION = "What is the weather in Rome?"
 TURN = [{"role": "user", "content": QUESTION}]
 
 
-class Heard(NamedTuple):
+class SdkAnswer(NamedTuple):
     """What an SDK made of an answer: its visible text, the calls of tools with their arguments, and tokens in (cached ones too) and out."""
 
     text: str
@@ -49,7 +49,7 @@ def sdk(format: str, base_url: str, key: str, http_client: Any) -> Any:
             return client.aio if is_async else client
 
 
-def ask(format: str, client: Any, *, is_streaming: bool) -> Heard:
+def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
     """Ask the question and return what was heard."""
     match format, is_streaming:
         case "chat_completions", False:
@@ -73,7 +73,7 @@ def ask(format: str, client: Any, *, is_streaming: bool) -> Heard:
             return _generate(list(client.models.generate_content_stream(model=MODEL, contents=QUESTION)))
 
 
-async def ask_async(format: str, client: Any, *, is_streaming: bool) -> Heard:
+async def ask_async(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
     """Ask the question and return what was heard, as ``ask`` does."""
     match format, is_streaming:
         case "chat_completions", False:
@@ -115,31 +115,31 @@ def _model_id(model: Any) -> str:
     return name.removeprefix("models/")
 
 
-def _chat(answer: Any) -> Heard:
+def _chat(answer: Any) -> SdkAnswer:
     message = answer.choices[0].message
     calls = ((call.function.name, json.loads(call.function.arguments)) for call in message.tool_calls or ())
-    return Heard(message.content or "", tuple(calls), answer.usage.prompt_tokens, answer.usage.completion_tokens)
+    return SdkAnswer(message.content or "", tuple(calls), answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
-def _responses(answer: Any) -> Heard:
+def _responses(answer: Any) -> SdkAnswer:
     calls = ((item.name, json.loads(item.arguments)) for item in answer.output if item.type == "function_call")
-    return Heard(answer.output_text, tuple(calls), answer.usage.input_tokens, answer.usage.output_tokens)
+    return SdkAnswer(answer.output_text, tuple(calls), answer.usage.input_tokens, answer.usage.output_tokens)
 
 
-def _messages(answer: Any) -> Heard:
+def _messages(answer: Any) -> SdkAnswer:
     text = "".join(block.text for block in answer.content if block.type == "text")
     calls = ((block.name, block.input) for block in answer.content if block.type == "tool_use")
     usage = answer.usage
     cached = (usage.cache_read_input_tokens or 0) + (usage.cache_creation_input_tokens or 0)
-    return Heard(text, tuple(calls), usage.input_tokens + cached, usage.output_tokens)
+    return SdkAnswer(text, tuple(calls), usage.input_tokens + cached, usage.output_tokens)
 
 
-def _generate(chunks: Sequence[Any]) -> Heard:
+def _generate(chunks: Sequence[Any]) -> SdkAnswer:
     parts = list(_parts(chunks))
     text = "".join(part.text for part in parts if part.text and not part.thought)
     calls = ((part.function_call.name, part.function_call.args) for part in parts if part.function_call)
     usage = chunks[-1].usage_metadata
-    return Heard(text, tuple(calls), usage.prompt_token_count, usage.candidates_token_count)
+    return SdkAnswer(text, tuple(calls), usage.prompt_token_count, usage.candidates_token_count)
 
 
 def _parts(chunks: Sequence[Any]) -> Iterator[Any]:

@@ -36,20 +36,20 @@ def read(stream: bytes, format: str, *, size: int | None = None) -> JsonObject:
 def failures(stream: bytes, format: str) -> dict[str, str | None]:
     """Return, by the way in which the official client reads a stream, the error that it raises itself; None where it raises none."""
     result: dict[str, str | None] = {}
-    for way, ask in _WAYS[format].items():
+    for call, ask in _CALLS[format].items():
         _current[:] = [stream]
         try:
             for _ in ask():
                 pass
-            result[way] = None
+            result[call] = None
         except Exception as error:
-            result[way] = f"{type(error).__name__}: {error}"
+            result[call] = f"{type(error).__name__}: {error}"
     return result
 
 
-def said(body: JsonObject, format: str) -> JsonObject:
+def content_of(body: JsonObject, format: str) -> JsonObject:
     """Return what an answer says: texts, thoughts, refusals, calls with their arguments, how it ended and what it cost."""
-    return _PLUCKERS[format](body)
+    return _CONTENT[format](body)
 
 
 @cache
@@ -88,7 +88,7 @@ def _read_chat_completions() -> JsonObject:
     with _openai().chat.completions.stream(model="m", messages=[{"role": "user", "content": "a"}]) as reading:
         for _ in reading:
             pass
-        body = _plain(reading.current_completion_snapshot)
+        body = _as_json(reading.current_completion_snapshot)
     for choice in body["choices"]:
         if choice.get("finish_reason") is None:
             raise ClientRefusesError("a choice without its end")
@@ -98,7 +98,7 @@ def _read_chat_completions() -> JsonObject:
 def _read_messages() -> JsonObject:
     with _anthropic().beta.messages.stream(model="m", max_tokens=1, messages=[{"role": "user", "content": "a"}]) as reading:
         kinds = [event.type for event in reading]
-        body = _plain(reading.get_final_message())
+        body = _as_json(reading.get_final_message())
     if kinds[-1] != "message_stop":
         raise ClientRefusesError(f"the last event is {kinds[-1]}")
     return body
@@ -109,7 +109,7 @@ def _read_responses() -> JsonObject:
         reported = list(reading)
     if reported[-1].type not in ("response.completed", "response.incomplete", "response.failed"):
         raise ClientRefusesError(f"the last event is {reported[-1].type}")
-    body = _plain(reported[-1].response)
+    body = _as_json(reported[-1].response)
     if reported[-1].type == "response.failed":
         raise ClientRefusesError(f"failed: {body['error']['message']}")
     return body
@@ -132,7 +132,7 @@ def _read_generate_content() -> JsonObject:
     return result | {"candidates": [each for _, each in sorted(result["candidates"].items())]}
 
 
-def _plain(model: Any) -> JsonObject:
+def _as_json(model: Any) -> JsonObject:
     result: JsonObject = model.model_dump(mode="json", exclude_unset=True, by_alias=True, warnings=False)
     return result
 
@@ -153,7 +153,7 @@ def _through(manager: Any) -> Iterator[Any]:
         yield from reading
 
 
-_WAYS: dict[str, dict[str, Callable[[], Iterator[Any]]]] = {
+_CALLS: dict[str, dict[str, Callable[[], Iterator[Any]]]] = {
     "chat_completions": {
         "create": lambda: iter(_openai().chat.completions.create(model="m", messages=_TURN, stream=True)),
         "stream": lambda: _through(_openai().chat.completions.stream(model="m", messages=_TURN)),
@@ -185,7 +185,7 @@ def _arguments(text: Any) -> Any:
         return text
 
 
-def _said_by_chat_completions(body: JsonObject) -> JsonObject:
+def _content_of_chat_completions(body: JsonObject) -> JsonObject:
     choices = []
     for choice in body["choices"]:
         message = choice["message"]
@@ -205,7 +205,7 @@ def _said_by_chat_completions(body: JsonObject) -> JsonObject:
     return {"model": body.get("model"), "choices": choices, "usage": _counts(body, "prompt_tokens", "completion_tokens")}
 
 
-def _said_by_messages(body: JsonObject) -> JsonObject:
+def _content_of_messages(body: JsonObject) -> JsonObject:
     blocks = body["content"]
     used = [block for block in blocks if block["type"] in ("tool_use", "server_tool_use", "mcp_tool_use")]
     return {
@@ -220,7 +220,7 @@ def _said_by_messages(body: JsonObject) -> JsonObject:
     }
 
 
-def _said_by_responses(body: JsonObject) -> JsonObject:
+def _content_of_responses(body: JsonObject) -> JsonObject:
     items = []
     for item in body["output"]:
         known = {key: item.get(key) for key in ("type", "id", "call_id", "name", "encrypted_content", "status", "input", "code")}
@@ -231,7 +231,7 @@ def _said_by_responses(body: JsonObject) -> JsonObject:
     return {"model": body["model"], "status": body["status"], "items": items, "usage": usage}
 
 
-def _said_by_generate_content(body: JsonObject) -> JsonObject:
+def _content_of_generate_content(body: JsonObject) -> JsonObject:
     choices = []
     for candidate in body["candidates"]:
         parts = candidate["content"]["parts"]
@@ -255,11 +255,11 @@ def _counts(body: JsonObject, *names: str) -> list[int]:
     return [usage.get(name) or 0 for name in names]
 
 
-_PLUCKERS: dict[str, Callable[[JsonObject], JsonObject]] = {
-    "chat_completions": _said_by_chat_completions,
-    "messages": _said_by_messages,
-    "responses": _said_by_responses,
-    "generate_content": _said_by_generate_content,
+_CONTENT: dict[str, Callable[[JsonObject], JsonObject]] = {
+    "chat_completions": _content_of_chat_completions,
+    "messages": _content_of_messages,
+    "responses": _content_of_responses,
+    "generate_content": _content_of_generate_content,
 }
 
 

@@ -108,7 +108,7 @@ class _Tightening:
             case "dict":
                 return {"type": "dict", "values_schema": self.tight(schema.get("values_schema", {"type": "any"}))}
             case _:
-                return _plain(schema)
+                return _without_metadata(schema)
 
     def _object(self, schema: Schema) -> Schema:
         fields = {name: field | {"schema": self.tight(field["schema"])} for name, field in schema["fields"].items()}
@@ -159,7 +159,9 @@ class _Tightening:
         if not all(words):
             return self._by_tag(members, keys[1:])
         choices = {
-            f"{MARK}{keys[0]}={word}": self._by_tag([m for m, own in zip(members, words, strict=True) if word in own], keys[1:])
+            f"{MARK}{keys[0]}={word}": self._by_tag(
+                [m for m, values in zip(members, words, strict=True) if word in values], keys[1:]
+            )
             for word in sorted(set().union(*words), key=str)
         }
         return {"type": "tagged-union", "choices": choices, "discriminator": _tag_of(keys[0])}
@@ -192,7 +194,7 @@ class _Tightening:
                 return schema
 
 
-def _plain(schema: Schema) -> Schema:
+def _without_metadata(schema: Schema) -> Schema:
     match schema["type"]:
         case scalar if scalar in SCALARS:
             return {key: value for key, value in schema.items() if key not in ("ref", "metadata")} | {"strict": True}
@@ -207,7 +209,7 @@ def _plain(schema: Schema) -> Schema:
 def _words_of_enum(members: Iterable[Any]) -> list[str]:
     """List an enum's words in upper and lower case too: the one SDK that has enums takes both."""
     words = [str(member.value) for member in members]
-    return list(dict.fromkeys(spelling for word in words for spelling in (word, word.upper(), word.lower())))
+    return list(dict.fromkeys(value for word in words for value in (word, word.upper(), word.lower())))
 
 
 def _tag_of(key: str) -> Callable[[Any], str]:

@@ -8,7 +8,7 @@ from typing import Any
 from formatbridge.validation.wire_base import Unknown
 from tests.support.sdk_types import Field, fields, shape
 
-PLAIN: dict[str, Any] = {"boolean": True, "integer": 1, "number": 1, "null": None}
+SCALARS: dict[str, Any] = {"boolean": True, "integer": 1, "number": 1, "null": None}
 """A value of each kind but text."""
 
 TEXTS = {
@@ -35,9 +35,9 @@ def specimens(root: type) -> Iterator[tuple[str, dict[str, Any]]]:
     Of each object there is one more, with all fields at once. Each body comes with the way to what is special about it. Types do not nest
     in themselves.
     """
-    for way, value in _each(root, "", ()):
+    for path, value in _each(root, "", ()):
         if isinstance(value, dict):
-            yield way, value
+            yield path, value
 
 
 def _each(annotation: Any, name: str, above: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
@@ -47,13 +47,13 @@ def _each(annotation: Any, name: str, above: tuple[type, ...]) -> Iterator[tuple
         if member is not Unknown:
             yield from _each_object(member, above)
     for item in place.items:
-        yield from ((f"[]{way}", [value]) for way, value in _each(item, name, above))
+        yield from ((f"[]{path}", [value]) for path, value in _each(item, name, above))
     for inner in place.values:
-        yield from (("{}" + way, {"k": value}) for way, value in _each(inner, "k", above))
+        yield from (("{}" + path, {"k": value}) for path, value in _each(inner, "k", above))
     yield from ((word, word) for word in sorted(place.words))
     if "string" in place.scalars and not place.is_closed:
         yield "text", TEXTS.get(name, f"{name}_x")
-    yield from ((kind, PLAIN[kind]) for kind in sorted(place.scalars & PLAIN.keys()) if kind != "null")
+    yield from ((kind, SCALARS[kind]) for kind in sorted(place.scalars & SCALARS.keys()) if kind != "null")
     if place.is_free:
         yield "anything", {"k": "x"}
 
@@ -67,9 +67,9 @@ def _each_object(member: type, above: tuple[type, ...]) -> Iterator[tuple[str, A
     whole = {field.name: _smallest(field.annotation, field.name, (*above, member)) for field in fields(member)}
     yield f"{member.__name__} in full", whole
     for field in fields(member):
-        for way, value in _each(field.annotation, field.name, (*above, member)):
+        for path, value in _each(field.annotation, field.name, (*above, member)):
             if value != smallest.get(field.name):
-                yield f"{member.__name__}.{field.name}={way}", smallest | {field.name: value}
+                yield f"{member.__name__}.{field.name}={path}", smallest | {field.name: value}
 
 
 def _smallest_object(member: type, above: tuple[type, ...]) -> dict[str, Any]:
@@ -93,4 +93,4 @@ def _smallest(annotation: Any, name: str, above: tuple[type, ...]) -> Any:
         return _smallest_object(known[0], above)
     if place.items:
         return [_smallest(place.items[0], name, above)]
-    return next((PLAIN[kind] for kind in sorted(place.scalars & PLAIN.keys())), {})
+    return next((SCALARS[kind] for kind in sorted(place.scalars & SCALARS.keys())), {})

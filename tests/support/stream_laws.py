@@ -105,27 +105,27 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
         is_error = bool(raw.get("error")) or raw.get("type") in ("error", "response.failed")
         for path, value in leaves(raw) if is_error or not has_failed else ():
             place = f"{raw.get('type')}{path}"
-            if value is None or tried[place] or _restates(stream, target, path, values, at) or _is_told(raw, path, reported):
+            if value is None or tried[place] or _restates(stream, target, path, values, at) or _is_reported(raw, path, reported):
                 continue
             tried[place] += stream.id.count("/")  # in a path, that of a recording
             other = json.dumps(with_value(raw, path, changed(value)), ensure_ascii=False).encode()
             outcome = _outcome(
                 write([*emitted[:at], ServerSentEvent(event.event, other, 0), *emitted[at + 1 :]]), stream.format, target
             )
-            if outcome is not None and outcome.says(target == stream.format) == base.says(target == stream.format):
+            if outcome is not None and outcome.comparable(target == stream.format) == base.comparable(target == stream.format):
                 yield f"{stream.id} -> {target}: event {at} {path} {value!r:.60} is silent"
         if raw.get("error") or raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
 
 
-def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
+def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
     """Law 1: a field that nobody knows, beside what any event says, or any delta, shows in the output or in the report."""
     emitted = read(stream.data)
     for at, event in enumerate(emitted):
         raw = _value_of(event)
         if raw.get("error") or raw.get("type") == "error":
             return
-        for path in _growing(raw) if raw else ():
+        for path in _extended_pointers(raw) if raw else ():
             other = json.dumps(with_value(raw, f"{path}/tomorrow", "calm"), ensure_ascii=False).encode()
             outcome = _outcome(
                 write([*emitted[:at], ServerSentEvent(event.event, other, 0), *emitted[at + 1 :]]), stream.format, target
@@ -135,8 +135,10 @@ def unknown_is_told(stream: Stream, target: str) -> Iterator[str]:
             reported = [loss.path for loss in outcome.losses]
             # An event that nobody knows counts as a field of the answer: under its type, or as ``event``.
             kinds = {raw.get("type", "event"), raw["delta"].get("type") if path == "/delta" else None}
-            is_told = _is_told(raw, path, reported) or any(path.startswith(loss) or _name_of(loss) in kinds for loss in reported)
-            if not is_told and "tomorrow" not in json.dumps(outcome.body) + str(reported):
+            is_reported = _is_reported(raw, path, reported) or any(
+                path.startswith(loss) or _name_of(loss) in kinds for loss in reported
+            )
+            if not is_reported and "tomorrow" not in json.dumps(outcome.body) + str(reported):
                 yield f"{stream.id} -> {target}: event {at} {path}/tomorrow is silent"
         if raw.get("type") in _ENDS[stream.format]:
             return  # nothing is read behind it
@@ -148,7 +150,7 @@ def _value_of(event: ServerSentEvent) -> JsonObject:
     return message
 
 
-def _growing(raw: JsonObject) -> list[str]:
+def _extended_pointers(raw: JsonObject) -> list[str]:
     """Return the pointers of an event and of what it adds to."""
     choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
     candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
@@ -166,9 +168,9 @@ class _Outcome:
     losses: tuple[Loss, ...]
     error: ir.Error | None
 
-    def says(self, is_own: bool) -> tuple[Any, ...]:
+    def comparable(self, is_same_format: bool) -> tuple[Any, ...]:
         """Return all of it, but for bytes that were only passed on."""
-        return (b"" if is_own else self.written, self.body, self.losses, self.error)
+        return (b"" if is_same_format else self.written, self.body, self.losses, self.error)
 
 
 def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
@@ -220,7 +222,7 @@ def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], a
     if "error" in raw:
         return steps[0] != "error" or (steps[-1] == "code" and "status" in raw["error"])
     name = next((step for step in steps if step in _LAST_COUNTS), None)
-    if name and any(_says(each, name) for each in later):
+    if name and any(_contains_text(each, name) for each in later):
         return True
     return stream.format == "responses" and _repeats(raw, steps) and not _is_news(raw, steps, earlier)
 
@@ -238,14 +240,14 @@ def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) ->
     if steps[0] not in ("choices", "candidates"):
         return any(each.get(steps[0]) is not None for each in later)
     if len(steps) == 4 and steps[2] == "delta" and isinstance(value_at(raw, "/" + "/".join(steps)), int | float):
-        return any(_says(each, steps[3]) for each in later)  # of an unknown number in deltas the last one counts
-    return len(steps) > 2 and steps[2] not in ("delta", "content") and any(_says(each, steps[2]) for each in later)
+        return any(_contains_text(each, steps[3]) for each in later)  # of an unknown number in deltas the last one counts
+    return len(steps) > 2 and steps[2] not in ("delta", "content") and any(_contains_text(each, steps[2]) for each in later)
 
 
-def _says(value: Any, name: str) -> bool:
+def _contains_text(value: Any, name: str) -> bool:
     if isinstance(value, dict):
-        return any((key == name and bool(item)) or _says(item, name) for key, item in value.items())
-    return isinstance(value, list) and any(_says(item, name) for item in value)
+        return any((key == name and bool(item)) or _contains_text(item, name) for key, item in value.items())
+    return isinstance(value, list) and any(_contains_text(item, name) for item in value)
 
 
 def _repeats(raw: JsonObject, steps: list[str]) -> bool:
@@ -279,7 +281,7 @@ def _name_of(pointer: str) -> str | None:
     return None if name.isdecimal() else name
 
 
-def _is_told(raw: JsonObject, path: str, reported: list[str]) -> bool:
+def _is_reported(raw: JsonObject, path: str, reported: list[str]) -> bool:
     """Say whether a loss was reported at a leaf, or at the block, item or part that it belongs to."""
     index, item = raw.get("index"), raw.get("output_index")
     choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
@@ -507,7 +509,7 @@ def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str
 # Law 10.
 
 
-def comes_late(stream: Stream, target: str) -> Iterator[str]:
+def held_back(stream: Stream, target: str) -> Iterator[str]:
     """Law 10: text leaves in the feed that brings it, and so do arguments where the target has pieces of them.
 
     But for messages, where a part waits for the open block; for a call whose name is not known yet; and, towards chat_completions, for a
@@ -524,7 +526,7 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
         emitted = source.feed(checked) if checked is not None else []
         converted = converter.feed(encode_event(event.data, event.event or None))
         left = [each for out in read(converted) if out.data != DONE for each in target_body.feed(json.loads(out.data))]
-        expected = _due(emitted, open_parts, begun, target)
+        expected = _expected_texts(emitted, open_parts, begun, target)
         got = _texts(left)
         for text in expected:
             if text not in got:
@@ -534,9 +536,11 @@ def comes_late(stream: Stream, target: str) -> Iterator[str]:
 _TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
 
 
-def _due(emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str) -> list[str]:
+def _expected_texts(
+    emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str
+) -> list[str]:
     """Return the texts that must leave now."""
-    due: list[str] = []
+    expected: list[str] = []
     for event in emitted:
         match event:
             case events.PartStart():
@@ -552,10 +556,10 @@ def _due(emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part]
                 streams = isinstance(part, _TEXTS) or (isinstance(part, ir.ToolCall) and part.kind == "function")
                 streams = streams and not (isinstance(part, ir.ToolCall) and target == "generate_content")
                 if streams and not waits:
-                    due.append(event.text)
+                    expected.append(event.text)
             case _:
                 pass
-    return due
+    return expected
 
 
 def _texts(emitted: list[events.Event]) -> str:

@@ -19,7 +19,7 @@ def broken_rules(format: str, body: JsonObject) -> Iterator[str]:
     yield from (event for event, is_broken in _RULES[format].items() if is_broken(body))
 
 
-def _are_distinct(names: Iterable[str]) -> bool:
+def _are_unique(names: Iterable[str]) -> bool:
     reported = list(names)
     return len(reported) == len(set(reported))
 
@@ -43,7 +43,7 @@ def _fetches_else(body: JsonObject) -> bool:
     return any(source["type"] == "url" and _OTHER.search(source["url"]) for source in sources)
 
 
-def _begins_without_thought(messages: list[JsonObject]) -> bool:
+def _begins_without_thinking(messages: list[JsonObject]) -> bool:
     """Say whether the answer under way, whose calls were just answered, begins without thinking."""
     while messages and messages[-1]["role"] == "user" and not isinstance(messages[-1]["content"], str):
         if messages[-1]["content"][0]["type"] != "tool_result":
@@ -66,7 +66,7 @@ def _parts(turns: Iterable[JsonObject]) -> Iterator[JsonObject]:
             yield from content if isinstance(content, list) else ()
 
 
-def _answers_late(messages: list[JsonObject]) -> bool:
+def _answers_elsewhere(messages: list[JsonObject]) -> bool:
     """Say whether a result stands elsewhere than behind its call, or behind other results there, although it has one."""
     request: dict[str, int] = {}
     source: set[str] = set()
@@ -96,14 +96,12 @@ _MESSAGES: Rules = {
         body["max_tokens"] <= (body.get("thinking") or {}).get("budget_tokens", -1)
     ),
     "tool_choice may only be specified while providing tools": lambda body: "tool_choice" in body and not body.get("tools"),
-    "tool names must be unique": lambda body: (
-        not _are_distinct(tool["name"] for tool in body.get("tools") or () if tool.get("name"))
-    ),
+    "tool names must be unique": lambda body: not _are_unique(tool["name"] for tool in body.get("tools") or () if tool.get("name")),
     "`tool_use` ids must be unique": lambda body: (
-        not _are_distinct(block["id"] for block in _blocks(body) if block["type"] == "tool_use")
+        not _are_unique(block["id"] for block in _blocks(body) if block["type"] == "tool_use")
     ),
     "expected thinking at the start of the final assistant message": lambda body: (
-        (body.get("thinking") or {}).get("type") == "enabled" and _begins_without_thought(body["messages"])
+        (body.get("thinking") or {}).get("type") == "enabled" and _begins_without_thinking(body["messages"])
     ),
     "text content blocks must be non-empty": lambda body: (
         not all(block["text"].strip() for block in _blocks(body) if block["type"] == "text")
@@ -125,7 +123,7 @@ _END_USER: Rules = {
 
 _CHAT_COMPLETIONS: Rules = {
     **_END_USER,
-    "an assistant message with tool_calls must be followed by tool messages": lambda body: _answers_late(body["messages"]),
+    "an assistant message with tool_calls must be followed by tool messages": lambda body: _answers_elsewhere(body["messages"]),
     "tool_choice is only allowed when tools are specified": lambda body: "tool_choice" in body and not body.get("tools"),
     "parallel_tool_calls is only allowed when tools are specified": lambda body: (
         "parallel_tool_calls" in body and not body.get("tools")
@@ -148,14 +146,14 @@ def _chosen(body: JsonObject) -> set[str]:
     return {tool["type"] for tool in chosen} - {"function", "custom", "mcp"}
 
 
-def _offered(body: JsonObject) -> set[str]:
+def _tool_types(body: JsonObject) -> set[str]:
     """Return the kinds of the tools that a request offers, from the start or on the way."""
     items = [item for item in body["input"] if item.get("type") == "additional_tools"]
     return {tool["type"] for holder in (body, *items) for tool in holder.get("tools") or ()}
 
 
 _RESPONSES: Rules = {
-    "tool choice not found in 'tools' parameter": lambda body: not _chosen(body) <= _offered(body),
+    "tool choice not found in 'tools' parameter": lambda body: not _chosen(body) <= _tool_types(body),
     **_END_USER,
     "missing required parameter: filename": lambda body: any(
         "file_data" in part and not part.get("filename") for part in _parts(body["input"])
@@ -172,7 +170,7 @@ _GENERATE_CONTENT: Rules = {
         "logprobs" in body.get("generationConfig", {}) and not body["generationConfig"].get("responseLogprobs")
     ),
     "duplicate function declaration found": lambda body: (
-        not _are_distinct(each["name"] for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ()))
+        not _are_unique(each["name"] for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ()))
     ),
     "stopSequences: at most 5": lambda body: len(body.get("generationConfig", {}).get("stopSequences") or ()) > 5,
     "thinkingBudget and thinkingLevel exclude each other": lambda body: (

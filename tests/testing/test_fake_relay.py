@@ -34,7 +34,7 @@ ANSWER = Answer(
     tool_calls=[ToolCall("get_weather", {"city": "Rome", "days": 3}), ToolCall("now")],
     usage=Usage(input=20, output=9, cache_read=5),
 )
-HEARD = official_sdks.Heard(ANSWER.text, (("get_weather", {"city": "Rome", "days": 3}), ("now", {})), 20, 9)
+EXPECTED = official_sdks.SdkAnswer(ANSWER.text, (("get_weather", {"city": "Rome", "days": 3}), ("now", {})), 20, 9)
 KEY = {"authorization": "Bearer sk-fake"}
 BODIES: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
@@ -81,7 +81,7 @@ def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: boo
 
     received = official_sdks.ask(format, client, is_streaming=is_streaming)
 
-    assert received == HEARD
+    assert received == EXPECTED
     assert relay.requests[0].format == format
     assert relay.requests[0].stream is is_streaming
     assert relay.leaks("sk-fake") == []
@@ -93,12 +93,12 @@ def test_an_official_async_sdk_gets_the_scripted_answer(format: str, is_streamin
     """Half of the users are async."""
     relay = FakeRelay(ANSWER)
 
-    async def exchange() -> official_sdks.Heard:
+    async def exchange() -> official_sdks.SdkAnswer:
         async with relay.async_http_client("httpx2") as http_client:
             client = official_sdks.sdk(format, relay.base_url, "sk-fake", http_client)
             return await official_sdks.ask_async(format, client, is_streaming=is_streaming)
 
-    assert asyncio.run(exchange()) == HEARD
+    assert asyncio.run(exchange()) == EXPECTED
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -184,9 +184,9 @@ def test_a_body_is_unchanged_at_its_endpoint_and_converted_at_others() -> None:
     }  # fmt: skip
     relay = FakeRelay(Body(recorded, "messages"))
 
-    at_home, elsewhere = post(relay, "messages").json(), post(relay, "responses").json()
+    at_its_endpoint, elsewhere = post(relay, "messages").json(), post(relay, "responses").json()
 
-    assert at_home == recorded
+    assert at_its_endpoint == recorded
     assert elsewhere["output"][0]["content"][0]["text"] == "Eternal."
 
 
@@ -415,9 +415,9 @@ def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
     failed = response | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
     relay = FakeRelay(Body(failed, "responses"))
 
-    at_home, elsewhere = post(relay, "responses"), post(relay, "messages")
+    at_its_endpoint, elsewhere = post(relay, "responses"), post(relay, "messages")
 
-    assert (at_home.status_code, at_home.json()["status"]) == (200, "failed")
+    assert (at_its_endpoint.status_code, at_its_endpoint.json()["status"]) == (200, "failed")
     assert (elsewhere.status_code, elsewhere.json()["error"]["message"]) == (500, "out of luck")
 
 

@@ -17,7 +17,7 @@ import formatbridge as fb
 from formatbridge.formats.messages.wire import Request
 from formatbridge.validation import error_messages
 from formatbridge.validation.validators import dicts_of
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "chat_completions": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
@@ -77,9 +77,9 @@ def test_text_that_is_no_json_object_is_rejected(text: bytes, value: str, source
 def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: Any, text: str) -> None:
     """The message is enough to correct the body without the documentation."""
     body = copy.deepcopy(REQUESTS["chat_completions"])
-    *way, last = path.split("/")[1:]
+    *parents, last = path.split("/")[1:]
     place: Any = body
-    for step in way:
+    for step in parents:
         place = place[int(step)] if isinstance(place, list) else place[step]
     place[last] = value
 
@@ -196,7 +196,7 @@ def test_a_key_named_like_a_union_tag_is_not_in_the_pointer(union: Any, key: str
             assert error_messages.problems_with(validate, faulty | decoy) == error_messages.problems_with(validate, faulty)
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_hundred_thousand_levels_of_nesting_are_rejected(source: str, target: str) -> None:
     """An attacker may send deep nesting as a schema, as metadata or as an unknown field."""
     for text in (_nested(100_000), _nested(600)):
@@ -264,7 +264,7 @@ def test_repeated_keys_in_arguments_are_reported(target: str) -> None:
     assert [loss.code for loss in converted.losses if loss.path.endswith("/arguments")] == ["duplicate_keys"]
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_inputs_are_not_modified(source: str, target: str) -> None:
     """Callers send the same history repeatedly."""
     body = REQUESTS[source]
@@ -370,8 +370,8 @@ def test_any_value_in_place_of_an_image_signature_is_accepted(raw: Any, kind: di
         ),
     ]
 
-    at_home = target == "chat_completions"
-    assert all(at_home or any("/images/0" in loss.path for loss in each.losses) for each in collected)
+    is_same_format = target == "chat_completions"
+    assert all(is_same_format or any("/images/0" in loss.path for loss in each.losses) for each in collected)
 
 
 @pytest.mark.parametrize("mark", ["x", 1, True, [1], {"ttl": 1}, {"ttl": {"a": 1}}, {"ttl": []}, {"type": {"b": 1}}], ids=str)

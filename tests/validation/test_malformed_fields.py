@@ -11,7 +11,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.convert.collect import EventReader
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
-from tests.support.directions import CROSSINGS
+from tests.support.directions import DIRECTIONS
 
 Body = dict[str, Any]
 
@@ -186,7 +186,7 @@ def _data(stream: bytes) -> list[Any]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize(("source", "target"), CROSSINGS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_invalid_event_ends_the_stream(source: str, target: str) -> None:
     """Invalid JSON, or an event of another format, is an error of the stream."""
     other = {"type": "response.created", "response": {}} if source != "responses" else {"type": "message_start", "message": {}}

@@ -333,14 +333,14 @@ def test_fields_of_a_subclass_are_kept_however_it_was_created() -> None:
 
     result = _of_the_team()
     converted = fb.convert_request(result, target="chat_completions").body
-    ways = [
+    bodies = [
         Team.model_validate({key: converted[key] for key in ("messages", "tools")}),
         Team.model_construct(messages=result.messages, tools=result.tools),
         Log.model_validate({"calls": [{key: converted[key] for key in ("messages", "tools")}]}).calls[0],
         result.model_copy(),
     ]
 
-    assert all(fb.convert_request(way, target="chat_completions").body == converted for way in ways)
+    assert all(fb.convert_request(each_body, target="chat_completions").body == converted for each_body in bodies)
     assert "model" not in Team.model_construct({"messages"}, messages=[]).model_fields_set
 
 
@@ -423,11 +423,11 @@ def test_canonical_objects_can_be_validated(mistake: dict[str, Any]) -> None:
     requests, audio, wrong = CANONICAL["request"], _by_hand(), _by_hand(**mistake)
 
     try:
-        is_sound = requests.validate_json(requests.dump_json(wrong, warnings=False), strict=True) == wrong
+        is_valid = requests.validate_json(requests.dump_json(wrong, warnings=False), strict=True) == wrong
     except ValidationError:
-        is_sound = False
+        is_valid = False
 
-    assert not is_sound
+    assert not is_valid
     assert requests.validate_json(requests.dump_json(audio, warnings=False), strict=True) == audio
 
 

@@ -129,7 +129,7 @@ def test_models_know_every_field_of_the_sdk_types(format_name: str) -> None:
     """A field that only an SDK knows would travel as an extra, unread by any conversion."""
     findings = _findings(format_name, of_streams=False)
 
-    assert not _unexcused(findings), _told(findings)
+    assert not _unexcused(findings), _listed(findings)
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -137,7 +137,7 @@ def test_stream_events_know_every_field_of_the_sdk_types(format_name: str) -> No
     """An event or delta that only an SDK knows would pass through a stream unread."""
     findings = _findings(format_name, of_streams=True)
 
-    assert not _unexcused(findings), _told(findings)
+    assert not _unexcused(findings), _listed(findings)
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -163,7 +163,7 @@ def _unexcused(findings: Iterable[sdk_walk.Finding]) -> list[sdk_walk.Finding]:
     return [finding for finding in findings if finding.place not in KNOWN_EXTRAS | FREE_FORM]
 
 
-def _told(findings: Iterable[sdk_walk.Finding]) -> str:
+def _listed(findings: Iterable[sdk_walk.Finding]) -> str:
     return "\n".join(map(str, _unexcused(findings)))
 
 

@@ -155,7 +155,7 @@ def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
 
 
 NOVEL = {"type": "content_block_start", "index": 9, "content_block": {"type": "novel", "text": {}}}
-GROWN = {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x"}}
+DELTA = {"type": "content_block_delta", "index": 9, "delta": {"type": "text_delta", "text": "x"}}
 RANKED = {
     "id": "c",
     "choices": [
@@ -175,7 +175,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
         ("a time", [{"id": "c", "created": "today"}]),
         ("runners-up of a runner-up", [RANKED]),
     ],
-    "messages": [("a block that grows", [NOVEL, GROWN, {"type": "content_block_stop", "index": 9}])],
+    "messages": [("a block that grows", [NOVEL, DELTA, {"type": "content_block_stop", "index": 9}])],
     "responses": [
         ("an answer in an unknown event", [{"type": "novel", "response": True}]),
         ("an id in an unknown event", [{"type": "novel", "response": {"id": {}, "created_at": "x"}}]),
