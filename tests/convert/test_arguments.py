@@ -214,3 +214,25 @@ def test_an_integer_option_with_too_many_digits_is_rejected(name: str) -> None:
     """Python itself raises on the text of an integer of more than 4,300 digits."""
     with pytest.raises(fb.ConfigurationError, match=f"^{name} is an integer of [0-9]+ bits, expected"):
         fb.Options(**{name: 10**5000})  # type: ignore[arg-type]  # one of the two
+
+
+def test_a_missing_model_of_the_url_raises() -> None:
+    """Without one the path would lead nowhere."""
+    body = {"messages": [{"role": "user", "content": "hi"}]}
+
+    with pytest.raises(fb.ConfigurationError, match="model="):
+        fb.convert_request(body, source="chat_completions", target="generate_content")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"raise_on": "never"}, {"carry_reasoning": 1}, {"default_max_tokens": 0}, {"default_max_tokens": "9"},
+        {"default_max_tokens": True}, {"on_truncated": "x"}, {"created": -1}, {"created": 1.5}, {"mid_system": []},
+        {"messages_version": "2023"}, {"messages_version": None}, {"messages_version": "2023-13-01"},
+    ],
+)  # fmt: skip
+def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
+    """A wrong one is named at once, not found in an answer."""
+    with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
+        fb.Options(**wrong)

@@ -400,3 +400,125 @@ def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -
     assert '"request_id":"req_1"' in there.decode()
     assert "/request_id" not in {loss.path for loss in read.response().losses}
     assert (same_format.response().body["request_id"], same_format.response().losses) == ("req_1", ())
+
+
+def test_an_error_in_place_of_an_answer_is_an_error() -> None:
+    """Servers send it with status 200; it must not look like an answer that ended well."""
+    body = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
+
+    converted = fb.convert_response(body, source="generate_content", target="messages")
+
+    assert isinstance(converted, fb.ConvertedError)
+    assert (converted.status, converted.body["error"]["type"]) == (429, "rate_limit_error")
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+@pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
+def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
+    """Clients retry by status, and a gateway's 502 is no 500."""
+    converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
+
+    assert converted.status == status
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
+    """529 is known to one vendor only, and its clients wait for it."""
+    for status in (503, 529):
+        converted = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
+
+        assert converted.status == (529 if target == "messages" else 503)
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_missing_model_is_404_whatever_the_source_status(target: str) -> None:
+    """One vendor says 400 for it."""
+    body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
+
+    converted = fb.convert_error(body, source="responses", target=target, status=400)
+
+    assert converted.status == 404
+
+
+def _message_of(converted: fb.ConvertedError) -> Any:
+    return converted.body["error"]["message"]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", ""),
+        (b"null", ""),
+        (b"<html>Bad gateway</html>", "<html>Bad gateway</html>"),
+        ([1, None], "[1,null]"),
+        ({"error": ["x", None]}, '["x",null]'),
+        ({"error": {"message": {"a": True}}}, '{"a":true}'),
+        ({"error": {"message": "m", "code": [1]}}, '{"message":"m","code":[1]}'),
+    ],
+)
+def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
+    """Also in its own format, whose shape it gets."""
+    converted = fb.convert_error(body, source=source, target=target, status=502)
+
+    assert _message_of(converted) == message
+    assert converted.status == 502
+    converted.parse()
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
+    """Frameworks that validate requests answer so."""
+    for key in ("detail", "message"):
+        converted = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
+
+        assert _message_of(converted) == '[{"loc":["body"],"ok":null}]'
+        assert converted.losses == ()
+
+
+OTHERS = ("chat_completions", "messages", "generate_content")
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> None:
+    """A stream that was asked for without SSE wraps its error so."""
+    converted = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
+
+    assert [loss.path for loss in converted.losses] == ["/0/error/new"]
+
+
+@pytest.mark.parametrize(
+    "end", [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}, {"finish_reason": "error"}, {"error": "gone"}]
+)
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
+    """Servers that stand for others say so in the choice; whoever reads a word of it for an end stores half an answer as a whole one."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+    whole = fb.convert_response(body, source="chat_completions", target=target)
+    streamed = fb.StreamConverter(source="chat_completions", target=target)
+    streamed.feed(b"data: %s\n\ndata: [DONE]\n\n" % json.dumps(body).encode())
+
+    if target == "responses":
+        assert (whole.body["status"], whole.body["output"][0]["content"][0]["text"]) == ("failed", "The capi")
+    else:
+        assert isinstance(whole, fb.ConvertedError)
+    assert streamed.error is not None
+    assert ("gone" in whole.json().decode()) is ("error" in end)
+
+
+def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None:
+    """A chunk brings one choice at a time, so that it is alone there says nothing of the answer."""
+
+    def chunk(index: int, text: str, **end: Any) -> bytes:
+        choice = {"index": index, "delta": {"content": text}, "finish_reason": None, **end}
+        return b"data: %s\n\n" % json.dumps({"id": "c", "created": 1, "model": "m", "choices": [choice]}).encode()
+
+    stream = [chunk(0, "half"), chunk(1, "Who"), chunk(0, "", finish_reason="error"), chunk(1, "le.", finish_reason="stop")]
+
+    collected = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="generate_content")
+
+    ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in collected.body["candidates"]]
+    assert ends == [("half", "MALFORMED_RESPONSE"), ("Whole.", "STOP")]

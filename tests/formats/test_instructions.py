@@ -162,3 +162,21 @@ def test_a_schema_needs_no_instruction() -> None:
     converted = _converted("chat_completions", BODIES["chat_completions"][0] | {"response_format": format})
 
     assert "system" not in converted.body
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: str) -> None:
+    """Some servers refuse instructions in mid-conversation."""
+    turns = [("user", "a"), ("system", "later"), ("assistant", "b"), ("user", "c")]
+    messages = [{"role": role, "content": text} for role, text in turns]
+    body = {"model": "m", "max_tokens": 99, "system": "first", "messages": messages}
+
+    converted = fb.convert_request(body, source="messages", target=target, options=fb.Options(mid_system="hoist"))
+
+    sent = converted.body["messages" if target == "chat_completions" else "input"]
+    assert [(item["role"], item["content"]) for item in sent] == [
+        ("system", "first"), ("system", "later"), ("user", "a"), ("assistant", "b"), ("user", "c"),
+    ]  # fmt: skip
+    assert [(loss.path, loss.code, loss.severity, loss.after) for loss in converted.losses] == [
+        ("/messages/1", "moved", "lossy", "system")
+    ]

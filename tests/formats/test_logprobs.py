@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from tests.fixtures import streams
+from tests.fixtures import fixtures, streams
 
 SOURCES = ("chat_completions", "generate_content")
 SOURCE_ANSWERS = {
@@ -106,3 +106,87 @@ def test_a_replay_has_the_logprobs_of_an_answer_without_text(parts: list[Any]) -
 
     (reported,) = _tokens(fb.collect_stream([output], source="chat_completions").body)
     assert [(token["token"], token["top_logprobs"][0]["token"]) for token in reported["content"]] == [("Hi", "Ho")]
+
+
+def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Converted:
+    """Convert an answer of chat_completions whose tokens have probabilities."""
+    events: list[Any] = [{"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": []} for token in tokens]
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    choice["logprobs"] = {"content": events, "refusal": None}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return fb.convert_response(body, source="chat_completions", target=target)
+
+
+@pytest.mark.parametrize(
+    ("message", "tokens", "kept", "lost"),
+    [
+        ({"content": "Hi"}, ["Hi", "<end>"], ["Hi"], [1]),
+        ({"content": "Hi", "reasoning_content": "hm"}, ["<think>", "hm", "</think>", "Hi"], ["Hi"], [0, 1, 2]),
+        ({"content": "Hi"}, ["H", "i"], ["H", "i"], []),
+    ],
+    ids=["an end", "thoughts before", "all of it"],
+)
+def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
+    message: Any, tokens: list[str], kept: list[str], lost: list[int]
+) -> None:
+    """Servers count tokens of thoughts, calls and the end, too; a probability beside the wrong text is worse than none."""
+    result = _answered(message, tokens, "responses")
+
+    assert [token["token"] for token in result.body["output"][-1]["content"][0]["logprobs"]] == kept
+    assert [loss.path for loss in result.losses] == [f"/choices/0/logprobs/content/{index}" for index in lost]
+
+
+def test_logprobs_of_calls_are_reported_one_by_one() -> None:
+    """There is no text that they could stand beside."""
+    calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+
+    result = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
+
+    lost = [loss.path for loss in result.losses]
+    assert [path for path in lost if "logprobs" in path] == ["/choices/0/logprobs/content/0", "/choices/0/logprobs/content/1"]
+
+
+def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None:
+    """In generate_content they have a list of their own, of which nothing is left either."""
+    (fixture,) = (each for each in fixtures("response", "generate_content") if each.stem == "logprobs_of_calls")
+
+    lost = [loss.path for loss in fixture.convert("responses").losses]
+
+    names = [f"{name}Candidates/{index}" for index in (0, 1) for name in ("chosen", "top")]
+    assert [path for path in lost if "logprobs" in path] == [f"/candidates/0/logprobsResult/{name}" for name in names]
+
+
+def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    body = head | {"output": output, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return fb.convert_response(body, source="responses", target=target)
+
+
+@pytest.mark.parametrize(("first", "lost"), [(["a"], ["/output/0", "/output/1"]), ([], ["/output/1"])])
+def test_each_dropped_list_of_logprobs_is_reported(first: list[str], lost: list[str]) -> None:
+    """An answer of several messages has a list for each; an empty one says nothing."""
+
+    def message_of(index: int, tokens: list[str]) -> dict[str, Any]:
+        events = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
+        part = {"type": "output_text", "text": "a", "annotations": [], "logprobs": events}
+        return {"type": "message", "id": f"m{index}", "role": "assistant", "status": "completed", "content": [part]}
+
+    converted = _of_responses([message_of(0, first), message_of(1, ["a"])], "messages")
+
+    result = [loss.path for loss in converted.losses if loss.path.endswith("logprobs")]
+    assert result == [f"{place}/content/0/logprobs" for place in lost]
+
+
+@pytest.mark.parametrize(("item", "text"), [(0, 1), (16, 0)])
+def test_logprobs_are_reported_wherever_their_text_is(item: int, text: int) -> None:
+    """An answer may call twenty tools before it speaks, and speak in several parts."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
+    texts: list[dict[str, Any]] = [{"type": "output_text", "text": "a", "annotations": []} for _ in range(text + 1)]
+    texts[-1]["logprobs"] = [{"token": "a", "logprob": -0.1, "bytes": [97], "top_logprobs": []}]
+    message = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": texts}
+    calls = [call | {"id": f"f{index}", "call_id": f"c{index}"} for index in range(item)]
+
+    converted = _of_responses([*calls, message], "messages")
+
+    result = [(loss.path, loss.kind) for loss in converted.losses if "logprobs" in loss.path or loss.path == "/output"]
+    assert result == [(f"/output/{item}/content/{text}/logprobs", "dropped")]

@@ -259,3 +259,58 @@ def test_a_web_address_in_the_file_data_of_responses_is_an_address() -> None:
     part = {"type": "input_file", "filename": "a.pdf", "file_data": "https://example.com/a.pdf"}
 
     assert _written(_asked(part, "messages", "responses"))["source"] == {"type": "url", "url": "https://example.com/a.pdf"}
+
+
+def _candidate(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "finishReason": "STOP"}], "responseId": "r"}
+
+
+@pytest.mark.parametrize(("first", "is_reported"), [("inlineData", True), ("text", False)])
+def test_media_moved_after_text_is_reported(first: str, is_reported: bool) -> None:
+    """The message has its images behind its text, whatever the order was."""
+    parts: list[dict[str, Any]] = [{"inlineData": {"mimeType": "image/png", "data": "aaaa"}}, {"text": "below"}]
+    body = _candidate(*sorted(parts, key=lambda part: first not in part))
+
+    converted = fb.convert_response(body, source="generate_content", target="chat_completions")
+
+    assert ("position_lost" in {loss.code for loss in converted.losses}) is is_reported
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
+    """Lists of models tell whole seconds; what is cut off is a value of the source's."""
+    model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
+    body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}
+
+    converted = fb.convert_models(body, source="messages", target=target)
+
+    assert converted.body["data"][0]["created"] == 1_767_225_600
+    assert ("/data/0/created_at", "changed", 1_767_225_600) in [(loss.path, loss.kind, loss.after) for loss in converted.losses]
+
+
+def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
+    """The words of a sound come back as words beside it, so an application would show them twice."""
+    audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    converter = fb.StreamConverter(source="chat_completions", target="generate_content")
+
+    whole = fb.convert_response(body, source="chat_completions", target="generate_content")
+    converter.feed(b"".join(fb.replay_response(body, source="chat_completions")))
+    converter.finish()
+
+    for losses in (whole.losses, converter.losses):
+        assert [loss.code for loss in losses if loss.path.endswith("/transcript")] == ["flattened"]
+
+
+@pytest.mark.parametrize(
+    ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
+)
+def test_the_type_of_raw_audio_is_a_more_severe_loss_than_that_of_a_file(mime: str, severity: str) -> None:
+    """A file says itself how it is to be played; bare samples are noise to whoever does not know their rate."""
+    parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
+    body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
+
+    converted = fb.convert_response(body, source="generate_content", target="chat_completions")
+
+    assert [loss.severity for loss in converted.losses if loss.path.endswith("/mimeType")] == [severity]

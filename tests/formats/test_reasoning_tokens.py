@@ -366,3 +366,39 @@ def test_a_signature_without_text_does_not_sign_the_reasoning_before_it(streams:
 
     assert returned.body["messages"][1]["content"] == content[1:]
     assert "unsigned_reasoning" in {loss.code for loss in returned.losses}
+
+
+def test_reasoning_returns_complete_over_chat_completions() -> None:
+    """Text, sealed token and id of one item are one item again, in their order."""
+    output = [
+        {"type": "reasoning", "id": "rs_a", "summary": [{"type": "summary_text", "text": "why"}], "encrypted_content": "A"},
+        {"type": "reasoning", "id": "rs_b", "summary": [{"type": "summary_text", "text": "how"}]},
+        {"type": "reasoning", "id": "rs_c", "summary": [], "encrypted_content": "C"},
+        {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [
+            {"type": "output_text", "text": "so", "annotations": []}
+        ]},
+    ]  # fmt: skip
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": output}
+    there = fb.convert_response(body, source="responses", target="chat_completions")
+
+    returned = fb.convert_response(there.body, source="chat_completions", target="responses")
+
+    assert returned.body["output"][:3] == output[:3]
+    assert not returned.losses
+
+
+def test_a_token_that_is_moved_is_reported() -> None:
+    """A vendor may refuse a token that no longer stands where it was minted."""
+    body = {
+        "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
+        "output": [
+            {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [
+                {"type": "output_text", "text": "hi", "annotations": []}
+            ]},
+            {"type": "reasoning", "id": "rs_a", "summary": [], "encrypted_content": "A"},
+        ],
+    }  # fmt: skip
+
+    converted = fb.convert_response(body, source="responses", target="chat_completions")
+
+    assert ("/output/1", "position_lost") in {(loss.path, loss.code) for loss in converted.losses}

@@ -233,3 +233,41 @@ def test_generate_content_has_no_metadata() -> None:
     assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in result.losses] == [
         ("/metadata", "dropped", "info", "no_counterpart")
     ]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None:
+    """The vendor's own documentation names the enum, its examples the media type."""
+    unchanged, request = [
+        fb.convert_request(
+            {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseFormat": [{"text": text}]}},
+            source="generate_content",
+            target=target,
+            model="m",
+        )
+        for text in ({"mimeType": "TEXT_PLAIN"}, {"mimeType": "APPLICATION_JSON", "schema": {"type": "object"}})
+    ]
+
+    assert unchanged.losses == request.losses == ()
+    assert "json_schema" in str(request.body)
+    assert "format" not in str(unchanged.body)
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "word", "lost"),
+    [
+        ("chat_completions", "service_tier", "fast", "/service_tier"),
+        ("responses", "service_tier", "fast", "/service_tier"),
+        ("generate_content", "serviceTier", "standard", "/speed"),
+    ],
+)
+def test_speed_and_service_tier_are_separate_settings(target: str, key: str, word: str, lost: str) -> None:
+    """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
+    request = body | {"speed": "fast", "service_tier": "standard_only"}
+
+    converted = fb.convert_request(request, source="messages", target=target)
+
+    assert converted.body[key] == word
+    assert (lost, "dropped", "lossy") in [(loss.path, loss.kind, loss.severity) for loss in converted.losses]
+    assert {loss.path for loss in converted.losses} <= {"/speed", lost}

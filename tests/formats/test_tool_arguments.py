@@ -60,3 +60,20 @@ def test_no_infinity_passes_among_others(target: str) -> None:
 
     assert raw == [{}, {"raw_arguments": '{"n":1e400}'}, {"n": [1.5e300]}]
     assert reported == [("1", "invalid_arguments", {"raw_arguments": '{"n":1e400}'})]
+
+
+def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    body = head | {"output": output, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return fb.convert_response(body, source="responses", target=target)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "ls -l", ""])
+def test_free_text_input_of_a_tool_stays_text_in_formats_with_object_arguments(text: str) -> None:
+    """Text that looks like JSON is text all the same; whoever parses it calls the tool with something else."""
+    call = {"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "f", "input": text}
+
+    result = _of_responses([call], "generate_content")
+
+    assert result.body["candidates"][0]["content"]["parts"] == [{"functionCall": {"id": "c", "name": "f", "args": {"input": text}}}]
+    assert ("/output/0", "wrapped") in [(loss.path, loss.code) for loss in result.losses]

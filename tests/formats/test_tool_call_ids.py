@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.support.directions import DIRECTIONS
 
 
 def _calls(*ids: str) -> dict[str, Any]:
@@ -101,3 +102,79 @@ def test_calls_in_candidates_without_an_index_get_different_ids() -> None:
     whole, again = ([each["message"]["tool_calls"][0]["id"] for each in body["choices"]] for body in (converted, streamed))
     assert whole == again
     assert len(set(whole)) == 2
+
+
+def _answer(message: dict[str, Any]) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": "stop"}
+    return {"model": "m", "created": 0, "choices": [choice]}
+
+
+def _candidate(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "finishReason": "STOP"}], "responseId": "r"}
+
+
+def _call(call_id: str | None, name: str, arguments: str = "{}") -> dict[str, Any]:
+    call = {"type": "function", "function": {"name": name, "arguments": arguments}}
+    return call if call_id is None else {"id": call_id} | call
+
+
+@pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
+def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None:
+    """Both answers end up in one history, where equal ids would give a result to the wrong call."""
+
+    def generated_id(arguments: dict[str, Any], text: str) -> str:
+        body = _answer({"tool_calls": [_call(None, "f", text)]})
+        if source == "generate_content":
+            body = _candidate({"functionCall": {"name": "f", "args": arguments}})
+            del body["responseId"]
+        converted = fb.convert_response(body, source=source, target="messages")
+        return str(converted.body["content"][0]["id"])
+
+    first, again, other = generated_id({"a": 1}, '{"a":1}'), generated_id({"a": 1}, '{"a":1}'), generated_id({"a": 2}, '{"a":2}')
+
+    assert first == again != other
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
+    """Whoever looks for the id finds it, and that the rest of the call is as it was."""
+    raw = f"run:0/{'a' * 70}"
+    calls: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "chat_completions": (
+            {"messages": [
+                {"role": "assistant", "content": None, "tool_calls": [
+                    {"id": raw, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                ]},
+                {"role": "tool", "tool_call_id": raw, "content": "x"},
+            ]},
+            ["/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"],
+        ),
+        "messages": (
+            {"max_tokens": 9, "messages": [
+                {"role": "assistant", "content": [{"type": "tool_use", "id": raw, "name": "f", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": raw, "content": "x"}]},
+            ]},
+            ["/messages/0/content/0/id", "/messages/1/content/0/tool_use_id"],
+        ),
+        "responses": (
+            {"input": [
+                {"type": "function_call", "call_id": raw, "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": raw, "output": "x"},
+            ]},
+            ["/input/0/call_id", "/input/1/call_id"],
+        ),
+        "generate_content": (
+            {"contents": [
+                {"role": "model", "parts": [{"functionCall": {"id": raw, "name": "f", "args": {}}}]},
+                {"parts": [{"functionResponse": {"id": raw, "name": "f", "response": {"output": "x"}}}]},
+            ]},
+            ["/contents/0/parts/0/functionCall/id", "/contents/1/parts/0/functionResponse/id"],
+        ),
+    }  # fmt: skip
+    body, paths = calls[source]
+
+    converted = fb.convert_request({"model": "m"} | body, source=source, target=target)
+
+    renamed = [(loss.path, loss.before) for loss in converted.losses if loss.code == "renamed"]
+    is_refused = target != "generate_content"  # one refuses the characters, two the length
+    assert renamed == ([(path, raw) for path in paths] if is_refused else [])

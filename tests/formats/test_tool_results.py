@@ -273,3 +273,69 @@ def test_deep_nesting_stays_text() -> None:
     text = '{"a":' * 600 + "1" + "}" * 600
 
     assert _response(fb.convert_request(_request(text), source="chat_completions", target="generate_content")) == {"output": text}
+
+
+def _assistant_call(call_id: str | None, name: str, arguments: str = "{}") -> dict[str, Any]:
+    call = {"type": "function", "function": {"name": name, "arguments": arguments}}
+    return call if call_id is None else {"id": call_id} | call
+
+
+def test_a_result_answers_the_nearest_call_of_its_id() -> None:
+    """Some servers count their calls anew in each answer, so that an id names several calls of one conversation."""
+    body = {
+        "model": "m",
+        "messages": [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [_assistant_call("call_0", "first"), _assistant_call("call_0", "second")],
+            },
+            {"role": "tool", "tool_call_id": "call_0", "content": "1"},
+            {"role": "tool", "tool_call_id": "call_0", "content": "2"},
+            {"role": "assistant", "content": None, "tool_calls": [_assistant_call("call_0", "third")]},
+            {"role": "tool", "tool_call_id": "call_0", "content": "3"},
+        ],
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target="generate_content")
+
+    parts = [part for turn in converted.body["contents"] for part in turn["parts"] if "functionResponse" in part]
+    assert [part["functionResponse"]["name"] for part in parts] == ["first", "second", "third"]
+
+
+def test_a_result_without_an_id_answers_an_unanswered_call_even_where_its_id_was_answered_before() -> None:
+    """An id that comes again is another call."""
+    called = {"functionCall": {"id": "call_0", "name": "f", "args": {}}}
+    body = {
+        "contents": [
+            {"role": "model", "parts": [called]},
+            {"role": "user", "parts": [{"functionResponse": {"id": "call_0", "name": "f", "response": {"output": "1"}}}]},
+            {"role": "model", "parts": [called]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "2"}}}]},
+        ]
+    }
+
+    converted = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
+
+    assert [each["tool_call_id"] for each in converted.body["messages"] if each["role"] == "tool"] == ["call_0", "call_0"]
+    assert not converted.losses
+
+
+def test_a_result_that_follows_other_turns_is_moved_after_its_call() -> None:
+    """Of two calls with one id the second has its result already, so a result that comes late is the first one's."""
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    body = {
+        "model": "m",
+        "input": [
+            call,
+            {"role": "user", "content": "wait"},
+            call,
+            {"type": "function_call_output", "call_id": "c", "output": "second"},
+            {"role": "user", "content": "now"},
+            {"type": "function_call_output", "call_id": "c", "output": "first"},
+        ],
+    }
+
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert [each["content"] for each in converted.body["messages"]] == [None, "first", "wait", None, "second", "now"]

@@ -112,3 +112,30 @@ def test_cache_writes_are_no_count_in_formats_without_them() -> None:
         "/usage/cache_creation": ("changed", None),
         "/usage/cache_creation_input_tokens": ("changed", None),
     }
+
+
+USAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat_completions": (
+        "usage",
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": "x"}, "finish_reason": "stop"}]},
+    ),
+    "messages": (
+        "usage",
+        {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn", "stop_sequence": None},
+    ),
+    "responses": ("usage", {"object": "response", "output": [], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}),
+    "generate_content": ("usageMetadata", {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]}),
+}
+
+
+@pytest.mark.parametrize(("source", "target"), [(source, target) for source in USAGES for target in USAGES if source != target])
+def test_an_unknown_usage_count_is_reported_unless_it_is_zero(source: str, target: str) -> None:
+    """Relays send zeros for all that their servers might count; no word of the answer depends on either."""
+    place, rest = USAGES[source]
+    counts = {"claude_cache_creation_5_m_tokens": 0, "seconds": 0.0, "new_tokens": 7, "new_word": "x"}
+    body = {"id": "a", "model": "m", "created": 1, "status": "completed", "created_at": 1, **rest, place: counts}
+
+    losses = fb.convert_response(body, source=source, target=target).losses
+
+    reported = [(loss.path, loss.severity, loss.code) for loss in losses if loss.path.startswith(f"/{place}/")]
+    assert reported == [(f"/{place}/new_tokens", "info", "accounting"), (f"/{place}/new_word", "info", "accounting")]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
+from tests.fixtures import fixtures
+from tests.support.directions import DIRECTIONS
 from tests.support.pointers import value_at
 
 CALLED = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
@@ -172,3 +174,44 @@ def test_additional_properties_false_of_a_strict_tool_is_reported() -> None:
         "/messages/1/content/1/tool/definition/input_schema/additionalProperties",
         "/max_tokens",
     }
+
+
+def test_a_generated_call_id_is_an_addition() -> None:
+    """Whoever looks for where an id came from finds it in the report, at the call and at its result."""
+    body = {
+        "contents": [
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "x"}}}]},
+        ]
+    }
+
+    converted = fb.convert_request(body, source="generate_content", target="chat_completions", model="m")
+
+    assert {each.path for each in converted.additions} == {"/messages/0/tool_calls/0/id", "/messages/1/tool_call_id"}
+
+
+def test_a_generated_finish_reason_is_an_addition() -> None:
+    """An answer without choices said nothing of how it ended."""
+    converted = fb.convert_response({"id": "x", "choices": []}, source="chat_completions", target="generate_content")
+
+    assert "/candidates/0/finishReason" in {each.path for each in converted.additions}
+
+
+@pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
+    """Else nobody could find or undo it."""
+    for fixture in fixtures(kind, source):
+        converted = fixture.convert(target)
+
+        for addition in converted.additions:
+            assert value_at(converted.body, addition.path) == addition.value, f"{fixture} {addition}"
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
+    """Whatever is required and missing is told in the same words everywhere."""
+    whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
+            for addition in each.convert(target).additions}  # fmt: skip
+
+    assert {why for why in whys if why.startswith("required, ")} <= {"required, and the source names none"}

@@ -179,3 +179,15 @@ def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
 
     assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
     assert repr(converted) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_a_change_reports_the_new_value(source: str, target: str) -> None:
+    """And that is something else than before."""
+    silent = ("/error/details", "/response/error", "/usage", "/thinking")  # their part is gone, and the rest of them stays
+    for kind in ("request", "response", "error"):
+        for fixture in fixtures(kind, source):
+            for loss in fixture.convert(target).losses:
+                if loss.kind == "changed" and not loss.path.endswith(silent):
+                    assert loss.after not in (None, loss.before), f"{fixture} {loss}"
