@@ -1,4 +1,4 @@
-"""The command line: JSON in, JSON out, the report on standard error, and an exit status that scripts can trust."""
+"""Commands: JSON in, JSON out, the report on standard error, and exit statuses for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first command that anybody tries."""
+"""The demonstration command."""
 
 from __future__ import annotations
 

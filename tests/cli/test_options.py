@@ -1,4 +1,4 @@
-"""What each option of the command line changes, and what a command says and leaves unsaid where it fails."""
+"""Options of the command line, and what a command prints when it fails."""
 
 from __future__ import annotations
 

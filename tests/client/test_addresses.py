@@ -1,4 +1,4 @@
-"""Where a call goes: names of models that stay names, redirects that stay at home, lists of models page by page."""
+"""URLs of calls: model names in paths, redirects, and lists of models page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client: any format through any endpoint, whole and streamed, sync and async, over either HTTP library."""
+"""The client: any format to any endpoint, whole and streamed, sync and async, with either HTTP library."""
 
 from __future__ import annotations
 

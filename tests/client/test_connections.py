@@ -1,4 +1,4 @@
-"""Connections that somebody else opened, cancels while they are closed, or inherits."""
+"""Connections of a client: shared, cancelled, inherited by a child process, and unreferenced."""
 
 from __future__ import annotations
 

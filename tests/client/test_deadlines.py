@@ -1,4 +1,4 @@
-"""Deadlines on a real socket: a server that drips is late all the same, within 0.2 s of the limit."""
+"""Deadlines on a socket: a slow server is stopped within 0.2 s of the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client raises, and when it tries again."""
+"""What a client raises, and when it retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client and the fake relay: every way between two formats, in both libraries, and every oddity of a relay, alone and in pairs."""
+"""The client with the fake relay: every pair of formats, both HTTP libraries, and every quirk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interrupts at any moment: what they leave of a connection is an error of this library, or nobody notices it."""
+"""Interrupts at any moment: a broken connection is an error of this library, or is not noticeable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments of a stream before a body that is none: some relays send them, to keep the connection open, before they know what will come."""
+"""Comments before a body that is no stream, which some relays send to keep the connection open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a client takes: at n - 1 and n of each limit all is well, at n + 1 it is told, and how."""
+"""Limits of a client: n - 1 and n are accepted, n + 1 raises."""
 
 from __future__ import annotations
 

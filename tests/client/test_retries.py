@@ -1,4 +1,4 @@
-"""What broke on the way is named by how far the call had come, and tried again where that may help."""
+"""Connection errors are named by the phase of the call, and retried where that may help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops that the official SDKs run by themselves, over any wire."""
+"""The loops of the official SDKs run over any endpoint."""
 
 from __future__ import annotations
 

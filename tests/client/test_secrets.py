@@ -1,4 +1,4 @@
-"""What may be a secret is hidden, wherever it comes back and however it is written there."""
+"""Secrets are hidden wherever they are returned, in any encoding."""
 
 from __future__ import annotations
 

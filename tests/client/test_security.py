@@ -1,4 +1,4 @@
-"""What a relay, or somebody on the way to it, may try: keys that wander, bodies without end."""
+"""What a relay or an intermediary may try: redirects, oversized bodies, and leaks of the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same exchanges over a real socket: every pair of formats, whole and streamed, sync and async, in both libraries."""
+"""Exchanges over a socket: every pair of formats, whole and streamed, sync and async, both HTTP libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a stream: all of what the answer says, once, in its order and as it comes, however the wire tells it."""
+"""The text of a stream: complete, once, in order, as it arrives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An official SDK speaks its own format, the wire another, and neither can tell."""
+"""The SDK transport: an official SDK sends its format, the endpoint uses another, and the SDK sees no difference."""
 
 from __future__ import annotations
 

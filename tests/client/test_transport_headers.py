@@ -1,4 +1,4 @@
-"""What of one leg of the way stays on it: headers, keys, cookies, timeouts; and what says to an SDK not to try again."""
+"""The SDK transport: headers, keys, cookies, timeouts and retries of the SDK and of the endpoint stay separate."""
 
 from __future__ import annotations
 

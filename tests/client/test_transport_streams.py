@@ -1,4 +1,4 @@
-"""A stream through a transport that breaks, fails or brings nonsense on its way: an error of the SDK, told once, without the key."""
+"""The SDK transport: streams that break, fail or have invalid data raise one error of the SDK, without the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that break off on a real socket: at every byte, in three framings, never a silent end."""
+"""Truncated streams on a socket: at every byte and in three framings, truncation raises."""
 
 from __future__ import annotations
 

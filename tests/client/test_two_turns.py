@@ -1,4 +1,4 @@
-"""Conversations of two turns with reasoning and tools, over every pair of formats, against a relay that refuses what vendors refuse."""
+"""Conversations of two turns with reasoning and tools, over every pair of formats, with a strict relay."""
 
 from __future__ import annotations
 

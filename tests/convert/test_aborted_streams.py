@@ -1,4 +1,4 @@
-"""A stream whose connection broke: its reader is told so once, however whole its answer looks, and nobody takes it for a success."""
+"""Streams whose connection breaks: the reader gets one error, and the answer is never complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law 13 for the arguments beside the payload: what is none is refused by its name, at once, and never taken for something else."""
+"""Arguments of public functions: an invalid value raises at once, with the name of the argument (law 13)."""
 
 from __future__ import annotations
 

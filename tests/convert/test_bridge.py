@@ -1,4 +1,4 @@
-"""A whole exchange between two formats: over, and home again with what the request was called."""
+"""Exchanges between two formats: a request to the target, and its answer back, with the tool names of the request."""
 
 from __future__ import annotations
 

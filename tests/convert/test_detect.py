@@ -1,4 +1,4 @@
-"""The format of a body is detected from its keys and values, with reasons."""
+"""A body is detected from its keys and values, with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that do not follow the format: calls without a start, errors in other events, deltas that differ from what is done."""
+"""Streams that break their format: calls without a start, errors in other events, deltas that differ from the end."""
 
 from __future__ import annotations
 

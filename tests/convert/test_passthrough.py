@@ -1,4 +1,4 @@
-"""A stream that stays in its own format passes as it is, in the lines that the official client reads: of a failure it hears."""
+"""Same-format streams pass unchanged, in the lines that the official client reads; errors reach that client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller may choose about a stream, where it ends: what may be lost, what becomes of a cut, what is said of a part."""
+"""Options of streams: allowed losses, truncation, and partial answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truncated streams, and streams that end in an error: the partial answer and its report have everything that came before."""
+"""Truncated and failed streams: the partial answer and its report have everything that arrived."""
 
 from __future__ import annotations
 

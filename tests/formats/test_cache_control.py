@@ -1,4 +1,4 @@
-"""Cache marks in the spelling of messages, which servers of many vendors take in requests of chat_completions."""
+"""Cache marks in the notation of messages, which many servers accept in requests of chat_completions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A token that a server of chat_completions bound to a call by the id of both: whoever takes it to another call is refused."""
+"""Tokens that a server of chat_completions joins to a call by the id of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of another format's reasoning in an answer of generate_content: on the part that follows the reasoning, and back from there."""
+"""Reasoning tokens of other formats: each is on the part after its reasoning, returns to it, or is reported."""
 
 from __future__ import annotations
 

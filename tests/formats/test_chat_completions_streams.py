@@ -1,4 +1,4 @@
-"""Streams of chat_completions are read as they come and written as the official client wants them."""
+"""Streams of chat_completions: decoding, encoding, and truncation at any byte."""
 
 from __future__ import annotations
 

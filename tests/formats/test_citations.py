@@ -1,4 +1,4 @@
-"""What a page says is quoted as it is told."""
+"""Citations: cited text, spans, and citations that a stream sends after their text."""
 
 from __future__ import annotations
 

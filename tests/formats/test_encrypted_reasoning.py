@@ -1,4 +1,4 @@
-"""Reasoning over an endpoint of responses: the request asks for its token, and the next request has it again."""
+"""Reasoning over an endpoint of responses: the request includes its token, and the next request has it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors across formats: what their words become, what the report says of them, and which status they get."""
+"""Errors across formats: kinds, messages, codes, parameters, statuses, and errors in streams and failed answers."""
 
 from __future__ import annotations
 

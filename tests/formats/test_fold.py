@@ -1,4 +1,4 @@
-"""Folding: a stream in its own format adds up to the whole answer in that format, and an answer unfolds to a stream, without losses."""
+"""Folding: a stream in its format adds up to the whole answer, and an answer unfolds to a stream."""
 
 from __future__ import annotations
 

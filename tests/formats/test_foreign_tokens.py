@@ -1,4 +1,4 @@
-"""A vendor's reasoning token goes to nobody but that vendor, whichever formats an answer and the next request go through."""
+"""A vendor's reasoning token is sent to no other vendor, whichever formats the answer and the next request use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams of generate_content: read to the same answer as the whole body, written by their grammar, cut anywhere."""
+"""Streams of generate_content: decoding, encoding, and truncation at any byte."""
 
 from __future__ import annotations
 

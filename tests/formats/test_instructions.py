@@ -1,4 +1,4 @@
-"""The billing header that Claude Code puts first in the system prompt of messages."""
+"""Instructions: the system prompt, the billing header of Claude Code, and JSON mode as an instruction."""
 
 from __future__ import annotations
 

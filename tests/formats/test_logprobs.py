@@ -1,4 +1,4 @@
-"""The log probabilities of a stream's text leave with it, or the report says that they came when it had left."""
+"""Log probabilities: they are emitted with their text, or reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images and documents that callers send in the wrong slot, without a type or without a name."""
+"""Images, documents and audio in unusual fields, without a type or without a name."""
 
 from __future__ import annotations
 

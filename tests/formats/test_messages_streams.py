@@ -1,4 +1,4 @@
-"""Streams of messages: what is read folds to the whole answer, what is written keeps the grammar, and no cut passes for an end."""
+"""Streams of messages: decoding, encoding, and truncation at any byte."""
 
 from __future__ import annotations
 

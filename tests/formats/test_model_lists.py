@@ -1,4 +1,4 @@
-"""Lists of models: what is an empty one, and what is none."""
+"""Lists of models: empty lists, limits, and the report of lost fields."""
 
 from __future__ import annotations
 

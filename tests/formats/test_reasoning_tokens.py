@@ -1,4 +1,4 @@
-"""A token goes back to the wire on which it was found, through whatever format the caller keeps it in."""
+"""A reasoning token returns to its issuer, through any format in which the caller keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams of responses: read from recordings, written from answers, and the same answer either way."""
+"""Streams of responses: decoding, encoding, and agreement with whole answers."""
 
 from __future__ import annotations
 

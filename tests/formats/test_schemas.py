@@ -1,4 +1,4 @@
-"""The order of a schema's properties: the vendor's dialect has a word for it, JSON Schema has but the order that they stand in."""
+"""JSON Schemas: the order of properties, null next to references, and unions at the root of parameters."""
 
 from __future__ import annotations
 

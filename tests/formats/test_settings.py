@@ -1,4 +1,4 @@
-"""Settings of requests that several formats have, each with bounds and defaults of its own: what is told of them, and what is none."""
+"""Settings of requests that several formats have, with different ranges and defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Function calls without a signature in requests to generate_content: the first of each turn gets Google's placeholder."""
+"""Function calls without a signature in generate_content: the first of each turn gets Google's placeholder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation as the official client of generate_content keeps it of streams: each event is a content of its own."""
+"""Conversations as the official client of generate_content keeps them: each stream event is a separate content."""
 
 from __future__ import annotations
 

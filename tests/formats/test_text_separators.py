@@ -1,4 +1,4 @@
-"""Texts around a server's tool that is dropped: in the one string of chat_completions a blank line tells them apart."""
+"""A blank line replaces a dropped call of a hosted tool in the text of chat_completions."""
 
 from __future__ import annotations
 

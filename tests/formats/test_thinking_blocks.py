@@ -1,4 +1,4 @@
-"""Thoughts of chat proxies come as text, as blocks of the messages format or as both: each is told once, with its own token."""
+"""Proxies of chat_completions send reasoning as text, as blocks or as both; it is emitted once, with its token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of several calls, which are read together: each is what it would be alone."""
+"""Arguments of tool calls: each call is read as if it were the only one."""
 
 from __future__ import annotations
 

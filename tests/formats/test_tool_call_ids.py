@@ -1,4 +1,4 @@
-"""Calls of one id are told apart where the target demands it, and whoever has an id of his own keeps it."""
+"""Ids of tool calls: equal ids are made different where the target demands it, and results follow their calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results answer a call: towards every target the same ones are told to answer none."""
+"""Tool results: which call a result answers, results without ids, and results that are JSON objects."""
 
 from __future__ import annotations
 

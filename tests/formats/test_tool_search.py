@@ -1,4 +1,4 @@
-"""The caller's own search for tools, which responses has a type for: a function elsewhere, and a search again on the way back."""
+"""The tool search that a client executes in responses: a function in other formats, and a search again in responses."""
 
 from __future__ import annotations
 

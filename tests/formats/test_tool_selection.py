@@ -1,4 +1,4 @@
-"""Which tools a request offers elsewhere: those that its choice allows, each once, wherever they come from."""
+"""Which tools a request has in another format: those that its choice allows, each once."""
 
 from __future__ import annotations
 

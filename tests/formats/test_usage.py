@@ -1,4 +1,4 @@
-"""Counts of tokens under several names: which of them is believed, and where the report says that one is lost."""
+"""Token counts: which of several names has precedence, and where the report points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A body may be nested up to the documented limit at any place, and no code runs out of stack."""
+"""A body may be nested up to the documented limit in any field, and no code exceeds the stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An infinite number is found at any place, also where the fast parser leaves the check to a later step."""
+"""An infinite number is rejected in any field, also where the fast parser leaves the check to a subsequent step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a body may cost in memory, and what may become of it, is bounded by its size, however it is made."""
+"""Memory for pointers is bounded by the size of a body."""
 
 from __future__ import annotations
 

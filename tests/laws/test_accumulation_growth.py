@@ -1,4 +1,4 @@
-"""What comes piece by piece is added to what has come, never copied with it: eight times the pieces take eight times as long.
+"""Accumulating is linear: eight times the pieces take eight times as long.
 
 A copy is no call of a function, so ``test_growth`` does not see it, and only time does. Both times are of one run and of the processor
 alone; a copy at each piece makes the longer one many times what is allowed here.

@@ -1,4 +1,4 @@
-"""Recorded requests of coding agents: what they lose in other formats, which is only what has no counterpart."""
+"""Recorded requests of coding agents lose only what has no counterpart in the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law 1 for fields that another object of the format has: each name that a wire model knows, in an object of each kind."""
+"""Law 1 for fields of other objects: each field name of a wire model, in an object of each kind."""
 
 from __future__ import annotations
 

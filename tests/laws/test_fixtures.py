@@ -1,4 +1,4 @@
-"""Every fixture is what it claims to be, and fixtures of one name say the same."""
+"""Every fixture is valid and described, and fixtures of one name have the same meaning."""
 
 from __future__ import annotations
 

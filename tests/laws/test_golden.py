@@ -1,4 +1,4 @@
-"""What every fixture becomes in every other format, as somebody has read and approved it.
+"""The body and the report of every fixture in every other format are approved goldens.
 
 The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/laws/test_golden.py
 --snapshot-update`` writes them anew; whoever commits that has read the difference and can explain it.

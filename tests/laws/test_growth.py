@@ -1,4 +1,4 @@
-"""A request with eight times as many of one thing takes eight times the work, whatever the thing is, and whatever it alternates with.
+"""Work is linear: eight times as many of anything takes eight times the work, also where two kinds alternate.
 
 Work is counted in calls of functions, or in executed lines, so that the machine and its load say nothing; the time of real bodies is the
 benchmarks'.

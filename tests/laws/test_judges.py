@@ -1,4 +1,4 @@
-"""The judges refuse what the vendors' own types refuse, and say so in one line; a judge that accepts everything proves nothing.
+"""The judges reject what the vendors' types reject, and name the fault in one line.
 
 The probes were tried on the official types by hand, see ``requests.md``, "Negative probes".
 """

@@ -1,4 +1,4 @@
-"""What the tests of ten other translators ask of theirs holds here, case by case.
+"""Cases from the tests of ten other translators hold.
 
 The cases and the logic that checks them lie outside this repository, in ``shared/cases`` beside the project's folder.
 """

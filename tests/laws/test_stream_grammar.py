@@ -1,4 +1,4 @@
-"""The grammars of streams, as tables, and the checker that holds streams against them."""
+"""The grammars of streams, and the checker that compares streams with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws hold for every stream: the fixtures, what was recorded, and streams that are made up, in all directions."""
+"""The laws hold for every stream: fixtures, recordings and generated streams, in all directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws hold for what no recording has yet: a body for each field and union member that our models or the official types know."""
+"""The laws hold for a body of each field and union member that our models or the official types have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers refuse for reasons that no type states is never written, and what it costs is in the report."""
+"""No converted request breaks a rule of its vendor that no type states (law 16)."""
 
 from __future__ import annotations
 

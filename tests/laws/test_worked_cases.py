@@ -1,4 +1,4 @@
-"""The worked cases hold, but for those that ``docs/decisions.md`` argues against."""
+"""The worked cases hold, except those that ``docs/decisions.md`` argues against."""
 
 from __future__ import annotations
 

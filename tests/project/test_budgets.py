@@ -1,4 +1,4 @@
-"""How long a function and a file may be: a tail of monsters is what goes wrong in this field."""
+"""Limits on the length of functions and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents say what the code does."""
+"""The documentation agrees with the code, and its examples run."""
 
 from __future__ import annotations
 

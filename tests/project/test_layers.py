@@ -1,4 +1,4 @@
-"""The layers of the library as a table: imports point down, never up, never sideways between formats, and in no circle."""
+"""The layers of the library: no import points up, between formats, or in a cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the target demands and the source lacks is in the report, wherever it was made up."""
+"""Values that the target requires and the source lacks are in the report."""
 
 from __future__ import annotations
 

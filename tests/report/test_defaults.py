@@ -1,4 +1,4 @@
-"""What a vendor documents as its default may be said or left out: no report speaks of it, whatever the target."""
+"""An explicit default value is reported no more than an absent one, in any target."""
 
 import copy
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Nothing can be forgotten: each format has a place for each canonical field, or a rule says what its loss means."""
+"""Each format holds each canonical field, or a loss rule gives the severity of its loss."""
 
 from __future__ import annotations
 

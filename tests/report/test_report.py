@@ -1,4 +1,4 @@
-"""The report of a conversion: complete for everybody who reads it."""
+"""A report is complete and the same for every reader, copy and process."""
 
 from __future__ import annotations
 

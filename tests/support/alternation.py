@@ -1,7 +1,7 @@
-"""Bodies and streams in which two kinds of turn, part, tool, citation or event alternate, made of the fixtures.
+"""Bodies and streams in which two kinds of turn, part, tool, citation or event alternate, generated from the fixtures.
 
-A place is a list of objects in a fixture, named by its path with a star for each index; the events of a stream are such a list. Its kinds
-are the objects that any fixture has there, one for each role, type and content; a new fixture adds its kinds by itself.
+A list of objects in a fixture is named by its path, with a star for each index. The events of a stream are such a list, too. Its kinds are
+the objects that any fixture has there, one for each role, type and content. A new fixture adds its kinds.
 """
 
 from __future__ import annotations

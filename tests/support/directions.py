@@ -1,4 +1,4 @@
-"""The ways from one format to another that a test goes."""
+"""The pairs of formats that tests convert between."""
 
 from __future__ import annotations
 

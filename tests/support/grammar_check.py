@@ -1,4 +1,4 @@
-"""Holds written streams against the grammar of their format: one start, one end, and between them nothing out of place."""
+"""Compares written streams with the grammar of their format."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Says whether the vendors' own types accept a body: law 5's judge of whole requests, answers, errors and lists of models.
+"""Validates whole requests, answers, errors and model lists with the vendors' types (law 5).
 
-A problem is one line, ``/messages/0/content/1/type unknown word 'video_url'``: a JSON pointer and what is wrong there. Its shape is the
-same line without indexes and free keys, so that problems of many bodies can be counted, and those that recorded traffic shows be set apart.
+A problem is one line, ``/messages/0/content/1/type unknown word 'video_url'``: a JSON pointer and the fault. Its shape is the same line
+without indexes and free keys. Problems of many bodies are counted by their shape, and those that recorded traffic has are exempt.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The laws that hold for every body, as functions from a body to the places where they are broken."""
+"""The laws of every body, as functions from a body to the fields where they are broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON laid out for readers of a diff: what fits into a line stands in one, keys keep their order."""
+"""JSON in a layout for diffs: short values on one line, keys in their order."""
 
 from __future__ import annotations
 

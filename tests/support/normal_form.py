@@ -1,7 +1,7 @@
-"""The normal form of canonical objects: what a body means, without where it stood, what was made up for it, and how it was cut.
+"""The normal form of canonical objects: the meaning of a body without positions, generated values and chunk boundaries.
 
-Two bodies say the same when their normal forms are equal. Of two spellings of one meaning the form keeps one: developers are system,
-results stand in the user's turn, adjacent turns of one role and adjacent plain texts are one, neutral settings are absent.
+Two bodies have the same meaning when their normal forms are equal. Of two notations of one meaning the form keeps one: developer messages
+are system messages, results are in the user's turn, adjacent turns of one role and adjacent texts are joined, and default settings are absent.
 """
 
 from __future__ import annotations

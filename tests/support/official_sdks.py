@@ -1,4 +1,4 @@
-"""The official SDKs as judges of a whole exchange: each asks in its own format, and says in the same words what it heard."""
+"""The official SDKs as readers of a whole exchange: each asks in its format, and all return the same summary."""
 
 from __future__ import annotations
 

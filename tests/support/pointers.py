@@ -1,4 +1,4 @@
-"""JSON pointers in tests: the value at one, every leaf below one, and a copy with one value changed."""
+"""JSON pointers in tests: the value at a pointer, all leaves below one, and a copy with one value changed."""
 
 from __future__ import annotations
 

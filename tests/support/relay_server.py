@@ -1,4 +1,4 @@
-"""A fake relay behind a real socket of this machine, for what only a socket can show."""
+"""A fake relay on a socket of this machine."""
 
 from __future__ import annotations
 

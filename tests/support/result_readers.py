@@ -1,4 +1,4 @@
-"""Law 13 for what a conversion returns: every reader of a result returns a value, whatever the input was."""
+"""Every reader of a result returns a value, whatever the input was (law 13)."""
 
 from __future__ import annotations
 

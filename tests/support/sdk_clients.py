@@ -1,7 +1,7 @@
-"""The vendors' own clients as readers of streams, in process: law 5's judge of what is written.
+"""The official SDKs' clients as readers of streams, in process (law 5).
 
-``read`` hands a stream to the official client of its format and returns the answer that the client puts together, as a body of that
-format. ``said`` plucks from a body what a caller looks at, so that two of them can be compared.
+``read`` passes a stream to the official client of its format and returns the answer that the client accumulates, as a body of that format.
+``content_of`` returns the fields of a body that a caller reads, so that two bodies can be compared.
 """
 
 from __future__ import annotations

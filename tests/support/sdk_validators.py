@@ -1,9 +1,8 @@
-"""Validators made from the official SDKs' types, as strict as a vendor's server would be.
+"""Validators made from the official SDKs' types, as strict as a vendor's server.
 
-pydantic reads the types and decides; this module only tightens what it made of them. As they stand, the types let through what no server
-would take: an ``Iterable`` is never looked into, a key that a type lacks is dropped or kept unseen, ``"5"`` counts as a number, an unknown
-member of a closed enum raises a mere warning. And a refusal by a union of thirty members comes as thirty refusals: here a union first asks
-for the kind of JSON, then for the tag, so that one member answers.
+pydantic validates; this module makes its schemas strict. The types alone accept what no server accepts: the items of an ``Iterable`` are not
+validated, an unknown key is dropped, ``"5"`` is a number, and an unknown member of a closed enum is only a warning. A union of thirty
+members reports thirty errors. Here a union selects a member by the kind of JSON and then by the tag, so that one member reports.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Walks an SDK's types and our wire models side by side and lists what ours do not know."""
+"""Compares an SDK's types with our wire models and lists what the models lack."""
 
 import collections
 import dataclasses

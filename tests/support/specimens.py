@@ -1,4 +1,4 @@
-"""A body for each field and each member of a union that a type knows: what no recording has yet."""
+"""A body for each field and each union member of a type, for fields that no recording has."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The grammar of each format's streams, as tables: what may follow what in those that we write. Of what servers send more is read.
+"""The grammar of each format's streams, as tables: which event may follow which in streams that we write. Decoders accept more.
 
-A stream is a machine of its own, and so is each of the things in it that are numbered: choices and their calls, blocks, items. The tests
-hold written streams against these tables, and ``docs/streaming.md`` is drawn from them.
-Source: the event types of the official clients, and what those clients refuse, executed.
+A stream is a state machine, and so is each numbered object in it: choices and their calls, blocks, items. The tests compare written streams
+with these tables, and ``docs/streaming.md`` is generated from them.
+Source: the event types of the official clients, and the streams that those clients reject when executed.
 """
 
 from __future__ import annotations

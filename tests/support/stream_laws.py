@@ -1,4 +1,4 @@
-"""The laws that hold for every stream, as functions from a stream to the places where they are broken."""
+"""The laws of every stream, as functions from a stream to the events where they are broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truncated streams with the tail that tells their reader so: every pair of formats, cut behind every event."""
+"""Truncated streams with the tail of their reader: every pair of formats, truncated after every event."""
 
 from __future__ import annotations
 

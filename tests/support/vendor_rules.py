@@ -1,4 +1,4 @@
-"""Rules that servers hold requests to and that no type states, as functions from a request's body to the rules that it breaks.
+"""Rules of vendors for requests that no type states, as functions from a request to the rules that it breaks.
 
 Source: the vendors' documentation and the words of their refusals.
 """

@@ -1,4 +1,4 @@
-"""The worked cases: small payloads with what must come out of them. Read where they are present, from beside the corpus."""
+"""The worked cases: small payloads with the expected results. They are read from a folder next to the corpus."""
 
 from __future__ import annotations
 

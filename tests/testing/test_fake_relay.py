@@ -1,4 +1,4 @@
-"""The fake relay speaks so that the vendors' own SDKs understand it; a double that only our own client understands proves nothing."""
+"""The fake relay: official SDKs read its answers, and it finds leaks of keys."""
 
 from __future__ import annotations
 

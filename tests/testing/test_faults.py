@@ -1,4 +1,4 @@
-"""A fault strikes where it was told to: at its call, in its phase, at its byte, in both HTTP libraries, sync and async."""
+"""A fault occurs at its call, in its phase, at its byte, in both HTTP libraries, sync and async."""
 
 from __future__ import annotations
 

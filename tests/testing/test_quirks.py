@@ -1,4 +1,4 @@
-"""Each quirk of real relays shows where it should and nowhere else, alone and beside any other."""
+"""Each quirk of real relays changes what it names and nothing else, alone and with any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fake relay refuses what vendors refuse: each rule with the vendor's status and message, and the nearest request that is accepted."""
+"""The strict fake relay rejects what vendors reject, with their status and message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of a typed model says what the model says: readers in other languages have nothing else."""
+"""The JSON Schema of a typed model accepts and rejects the same bodies as the model."""
 
 from __future__ import annotations
 

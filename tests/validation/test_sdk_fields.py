@@ -1,4 +1,4 @@
-"""Our wire models know every field that the official SDKs' types know.
+"""The wire models have every field of the official SDKs' types.
 
 A failure after an SDK's update is news of the format: add the field to the models, or tell here why it does not travel.
 """

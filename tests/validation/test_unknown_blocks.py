@@ -1,4 +1,4 @@
-"""A kind of block in a place that does not have it is as unknown there as a kind that nobody knows: nothing holds it to a shape."""
+"""Blocks in a field that does not have their kind are read as unknown blocks."""
 
 from __future__ import annotations
 
