@@ -74,7 +74,7 @@ def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
 def test_bad_input_is_exit_status_two_with_the_fault(
     text: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Whoever typed the command sees where the fault is."""
+    """A user who typed the command sees where the fault is."""
     _give(monkeypatch, text)
 
     status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request"])
@@ -88,7 +88,7 @@ def test_bad_input_is_exit_status_two_with_the_fault(
 def test_format_and_kind_are_detected_and_reported(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Nobody is told of no default: what was guessed is on standard error."""
+    """What was detected is on standard error."""
     _give(monkeypatch, {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]})
 
     status = main(["convert", "--to", "chat_completions", "--model", "m"])
@@ -100,7 +100,7 @@ def test_format_and_kind_are_detected_and_reported(
 
 
 def test_a_body_inside_a_file_is_selected_by_pointer(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Logs and fixtures keep the body beside other things."""
+    """Logs and fixtures keep the body next to other things."""
     file = tmp_path / "log.json"
     file.write_text(json.dumps({"about": "x", "body": REQUEST}))
 
@@ -110,7 +110,7 @@ def test_a_body_inside_a_file_is_selected_by_pointer(tmp_path: Path, capfdbinary
 
 
 def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Somebody found a payload in a log."""
+    """A user found a payload in a log."""
     _give(monkeypatch, {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"})
 
     assert main(["detect"]) == 0
@@ -160,7 +160,7 @@ def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pyte
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Whoever reuses the models looks for the one that they need; each name has a schema."""
+    """A user who reuses the models looks for the one that they need; each name has a schema."""
     assert main(["schema", format]) == 0
     lines = capfdbinary.readouterr().out.decode().splitlines()
     named = dict(line.split("  ", 1) for line in lines)
@@ -173,7 +173,7 @@ def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.Captur
 
 
 def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Somebody asks what is lost from one format."""
+    """A user asks what is lost from one format."""
     assert main(["matrix"]) == 0
     whole = capfdbinary.readouterr().out.decode()
     assert main(["matrix", "--source", "messages"]) == 0
@@ -220,7 +220,7 @@ def test_a_stream_is_collected_to_one_answer_and_replayed(
 def test_a_stream_that_failed_is_a_failure_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A model that broke down in mid-answer is told in the target's words, and to the script by exit status 2."""
+    """A model that broke down in the middle of an answer is reported in the target's words, and to the script by exit status 2."""
     _give(monkeypatch, b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n')
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
@@ -232,7 +232,7 @@ def test_a_stream_that_failed_is_a_failure_of_the_command(
 
 
 def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """What the target cannot hold is told on standard error, as for a conversion."""
+    """What the target cannot hold is reported on standard error, as for a conversion."""
     answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "x_new": 5}
     _give(monkeypatch, answer | {"choices": [{"index": 0, "message": {"content": "A"}, "finish_reason": "stop"}]})
 
@@ -276,7 +276,7 @@ def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, c
 def test_a_stream_that_loses_too_much_ends_in_an_error_event(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Whoever reads the pipe gets an end or an error, never nothing; the script exit status 1."""
+    """A user who reads the pipe gets an end or an error, never nothing; the script exit status 1."""
     _give(monkeypatch, b'event: made_up\ndata: {"type": "made_up", "x": 1}\n\n' + _stream())
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions", "--raise-on", "lossy"])
@@ -469,7 +469,7 @@ def test_the_error_names_only_missing_options(
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """A message that tells somebody to say what they said is of no use."""
+    """A message that tells a user to say what they said is of no use."""
     _give(monkeypatch, text)
 
     assert main(["convert", "--to", "responses", *raw]) == 2

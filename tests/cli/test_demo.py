@@ -42,12 +42,12 @@ def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPa
 
 
 def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:
-    """Nobody's format is missing."""
+    """No one's format is missing."""
     assert {format for format, _ in DIRECTIONS} == {via for _, via in DIRECTIONS} == set(fb.FORMATS)
 
 
 def test_the_relay_gets_its_reasoning_again() -> None:
-    """What it minted comes home, in all four conversations."""
+    """What it issued returns, in all four conversations."""
     relay = fake_relay()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
         run_all(client, "m-large", io.StringIO())
@@ -67,7 +67,7 @@ def test_a_model_that_answers_at_once_is_no_trouble() -> None:
 
 
 def test_the_error_about_a_relay_without_models_names_the_option() -> None:
-    """The list is empty, and nobody named a model."""
+    """The list is empty, and no one named a model."""
     relay = FakeRelay(models=[])
 
     with (

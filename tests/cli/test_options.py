@@ -170,7 +170,7 @@ def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_truncated_stream_of_a_relay_has_exit_status_three(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A script that sees 3 may try again; 2 would mean that its own input is bad."""
+    """A script that sees 3 may try again; 2 would mean that its input is bad."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
 
@@ -189,7 +189,7 @@ COLLECTING = ("stream", "--from", "messages", "--to", "chat_completions", "--col
 def test_a_collected_stream_without_an_end_is_no_body(
     ending: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """Whoever collects to a file must not find half an answer in it, nor an error event where a body belongs."""
+    """A user who collects to a file must not find half an answer in it, nor an error event where a body belongs."""
     begun = stream_of("messages")
     begun = begun[: begun.index(b"event: message_delta")]
 
@@ -259,7 +259,7 @@ def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatc
 def test_what_is_only_in_the_url_is_reported(
     stream: bool, method: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """The model and the wish to stream are no longer in the body; whoever sends it by hand must know where they went."""
+    """The model and the wish to stream are no longer in the body; a user who sends it by hand must know where they went."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", "generate_content")
     request = ASKED | {"stream": stream}
 
@@ -391,7 +391,7 @@ def test_a_stream_without_text_has_a_note(monkeypatch: pytest.MonkeyPatch, capfd
 
 
 def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """What had to be added to an answer that nobody got is of no interest."""
+    """What had to be added to an answer that no one got is of no interest."""
     assert _run(monkeypatch, b"", "stream", "--from", "messages", "--to", "chat_completions", "--report", "json") == 2
 
     printed = json.loads(capfdbinary.readouterr().err)

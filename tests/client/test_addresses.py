@@ -72,7 +72,7 @@ def test_a_model_s_name_is_one_step_of_the_path(model: str, library: ModuleType)
     ],
 )
 def test_an_origin_is_scheme_host_and_port_however_they_are_written(location: str, is_followed: bool, library: ModuleType) -> None:
-    """A port that is usual may be left out, a dot at the end put in; a password in front is somebody's trick."""
+    """A port that is common may be left out, a dot at the end put in; a password in front is a user's trick."""
 
     def serve(_request: Any) -> Any:
         if len(seen) == 1:
@@ -152,7 +152,7 @@ STRICT = fb.Options(raise_on="info")
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_raise_on_does_not_apply_to_an_answer(stream: bool) -> None:
-    """``raise_on`` holds for requests: an error in place of the answer would give the money back to nobody."""
+    """``raise_on`` holds for requests: an error in place of the answer would give the money back to no one."""
     lossy = answer_of("messages") | {"x_new": 5}
     client, _ = _asked(httpx, lambda _: httpx.Response(200, json=lossy), options=STRICT)
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9}

@@ -107,7 +107,7 @@ def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: str, via: str) -> None:
-    """The client's own connections, sync and async, and one connection for all calls."""
+    """The client's connections, sync and async, and one connection for all calls."""
     request = body_of("requests", format)
 
     async def call(url: str) -> str:
@@ -139,12 +139,12 @@ def _surface(kind: type) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(("sync", "awaited"), [(fb.Client, fb.AsyncClient), (fb.Stream, fb.AsyncStream)])
 def test_both_clients_have_the_same_names_and_parameters(sync: type, awaited: type) -> None:
-    """Somebody turns a script into a service."""
+    """A user turns a script into a service."""
     assert _surface(sync) == _surface(awaited)
 
 
 def test_a_typed_model_names_its_format() -> None:
-    """Nobody has to say twice what the type says."""
+    """No one has to say twice what the type says."""
     request = wire_model("messages", "request").model_validate(body_of("requests", "messages"))
 
     reply = client_on(httpx).send(request, via="responses")
@@ -295,7 +295,7 @@ def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], 
 
 
 def test_a_request_without_beta_fields_has_no_beta_header() -> None:
-    """Nothing is asked for that nobody needs, and nothing of another endpoint."""
+    """Nothing is asked for that no one needs, and nothing of another endpoint."""
     client = client_on(httpx, [])
 
     assert "anthropic-beta" not in client.prepare(body_of("requests", "messages"), "messages").headers
@@ -332,7 +332,7 @@ def test_a_reply_has_the_losses_of_request_and_answer() -> None:
 
 @pytest.mark.parametrize(("source", "via"), PAIRS)
 def test_losses_of_request_and_answer_point_into_their_sources(source: str, via: str) -> None:
-    """The same pointer may name a field of the question and one of the answer; whoever follows it must know of which."""
+    """The same pointer may name a field of the question and one of the answer; a user who follows it must know of which."""
     request, native = body_of("requests", source) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
     client = fb.Client(
         "https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=native)))
@@ -392,7 +392,7 @@ def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
 
 
 def test_a_stream_outside_with_is_refused() -> None:
-    """Nobody would close it."""
+    """No one would close it."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
 
     with pytest.raises(fb.ConfigurationError, match='inside a "with" block'):
@@ -410,7 +410,7 @@ def test_a_stream_is_opened_once() -> None:
 
 
 def test_repr_of_a_stream_shows_its_state() -> None:
-    """Somebody prints it, or a traceback does: neither reads anything, and no key shows."""
+    """A user prints it, or a traceback does: neither reads anything, and no key shows."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages", "responses")
     shown = [repr(stream)]
     with stream:
@@ -433,7 +433,7 @@ def test_help_shows_the_arguments_of_a_client(making: Callable[..., None]) -> No
 
 
 def test_reading_a_closed_stream_raises() -> None:
-    """Half an answer must not look like a whole one because somebody closed it."""
+    """Half an answer must not look like a whole one because a user closed it."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
 
@@ -541,7 +541,7 @@ def test_a_missing_base_url_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", fb.PROFILES)
 def test_each_format_has_a_profile_of_its_official_host(name: str) -> None:
-    """People without a relay talk to the vendor's host, which has its own endpoint only."""
+    """People without a relay talk to the vendor's host, which has its endpoint only."""
     client = fb.Client("https://relay.test" if name == "relay" else None, KEY, profile=name)
     format = name if name in fb.FORMATS else "messages"
 
@@ -578,7 +578,7 @@ def test_a_derived_client_differs_and_shares() -> None:
 
 
 def test_every_attempt_is_reported() -> None:
-    """Whoever counts, bills or traces wants each attempt, with its status and what comes next."""
+    """A user who counts, bills or traces wants each attempt, with its status and what comes next."""
     statuses = iter((503, 200))
     events: list[fb.Attempt] = []
 

@@ -122,7 +122,7 @@ CALLS: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("case", WRONG_ENVIRONMENTS)
 def test_an_invalid_environment_raises(case: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell, a container or a company sets proxies and certificates; who is told which is wrong can mend it, and call again."""
+    """A shell, a container or a company sets proxies and certificates; an error that names the wrong one can be repaired."""
     name, value, reason = WRONG_ENVIRONMENTS[case]
     monkeypatch.setenv(name, value)
 
@@ -146,7 +146,7 @@ def test_a_client_works_after_its_environment_was_repaired(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 def test_a_transport_raises_on_an_invalid_environment(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own connections are made at the first request, with the certificates of then."""
+    """Its connections are made at the first request, with the certificates of then."""
     client = library.Client(transport=fb.transport("https://relay.test", KEY, via="messages"))
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
 
@@ -193,7 +193,7 @@ class _Opened(httpx.SyncByteStream):
 
 
 class _Job:
-    """Holds the stream that it reads, and something of its own holds the job: no count of references ends it."""
+    """Holds the stream that it reads, and something of its holds the job: no count of references ends it."""
 
     def __init__(self, client: fb.Client) -> None:
         self.stream = client.stream(REQUEST, "messages").__enter__()
@@ -203,7 +203,7 @@ class _Job:
 
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
-    """It comes at any allocation, also of the pool itself; a thread that then waits for its own lock waits for ever."""
+    """It comes at any allocation, also of the pool itself; a thread that then waits for its lock waits for ever."""
     transport = Answering()
     with httpx.Client(transport=transport) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client)
@@ -222,7 +222,7 @@ def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
 @pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
-    """Its connection is missing in the pool of whoever handed the client in."""
+    """Its connection is missing in the pool of a user who handed the client in."""
     transport = Answering()
     with httpx.Client(transport=transport) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client, retry=0)
@@ -237,7 +237,7 @@ def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(en
 
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
-    """Nobody can await its end any more; a client that serves other loops must not keep it."""
+    """No one can await its end any more; a client that serves other loops must not keep it."""
     http_client = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
     client = fb.AsyncClient("https://relay.test", KEY, http_client=http_client)
 
@@ -282,7 +282,7 @@ async def _open_many_async(client: fb.AsyncClient) -> None:
 
 
 def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a burst has opened nobody uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
+    """What a burst has opened no one uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
     results: list[httpx.Client | httpx.AsyncClient] = []
     monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, results))
 

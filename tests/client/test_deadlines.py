@@ -132,7 +132,7 @@ def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) ->
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 @pytest.mark.parametrize("answer", [_drip_headers, _drip_chunk_sizes, _drip_after_an_event])
 def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: Any) -> None:
-    """Its own timeouts count from byte to byte; ours hold for it as well."""
+    """Its timeouts count from byte to byte; ours hold for it as well."""
     with Server(answer) as server, library.Client(timeout=30) as http_client:
         client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=http_client)
         error, seconds = _timeout_of(lambda: read(client))
@@ -278,7 +278,7 @@ def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async:
 
 
 def test_events_before_a_deadline_are_kept() -> None:
-    """The first half of an answer may be all that somebody needs."""
+    """The first half of an answer may be all that a user needs."""
     with Server(_silence_after_an_event) as server, fb.Client(server.url, KEY, retry=0, timeout=IDLE) as client:
         error, _ = _timeout_of(lambda: read(client))
 
@@ -511,7 +511,7 @@ def _through_proxy(reply: bytes, timeout: fb.Timeout, *, is_async: bool) -> None
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_silent_proxy_ends_with_the_connect_timeout(is_async: bool) -> None:
-    """The HTTP library waits for a SOCKS5 proxy without a limit of its own."""
+    """The HTTP library waits for a SOCKS5 proxy without a separate limit."""
     timeout = fb.Timeout(connect=0.2, read=0.2, total=5)
 
     error, seconds = _timeout_of(lambda: _through_proxy(b"", timeout, is_async=is_async))

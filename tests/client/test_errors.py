@@ -22,7 +22,7 @@ REQUEST = body_of("requests", "messages")
 
 
 class StillClock(fb.Clock):
-    """Time that passes only while somebody sleeps; ``slept`` tells for how long."""
+    """Time that passes only while a user sleeps; ``slept`` tells for how long."""
 
     def __init__(self, jitter: float = 1.0) -> None:
         self.slept: list[float] = []
@@ -116,7 +116,7 @@ def test_an_error_is_read_by_its_shape(shape: str) -> None:
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_error_converts_to_any_format(shape: str, format: str) -> None:
-    """A gateway answers its own callers in their format, whatever the relay sent."""
+    """A gateway answers its callers in their format, whatever the relay sent."""
     error = raised(client_of(always(429, SHAPES[shape][0]), retry=0))
 
     status, body = error.as_format(format)
@@ -211,7 +211,7 @@ def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> Non
 
 @pytest.mark.parametrize("body", ["<html>no</html>", '{"x":1}', "[]"])
 def test_a_missing_answer_has_a_general_message_for_the_end_user(body: str) -> None:
-    """The pointers of what is missing are for whoever runs the gateway."""
+    """The pointers of what is missing are for a user who runs the gateway."""
     error = raised(client_of(always(200, body.encode()), retry=0))
 
     status, result = error.as_format("messages")
@@ -322,7 +322,7 @@ FAILED_IN_ITS_FORMAT = {
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("via", FAILED_IN_ITS_FORMAT)
 def test_an_answer_that_failed_is_an_error_in_every_format(via: str, format: str) -> None:
-    """Also in its own, and in the one that has a place for failures: whoever asked has no answer."""
+    """Also in its own, and in the one that has a place for failures: a user who asked has no answer."""
     client = client_of(always(200, FAILED_IN_ITS_FORMAT[via]), retry=0)
 
     with pytest.raises(fb.UnexpectedResponseError, match="boom") as caught:
@@ -385,7 +385,7 @@ def test_a_truncated_stream_is_closed_with_the_option() -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_mid_stream_ends_it(format: str) -> None:
-    """What came stays true; what failed is told, after the last good event and with the answer so far."""
+    """What came stays true; what failed is reported, after the last good event and with the answer so far."""
     begun = list(events_of(stream_of("messages")))[:3]
     client = client_of(always(200, _error_stream(*begun)), retry=5)
     seen = []
@@ -420,7 +420,7 @@ def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
 @pytest.mark.parametrize("message", [{"a": 1}, ["a"], 7], ids=repr)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_an_error_in_a_stream_raises_with_any_message(via: str, message: Any) -> None:
-    """What is no text is told as JSON."""
+    """What is no text is reported as JSON."""
     error = b"data: " + json.dumps({"error": {"message": message}}).encode() + b"\n\n"
 
     with pytest.raises(fb.UnexpectedResponseError) as caught:
@@ -435,7 +435,7 @@ def test_an_error_in_a_stream_raises_with_any_message(via: str, message: Any) ->
     ids=["no json", "no utf-8", "no object", "a long page"],
 )
 def test_an_invalid_event_is_reported_with_its_offset(data: bytes) -> None:
-    """Somebody has to find it in a log of megabytes."""
+    """A user has to find it in a log of megabytes."""
     begun = next(events_of(stream_of("messages")))
     client = client_of(always(200, begun + data + data))
 
@@ -564,7 +564,7 @@ def test_pauses_double_up_to_a_limit_with_jitter() -> None:
 
 
 def test_no_attempt_begins_after_the_budget() -> None:
-    """Ten pauses of 60 s are ten minutes that nobody planned."""
+    """Ten pauses of 60 s are ten minutes that no one planned."""
     clock = StillClock()
 
     raised(client_of(always(429, None, {"retry-after": "50"}), retry=9, clock=clock, timeout=None))
@@ -625,7 +625,7 @@ def test_no_attempt_begins_without_time_for_it() -> None:
     ],
 )
 def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[fb.RetryCause], count: int) -> None:
-    """A timeout after the request was sent may bill it twice: whoever minds switches that off."""
+    """A timeout after the request was sent may bill it twice: a user who minds switches that off."""
     calls = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -744,7 +744,7 @@ def test_an_answer_is_answered_once() -> None:
 
 @pytest.mark.parametrize("size", [600, 2000, 5000])
 def test_an_error_message_has_at_most_two_kibibytes(size: int) -> None:
-    """Logs cut longer lines where they like; what is told behind the relay's words counts as well."""
+    """Logs cut longer lines where they like; what is reported behind the relay's words counts as well."""
     reported = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
     same_format = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": reported}})))
 

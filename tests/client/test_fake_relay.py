@@ -81,7 +81,7 @@ def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library
 
 @every_pair
 def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
-    """What was said is heard; what failed raises; a stream without its end is never an answer."""
+    """What was said is received; what failed raises; a stream without its end is never an answer."""
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)
         with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
@@ -141,7 +141,7 @@ def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
 def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
-    """Applications sort and expire answers by it, and 0 is the year 1970; the caller's own time wins."""
+    """Applications sort and expire answers by it, and 0 is the year 1970; the caller's time wins."""
     relay = FakeRelay(["Hi.", "Hi."])
     client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))
     clients = client, client.with_options(options=fb.Options(created=7))

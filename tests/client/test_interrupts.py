@@ -86,7 +86,7 @@ def test_a_stream_in_disorder_is_truncated(library: Any, fail: Callable[[], None
 @breaks
 @libraries
 def test_a_stream_in_disorder_closes_without_an_error(library: Any, fail: Callable[[], None]) -> None:
-    """Whoever leaves a stream wants no more of it."""
+    """A user who leaves a stream wants no more of it."""
     transport = library.MockTransport(lambda _: library.Response(200, stream=_in_disorder(library, fail, at="close")))
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=library.Client(transport=transport))
 
@@ -98,7 +98,7 @@ def test_a_stream_in_disorder_closes_without_an_error(library: Any, fail: Callab
 
 @breaks
 def test_a_stream_in_disorder_is_truncated_for_an_sdk(fail: Callable[[], None]) -> None:
-    """The SDK gets an error event of its own format."""
+    """The SDK gets an error event of its format."""
     inner = httpx2.MockTransport(
         lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=_in_disorder(httpx2, fail, at="read"))
     )

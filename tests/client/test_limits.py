@@ -23,7 +23,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {"identity": bytes, "gzip": gzip.
 
 
 class Pieces(httpx.SyncByteStream):
-    """A body as it comes from a socket, 40 bytes at a time: nobody has opened it yet."""
+    """A body as it comes from a socket, 40 bytes at a time: no one has opened it yet."""
 
     def __init__(self, *data: bytes | Exception) -> None:
         self.data = data
@@ -198,7 +198,7 @@ UNEXPECTED = {
 @around
 @pytest.mark.parametrize("case", UNEXPECTED)
 def test_an_error_body_is_kept_up_to_the_limit(case: str, over: int) -> None:
-    """Whoever stores errors says how much of them; the rest is read for its code and let go."""
+    """A user who stores errors says how much of them; the rest is read for its code and let go."""
     status, body, stream = UNEXPECTED[case]
     limit = len(body) - over
     client = _client(status, body, limits=fb.Limits(max_error_body=limit))
@@ -211,7 +211,7 @@ def test_an_error_body_is_kept_up_to_the_limit(case: str, over: int) -> None:
 
 @pytest.mark.parametrize("size", [90_000, 2_000_000])
 def test_the_whole_error_body_is_kept_within_the_limit(size: int) -> None:
-    """Who passes errors on wants them whole, whatever is usual."""
+    """Who passes errors on wants them whole, whatever is common."""
     body = json.dumps({"error": {"message": "a" * size}}).encode()
     client = _client(400, *[body[at : at + 65536] for at in range(0, len(body), 65536)], limits=fb.Limits(max_error_body=3_000_000))
 

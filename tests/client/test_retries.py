@@ -60,7 +60,7 @@ BROKEN: list[tuple[str, Exception | None, str, int]] = [
 @libraries
 @pytest.mark.parametrize(("name", "cause", "phase", "count"), BROKEN)
 def test_a_connection_error_has_its_phase(name: str, cause: Exception | None, phase: str, count: int, library: ModuleType) -> None:
-    """Whoever pages somebody wants to know whether the network, the certificate or the relay is at fault."""
+    """A user who pages a user wants to know whether the network, the certificate or the relay is at fault."""
     calls: list[Any] = []
 
     def serve(request: Any) -> Any:

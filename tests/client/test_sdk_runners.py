@@ -54,7 +54,7 @@ def test_the_tool_runner_of_messages_runs(via: str) -> None:
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_automatic_function_calling_of_generate_content_runs(via: str, streams: bool) -> None:
-    """It keeps each event of a stream as a content of its own."""
+    """It keeps each event of a stream as a separate content."""
     relay = _relay()
     models = _client("generate_content", relay, via).models
     config = official_sdks.genai.types.GenerateContentConfig(tools=[get_weather])

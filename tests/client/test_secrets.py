@@ -100,7 +100,7 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
 
 @pytest.mark.parametrize(("length", "is_hidden"), [(5, False), (6, True), (7, True)])
 def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) -> None:
-    """A shorter one would garble every text that has its letters, and is nobody's key."""
+    """A shorter one would garble every text that has its letters, and is no one's key."""
     key = "zq8x4v7w"[:length]
 
     reported, _ = _text_and_error(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
@@ -128,7 +128,7 @@ def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) ->
     ],
 )
 def test_a_header_that_may_hold_a_secret_is_shown_nowhere(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Gateways put sessions and signatures into headers of their own; logs and dry runs show names and no values."""
+    """Gateways put sessions and signatures into separate headers; logs and dry runs show names and no values."""
     caplog.set_level(logging.DEBUG, logger="formatbridge")
     seen: list[httpx.Request] = []
 
@@ -185,14 +185,14 @@ def test_a_traceback_of_a_failed_constructor_shows_no_key(mistake: str, monkeypa
 def test_an_invalid_key_of_the_environment_is_in_no_traceback(
     make: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody has written it out in the program, so nobody looks for it there."""
+    """No one has written it out in the program, so no one looks for it there."""
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY + "\u201d")
 
     assert KEY not in _shown(lambda: make("https://relay.test"))
 
 
 def test_an_async_callable_for_the_key_is_refused_without_a_warning() -> None:
-    """Nobody waits for what it returns; Python would say so in lines of this library."""
+    """No one waits for what it returns; Python would say so in lines of this library."""
 
     async def key() -> str:
         return "sk-never"
@@ -222,7 +222,7 @@ def test_a_profile_hides_its_secret_headers() -> None:
 
 
 def test_a_profile_with_a_secret_header_is_not_pickled() -> None:
-    """A pickle shows the secret to whoever finds the file; a profile without one travels to worker processes."""
+    """A pickle shows the secret to a user who finds the file; a profile without one travels to worker processes."""
     profile = fb.RelayProfile(name="mine", auth={"messages": "x-api-key"}, headers={"x-team": "blue"})
 
     with pytest.raises(TypeError, match="secret header 'x-bearer'"):
@@ -333,7 +333,7 @@ def test_an_exchange_hides_its_secrets_in_a_stream_that_fails() -> None:
 
 
 def test_an_exchange_hides_its_secrets_in_what_a_stream_raises() -> None:
-    """An event that cannot be read is quoted, and a break of the connection has words of its own."""
+    """An event that cannot be read is quoted, and a broken connection has another message."""
     unreadable, broken = _exchange().stream(), _exchange().stream()
 
     with pytest.raises(fb.StreamDecodeError) as caught:
@@ -352,7 +352,7 @@ def _shown_whole(error: BaseException) -> str:
 
 
 def test_an_exchange_without_secrets_changes_no_error() -> None:
-    """A text is masked only where somebody asked for it."""
+    """A text is masked only where a user asked for it."""
     exchange = fb.Bridge("messages", via="chat_completions").open(REQUEST)
 
     assert KEY in exchange.error(401, {"error": {"message": KEY}}).json().decode()

@@ -60,7 +60,7 @@ def _redirect(status: int, to: str) -> Any:
 @pytest.mark.parametrize("kind", ["own", "httpx", "httpx2"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_carries_nothing_to_another_origin(status: int, kind: str) -> None:
-    """Whoever takes over a path of the relay must get neither the key nor the prompt."""
+    """A user who takes over a path of the relay must get neither the key nor the prompt."""
     library: Any = {"httpx": httpx, "httpx2": httpx2}.get(kind)
     with Server(relay) as other, Server(_redirect(status, f"{other.url}/v1/messages")) as server:
         http_client = library.Client(follow_redirects=True) if library else None
@@ -182,7 +182,7 @@ SPACED = f" {KEY}"
 
 
 def _client_with_spaced_key() -> fb.Client:
-    """Return a client whose key is told at each call."""
+    """Return a client whose key is a function."""
     return fb.Client("https://relay.test", lambda: SPACED, http_client=FakeRelay(api_key=KEY).http_client())
 
 
@@ -247,7 +247,7 @@ def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
 
 
 def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
-    """Somebody else may hold the key; a session of ours beside it is none."""
+    """Someone else may hold the key; a session of ours next to it is none."""
     with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as http_client:
         fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=http_client).send(REQUEST, "messages")
 
@@ -257,7 +257,7 @@ def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
 
 @contextmanager
 def _at_most(size: int) -> Iterator[None]:
-    """Demand that no more than so many bytes are held beside those that were, the server's own among them; warmed up before."""
+    """Demand that no more than so many bytes are held next to those that were, the server's among them; warmed up before."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         read(client)
     tracemalloc.start()
@@ -349,7 +349,7 @@ def test_a_body_is_taken_up_to_its_limit(over: int) -> None:
 
 
 def test_an_error_body_of_any_size_is_kept_in_part() -> None:
-    """20 MB of error must fill neither a log nor the memory of whoever pickles it."""
+    """20 MB of error must fill neither a log nor the memory of a user who pickles it."""
     body = json.dumps({"error": {"message": "é" * 10_000_000}}, ensure_ascii=False).encode()
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -448,7 +448,7 @@ def test_a_stream_ends_with_its_last_event_if_the_server_keeps_the_connection() 
 
 
 def test_abandoning_a_stream_closes_the_connection() -> None:
-    """Nobody pays for an answer that nobody reads."""
+    """No one pays for an answer that no one reads."""
     sent: list[int] = []
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -474,7 +474,7 @@ def test_abandoning_a_stream_closes_the_connection() -> None:
 
 
 def test_the_warning_about_an_open_stream_names_its_line() -> None:
-    """A connection that nobody gives back is missed only when the pool is empty."""
+    """A connection that no one gives back is missed only when the pool is empty."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         stream = client.stream(REQUEST, "messages").__enter__()
 
@@ -538,7 +538,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         client.send(REQUEST, "messages")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # forking beside the server's threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking next to the server's threads
             child = os.fork()
         if child == 0:
             try:
@@ -810,7 +810,7 @@ OF_ANOTHER_KIND = [(name, wrong) for names, kinds in WRONG.items() for name in n
 
 @pytest.mark.parametrize(("name", "wrong"), OF_ANOTHER_KIND, ids=str)
 def test_a_field_of_a_profile_that_is_of_another_kind_is_refused_by_name(name: str, wrong: Any) -> None:
-    """Profiles are read from files; a field that a file left empty is told where it is read, and not in the middle of a call."""
+    """Profiles are read from files; a field that a file left empty is reported where it is read, and not in the middle of a call."""
     with pytest.raises(fb.ConfigurationError, match=rf"\b{name}\b|profile path of"):
         fb.RelayProfile(**{name: wrong})
 

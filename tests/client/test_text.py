@@ -99,7 +99,7 @@ def test_text_does_not_depend_on_chunks(format: str) -> None:
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_text_is_returned_as_it_arrives(format: str, via: str) -> None:
-    """Somebody watches the words appear; to have them at the end is to have a whole answer slowly."""
+    """A user watches the words appear; to have them at the end is to have a whole answer slowly."""
     sent: list[bytes] = []
 
     def pieces() -> Iterator[bytes]:
@@ -143,7 +143,7 @@ def test_text_is_the_same_awaited(case: str) -> None:
 
 
 def test_texts_of_one_chunk_are_returned_one_by_one() -> None:
-    """Two messages of one answer may grow side by side; nobody can read them so."""
+    """Two messages of one answer may grow side by side; no one can read them so."""
     events = [
         {"type": "response.created", "response": _response("in_progress", [])},
         *(_of_item("response.output_item.added", at, item=_message(at, "")) for at in (0, 1)),

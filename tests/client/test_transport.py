@@ -71,7 +71,7 @@ def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: s
 @whole_and_streamed
 @every_pair
 def test_httpx_works_too(format: str, via: str, is_streaming: bool, is_async: bool) -> None:
-    """Older SDKs, and whoever speaks a format without one, use the other library."""
+    """Older SDKs, and a user who speaks a format without one, use the other library."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
     path, body = PATHS[format], BODIES[format]
     if is_streaming and format == "generate_content":
@@ -123,7 +123,7 @@ def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: str, via
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever gives the relay's key to the SDK need not give it twice."""
+    """A user who gives the relay's key to the SDK need not give it twice."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     relay = relay_of()
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay))
@@ -199,7 +199,7 @@ def test_an_error_answer_raises_the_exception_of_the_sdk(format: str, via: str) 
 
 
 def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
-    """Each vendor has a status of its own for one kind."""
+    """Each vendor has a separate status for one kind."""
     relay = relay_of(Failure(503, "too much to do", code="overloaded_error"))
 
     with pytest.raises(official_sdks.anthropic.APIStatusError) as raised:
@@ -322,7 +322,7 @@ def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> No
 
 @whole_and_streamed
 def test_an_answer_without_a_time_gets_that_of_now(is_streaming: bool) -> None:
-    """Applications sort and expire answers by it; the caller's own time wins."""
+    """Applications sort and expire answers by it; the caller's time wins."""
     now = int(time.time())
     problems = []
 
@@ -493,7 +493,7 @@ def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_st
     ],
 )
 def test_only_a_redirect_within_the_origin_is_followed(location: str, is_followed: bool) -> None:
-    """Key and prompt reach nobody but the relay, whatever it says."""
+    """Key and prompt reach no one but the relay, whatever it says."""
     seen: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -765,7 +765,7 @@ def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
 
 
 def test_a_key_header_and_paths_are_the_profile_s() -> None:
-    """Vendors' own hosts want their own."""
+    """Vendors' hosts want their own."""
     seen: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -816,7 +816,7 @@ def test_losses_are_reported(is_streaming: bool) -> None:
 
 
 def test_an_abandoned_stream_is_closed_and_its_losses_are_reported() -> None:
-    """Whoever has heard enough leaves."""
+    """A user who has received enough leaves."""
     converted: list[fb.Converted] = []
     client = joined("responses", "chat_completions", relay_of(), on_convert=converted.append)
 
@@ -829,7 +829,7 @@ def test_an_abandoned_stream_is_closed_and_its_losses_are_reported() -> None:
 
 
 def test_a_stream_is_converted_as_it_arrives() -> None:
-    """Nobody waits for the end to hear the beginning."""
+    """No one waits for the end to hear the beginning."""
     pieces = [bytes(piece) for piece in relay_of().handle_request(_streaming_request("chat_completions")).stream]
     values: list[bytes] = []
 
@@ -851,7 +851,7 @@ def test_a_stream_is_converted_as_it_arrives() -> None:
 
 
 def test_reasoning_tokens_return_over_two_turns() -> None:
-    """A signature that the wire's own vendor minted travels through the SDK's history, tagged, and back to where it is at home."""
+    """A signature that the wire's vendor issued travels through the SDK's history, tagged, and back to where it is at home."""
     relay = relay_of(
         [Answer(reasoning="Look it up.", signature="c2lnbmVk", tool_calls=[ToolCall("now", id="call_1")]), "It is noon."]
     )
@@ -893,7 +893,7 @@ def test_a_transport_shows_no_key() -> None:
 
 
 def test_without_an_inner_transport_that_of_the_library_is_created_and_closed() -> None:
-    """A real socket, on a port where nobody listens."""
+    """A real socket, on a port where no one listens."""
     url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
     transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages")
 
@@ -920,7 +920,7 @@ def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
 
 @sync_and_async
 def test_a_traceback_with_its_locals_shows_no_key(is_async: bool) -> None:
-    """Tools that collect errors collect what stood around them, too; here nobody listens."""
+    """Tools that collect errors collect what stood around them, too; here no one listens."""
     transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages", headers={"x-token": RELAY_KEY})
     url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
 
@@ -939,7 +939,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
     """Two processes on one socket would read one another's answers."""
     url, body = f"{VENDOR}/v1/messages", BODIES["messages"]
     with Server(answering) as server, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside the server's threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking next to the server's threads
         client = httpx.Client(transport=fb.transport(server.url, RELAY_KEY, via="messages"))
         client.post(url, json=body)
         child = os.fork()

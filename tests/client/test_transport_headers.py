@@ -57,7 +57,7 @@ def _crossed(
     ],
 )
 def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, crosses: bool) -> None:
-    """Cookies and keys are for the host that the SDK believes in; a vendor's own headers mean something in its format only."""
+    """Cookies and keys are for the host that the SDK believes in; a vendor's headers mean something in its format only."""
     alike, _ = _crossed("messages", "messages", {name: "sentinel"})
     other, _ = _crossed("messages", "responses", {name: "sentinel"})
 
@@ -92,7 +92,7 @@ def test_headers_of_the_wire_stay_on_it(name: str, is_returned: bool) -> None:
 def test_the_sdk_s_key_is_a_bearer_token_or_in_a_key_header(
     raw: dict[str, str], sent: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user and password for a proxy are no key, and nobody is to get them as one."""
+    """A user and password for a proxy are no key, and no one is to get them as one."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
 
     request, _ = _crossed("messages", "responses", raw, key=None)
@@ -122,7 +122,7 @@ def test_timeouts_of_the_sdk_hold_on_the_wire() -> None:
     ids=["busy", "slow down", "no", "told not to"],
 )
 def test_an_sdk_retries_as_without_the_transport(script: Failure, count: int) -> None:
-    """Its own rules go by status and headers, and both come home."""
+    """Its rules go by status and headers, and both return."""
     assert _calls(FakeRelay(script, api_key=RELAY_KEY)) == count
 
 
@@ -137,7 +137,7 @@ NO_ANSWERS = {
 
 @pytest.mark.parametrize("case", NO_ANSWERS)
 def test_a_permanent_error_is_not_retried(case: str) -> None:
-    """These come home as a 502, which SDKs would try again: the same page, for as much money."""
+    """These return as a 502, which SDKs would try again: the same page, for as much money."""
     calls: list[Any] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:

@@ -77,7 +77,7 @@ BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning: str, is_async: bool) -> None:
-    """Proxies write the type in their own way, or none; the client takes such a stream, and so does the transport."""
+    """Proxies write the type in their way, or none; the client takes such a stream, and so does the transport."""
     stream = b"".join(fb.replay_response(ANSWER.body("messages", "m", 1), source="messages"))
     pieces = [BEGINNINGS[beginning], *(stream[at : at + 50] for at in range(0, len(stream), 50))]
     headers = {"content-type": kind} if kind else {}
@@ -104,7 +104,7 @@ def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_asy
 @sync_and_async
 @pytest.mark.parametrize(("page", "text"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
 def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
-    """A proxy that has lost its relay answers with 200 and a page of its own."""
+    """A proxy that has lost its relay answers with 200 and a separate page."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
 
     with pytest.raises(SDK_ERRORS, match=text):
@@ -165,7 +165,7 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
 @sync_and_async
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
-    """Whoever bills by the reports bills once, although a stream ends and is closed."""
+    """A user who bills by the reports bills once, although a stream ends and is closed."""
     converted: list[fb.Converted] = []
 
     _ask("messages", via, relay_of(), is_async=is_async, on_convert=converted.append)

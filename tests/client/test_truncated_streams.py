@@ -167,7 +167,7 @@ def test_a_truncation_raises_for_async_callers_in_another_format(via: str, frami
 
 
 def test_a_truncation_before_the_first_event_is_retried() -> None:
-    """Nothing was handed out yet, so nobody can be told a thing twice."""
+    """Nothing was returned yet, so nothing is returned twice."""
     data = stream_of("messages")
     sent = iter((0, 10, None))
 
@@ -235,7 +235,7 @@ def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, f
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, framing: Framing) -> None:
-    """It went out as it came, so nobody wrote it an end."""
+    """It went out as it came, so no one wrote it an end."""
     seen, error = _read(_closing(_before_the_end(format), framing), format, format)
 
     assert seen
@@ -278,7 +278,7 @@ def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
 
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
 def test_a_break_after_an_apparent_end_reports_the_expected_event(via: str) -> None:
-    """Somebody looks for the reason in a log: the words are those of any other cut, and the break's own."""
+    """A user looks for the reason in a log: the words are those of any other cut, and the break's own."""
     expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
     wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")
     wire.upto = len(wire.data)
@@ -328,7 +328,7 @@ def test_a_compressed_stream_without_its_end_is_truncated(format: str, via: str,
 
 @every_packing
 def test_a_compressed_stream_is_complete_after_its_last_event(packing: str) -> None:
-    """What ends by a word of its own lacks nothing that a reader wants."""
+    """A stream with its end event is complete."""
     seen, error = _read(_packing_client(_packed(stream_of("messages"), packing, has_end=False), packing), "messages", "messages")
 
     assert seen
@@ -338,7 +338,7 @@ def test_a_compressed_stream_is_complete_after_its_last_event(packing: str) -> N
 @every_packing
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_a_compressed_answer_without_its_end_is_truncated(is_stream: bool, packing: str) -> None:
-    """It may look whole; nobody has checked that it is, and another attempt brings one that is."""
+    """It may look whole; no one has checked that it is, and another attempt brings one that is."""
     calls: list[object] = []
     client = _packing_client(_packed(json.dumps(answer_of("messages")).encode(), packing, has_end=False), packing, calls)
 

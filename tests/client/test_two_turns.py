@@ -97,7 +97,7 @@ def tokens_in(format: str, body: dict[str, Any]) -> list[Any]:
 
 
 def check(relay: FakeRelay, via: str, answer: Any) -> None:
-    """Check that the endpoint got both turns, refused neither, and got its own token back."""
+    """Check that the endpoint got both turns, refused neither, and got its token back."""
     first, second = relay.requests
 
     assert TEXT in json.dumps(answer)
@@ -139,7 +139,7 @@ def test_a_token_returns_through_the_async_client(format: Any, via: Any, is_stre
 @whole_and_streamed
 @every_pair
 def test_a_token_returns_through_an_official_sdk(format: Any, via: Any, is_streaming: bool) -> None:
-    """What the SDK's own types keep of the first answer is enough for the second request."""
+    """What the SDK's types keep of the first answer is enough for the second request."""
     relay = FakeRelay(SCRIPT)
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
     client = official_sdks.sdk(format, "https://vendor.test", "k", httpx2.Client(transport=transport))

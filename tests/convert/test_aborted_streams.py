@@ -25,7 +25,7 @@ def _events(format: str) -> list[bytes]:
 
 
 def _has_error(output: bytes, format: str) -> bool:
-    """Say whether the reader of some bytes is told an error."""
+    """Return whether the reader of some bytes gets an error."""
     reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
     reader.feed(output)
     return reader.error is not None
@@ -39,7 +39,7 @@ def _looks_whole(source: str) -> list[bytes]:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: str) -> None:
-    """A proxy hangs up: whoever reads behind a gateway is told, were it directly before the last event, or inside it."""
+    """A proxy closes the connection: a reader behind a gateway gets an error, also directly before the last event or inside it."""
     events = _events(source)
     whole = [b"".join(events[:count]) for count in range(len(_looks_whole(source)) + 1)]
     for came in (*whole, stream_of(source).rstrip(b"\r\n")):
@@ -102,7 +102,7 @@ def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) -> None:
-    """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
+    """The error waits for the next call; where the connection breaks first, its reader gets the error all the same, once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     for converter in (waiting, raised):
         converted = converter.feed(b"".join(_looks_whole(source)) + b"data: <html>\n\n")
@@ -122,7 +122,7 @@ def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) 
 
 STRICT = fb.Options(raise_on="info")
 UNKNOWN = encode_event(dumps({"made_up": 1}))
-"""An event that each format but its own loses."""
+"""An event that each format but its loses."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
@@ -143,7 +143,7 @@ def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str)
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str) -> None:
-    """The error waits for the next call; where the connection breaks first, its reader is told all the same, and once."""
+    """The error waits for the next call; where the connection breaks first, its reader gets the error all the same, once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
     converted = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
 
@@ -156,7 +156,7 @@ def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, target: str, is_async: bool) -> None:
-    """Whoever writes no loop of his own has no converter to abort."""
+    """A user who writes no loop of his has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
 
     result, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
@@ -212,7 +212,7 @@ def _converted(
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: str, is_async: bool) -> None:
-    """The HTTP library raises an error of its own out of the iterable, behind an answer that looks whole."""
+    """The HTTP library raises a separate error out of the iterable, behind an answer that looks whole."""
     cause = _ResetError("peer closed the connection")
 
     result, error = _converted(_looks_whole(source), cause, source, target, None, is_async=is_async)
@@ -227,7 +227,7 @@ def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: st
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, target: str, is_async: bool) -> None:
-    """Its error is raised all the same, for nobody but the caller knows what it means; the reader has an end, and no error."""
+    """Its error is raised all the same, for no one but the caller knows what it means; the reader has an end, and no error."""
     result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
 
     assert isinstance(error, fb.TruncatedStreamError)
@@ -349,7 +349,7 @@ def test_the_error_of_a_break_names_its_cause_without_a_reference_to_it() -> Non
 
 @pytest.mark.parametrize("cause", ["boom", OSError, 5])
 def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
-    """What is misspelt is told by name, and has aborted nothing."""
+    """What is misspelt is reported by name, and has aborted nothing."""
     converter = fb.StreamConverter(source="messages", target="messages")
 
     with pytest.raises(fb.ConfigurationError, match=r"cause is .*, expected an exception or None"):
@@ -362,7 +362,7 @@ def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
     "read", [fb.collect_stream, lambda chunks, source: [*fb.convert_stream(chunks, source=source, target="responses")]]
 )
 def test_an_error_of_this_library_is_no_break_of_the_stream(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is told that the connection broke looks for it in the wrong place, or repeats the request."""
+    """A user who is told that the connection broke looks for it in the wrong place, or repeats the request."""
 
     def fails(*_: object) -> None:
         raise KeyError("ours")

@@ -90,7 +90,7 @@ def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(sou
 
 
 def test_a_status_may_be_of_the_standard_library() -> None:
-    """``HTTPStatus`` is an integer, and what comes back is a plain one."""
+    """``HTTPStatus`` is an integer, and what comes back is a simple one."""
     result = _error(HTTPStatus.TOO_MANY_REQUESTS, "chat_completions")
 
     assert type(result.status) is int
@@ -130,7 +130,7 @@ def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: An
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Callable[[bytes], Any]) -> None:
-    """Servers hand out buffers of their own, not always contiguous."""
+    """Servers hand out separate buffers, not always contiguous."""
     stream = stream_of("messages")
 
     assert read([kind(stream[:40]), kind(stream[40:])])
@@ -139,7 +139,7 @@ def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Ca
 
 @pytest.mark.parametrize("chunk", ["data", {}, 5, None, [b"data"]])
 def test_an_invalid_chunk_does_not_change_the_converter(chunk: Any) -> None:
-    """The mistake is the caller's, and no fault of the stream: whoever mends it may go on."""
+    """The mistake is the caller's, and no fault of the stream: a user who mends it may go on."""
     converter, stream = fb.StreamConverter(source="messages", target="responses"), stream_of("messages")
     converted = converter.feed(stream[:100])
 
@@ -173,7 +173,7 @@ def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
 
 
 def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
-    """A service has pydantic models of its own, and subclasses of ours."""
+    """A service has pydantic models, and subclasses of ours."""
     from pydantic import BaseModel
 
     from formatbridge.formats.messages import wire
@@ -196,7 +196,7 @@ def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
 @pytest.mark.parametrize("model", ["m", "models/m"])
 @pytest.mark.parametrize("is_in_body", [False, True])
 def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str, model: str, is_in_body: bool) -> None:
-    """One vendor writes ``models/m`` in its URL; whoever logs the model logs the one that was asked."""
+    """One vendor writes ``models/m`` in its URL; a user who logs the model logs the one that was asked."""
     body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]} | ({"model": "other"} if is_in_body else {})
 
     converted = fb.convert_request(body, source="generate_content", target=target, model=model)

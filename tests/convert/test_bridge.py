@@ -18,7 +18,7 @@ from tests.support.servers import answer_of, body_of, stream_of
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
-    """Answer, stream and error come home in the format that the request came in."""
+    """Answer, stream and error return in the format that the request came in."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), stream=True)
 
     answer = exchange.response(answer_of(via))
@@ -82,7 +82,7 @@ def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, c
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
 def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object]) -> None:
-    """Whatever stands before a relay has shapes of its own."""
+    """Whatever stands before a relay has separate shapes."""
     converted = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
 
     assert isinstance(converted, ConvertedError)
@@ -92,7 +92,7 @@ def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{}, {"success": True, "data": []}, {"msg": "x", "status": "error"}, {"error": None}])
 def test_what_is_neither_answer_nor_error_is_refused(source: str, body: dict[str, object]) -> None:
-    """An empty answer that nobody gave would be a success."""
+    """An empty answer that no one gave would be a success."""
     for target in fb.FORMATS:
         with pytest.raises(fb.InvalidPayloadError, match=f"{source} response"):
             fb.convert_response(body, source=source, target=target)
@@ -161,7 +161,7 @@ _CONVERT_BACK: dict[str, Callable[..., Any]] = {
 )
 @pytest.mark.parametrize("name", _CONVERT_BACK)
 def test_a_request_of_another_exchange_is_refused(name: str, source: str, target: str) -> None:
-    """Tools and echoed fields of another exchange would come home with the answer, and nobody would be told."""
+    """Tools and echoed fields of another exchange would return with the answer, without a report."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     with pytest.raises(fb.ConfigurationError, match="request went from messages to chat_completions"):

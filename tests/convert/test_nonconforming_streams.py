@@ -72,7 +72,7 @@ def test_a_call_that_starts_after_its_deltas_is_emitted_once() -> None:
 
 @pytest.mark.parametrize("kind", ["custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code"])
 def test_other_calls_without_a_start_are_kept(kind: str) -> None:
-    """Each kind of call has deltas of its own."""
+    """Each kind of call has separate deltas."""
     sent = _delta("ls", type=f"response.{kind}.delta")
 
     converter = fb.StreamConverter(source="responses", target="messages")
@@ -96,7 +96,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("sent", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
 def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: bytes) -> None:
-    """A proxy talks before the server does: an answer that has begun has its id and its model, which nobody knows yet."""
+    """A proxy talks before the server does: an answer that has begun has its id and its model, which no one knows yet."""
     converter = fb.StreamConverter(source=source, target=target)
 
     converted = converter.feed(b"data: " + sent + b"\n\n")
@@ -120,7 +120,7 @@ def _cut_call(target: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_a_truncated_call_has_status_incomplete() -> None:
-    """Whoever runs items by their status would run half a command."""
+    """A user who runs items by their status would run half a command."""
     for body in _cut_call("responses"):
         assert [item["status"] for item in body["output"]] == ["completed", "incomplete"]
 
@@ -166,14 +166,14 @@ def test_an_error_on_any_event_ends_the_stream(kind: str, target: str) -> None:
 
 @pytest.mark.parametrize("error", ["slow down", {"message": {"a": 1}}, {"code": [1]}, ["a"]])
 def test_an_error_of_any_shape_on_any_event_is_an_error(error: Any) -> None:
-    """Law 13: nobody promises what stands there, least of all on an event that has none."""
+    """Law 13: no one promises what stands there, least of all on an event that has none."""
     with pytest.raises(fb.StreamFailedError):
         fb.collect_stream([_stream(TEXT_DELTA | {"error": error})], source="responses", target="messages")
 
 
 @pytest.mark.parametrize("sent", [{"type": "error", "message": "slow down"}, {"type": "error", "error": SLOW}])
 def test_other_fields_of_an_error_event_are_reported(sent: dict[str, Any]) -> None:
-    """Law 1 holds for the last event, too, and for what nobody could place before it."""
+    """Law 1 holds for the last event, too, and for what no one could place before it."""
     converter = fb.StreamConverter(source="responses", target="messages")
     converter.feed(_stream(TEXT_DELTA | {"hour": 9}, sent | {"zz": 1}))
 
@@ -237,7 +237,7 @@ def test_a_delta_with_unknown_fields_only_is_reported() -> None:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
-    """Law 13: what began as a digest of thoughts is done as a message."""
+    """Law 13: what began as a digest of reasoning parts is done as a message."""
     reasoning = {"type": "reasoning", "id": "x", "summary": []}
     message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
 
@@ -285,7 +285,7 @@ def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: 
 
 
 def test_an_event_that_the_decoder_refuses_has_an_offset() -> None:
-    """Whoever looks for it in a log of megabytes goes by the text of the error."""
+    """A user who looks for it in a log of megabytes goes by the text of the error."""
     begun = _named(BEGUN)
     unexpected = _named(("content_block_delta", {"index": 5, "delta": {"type": "input_json_delta", "partial_json": "{}"}}))
 
@@ -298,7 +298,7 @@ def test_an_event_that_the_decoder_refuses_has_an_offset() -> None:
 
 @pytest.mark.parametrize("repeated", [True, False], ids=["sent again at the end", "sent once"])
 def test_a_tool_search_of_the_caller_ends_in_tool_use(repeated: bool) -> None:
-    """Whoever takes the answer for the end never runs it: it is a call of the caller's, and the answer ends with it."""
+    """A user who takes the answer for the end never runs it: it is a call of the caller's, and the answer ends with it."""
     search = {"type": "tool_search_call", "id": "x", "call_id": "c", "execution": "client", "arguments": {"query": "q"}}
     sent = [{"type": f"response.output_item.{when}", "output_index": 0, "item": search} for when in ("added", "done")]
     last = {"type": "response.completed", "response": HEAD | {"status": "completed", "output": [search] if repeated else []}}
@@ -350,7 +350,7 @@ def _framed(events: list[dict[str, Any]]) -> bytes:
 
 
 def test_a_summary_that_is_no_text_ends_no_stream() -> None:
-    """A detail of the reasoning text has no summary, so no type holds it to one: in its own format it stays as it came."""
+    """A detail of the reasoning text has no summary, so no type holds it to one: in its format it stays as it came."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     details = [
         {"type": "reasoning.text", "index": 0, "text": "a"},
@@ -437,7 +437,7 @@ def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
 @pytest.mark.parametrize("stem", ["tools_parallel", "tools_custom"])
 @pytest.mark.parametrize("field", ["name", "call_id"])
 def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, stem: str, target: str) -> None:
-    """Whoever runs the call runs the one that left, and its result goes by the id that left."""
+    """A user who runs the call runs the one that left, and its result goes by the id that left."""
     converter = fb.StreamConverter(source="responses", target=target)
 
     converter.feed(renamed(stem, field))

@@ -31,10 +31,10 @@ ERRORS: dict[str, bytes] = {
     "flat": b'data: {"type":"error","code":"server_error","message":"slow down"}\n\n',
     "plain lines": b'{\n "error": {\n  "message": "slow down"\n }\n}\n',
 }
-"""What relays send in the place of an event, in a dialect of their own or of another format."""
+"""What relays send in the place of an event, in a separate dialect or of another format."""
 
 FLAT = {("responses", "flat")}
-"""The vendor's own, which its client hands on as an event; whoever reads the events sees it."""
+"""The vendor's own, which its client hands on as an event; a user who reads the events sees it."""
 
 
 def _text(format: str) -> bytes:
@@ -71,7 +71,7 @@ def test_the_official_client_raises_for_an_error_that_is_passed_on(format: str, 
 
 @pytest.mark.parametrize(("format", "error"), [each for each in product(fb.FORMATS, ERRORS) if each not in FLAT])
 def test_a_same_format_transport_hides_no_error(format: str, error: str) -> None:
-    """Whoever uses it for its key and its checks alone relies on it as much."""
+    """A user who uses it for its key and its checks alone relies on it as much."""
     body = Pieces(_beginning(format), ERRORS[error])
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via=format, inner=inner))
@@ -116,7 +116,7 @@ def test_a_rewritten_error_reports_its_omitted_fields() -> None:
 
 
 def test_the_content_of_a_chunk_precedes_the_error_in_it() -> None:
-    """An error inside a choice is none to the client, and the words beside it were said."""
+    """An error inside a choice is none to the client, and the words next to it were said."""
     choice = {"index": 0, "delta": {"content": "Rome"}, "finish_reason": "error", "error": {"message": "slow down", "code": 502}}
     chunk = b"data: " + json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
 
@@ -215,7 +215,7 @@ def test_done_after_an_incomplete_answer_follows_the_error() -> None:
 
 @pytest.mark.parametrize(("format", "target"), PAIRS)
 def test_invalid_data_is_emitted_as_an_error_event(format: str, target: str) -> None:
-    """Nothing was cut: whoever looks for the fault must not look at the network."""
+    """Nothing was cut: a user who looks for the fault must not look at the network."""
     converter = fb.StreamConverter(source=format, target=target)
     converter.feed(_beginning(format))
 

@@ -79,7 +79,7 @@ LENGTH = {
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, target: str) -> None:
-    """Whoever forbids losses must not take a lossy answer for a good one because it came in pieces."""
+    """A user who forbids losses must not take a lossy answer for a good one because it came in pieces."""
     strict = fb.Options(raise_on="info")
     results: list[bytes] = []
 
@@ -129,7 +129,7 @@ def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
-    """In its own format, too: what is collected is written anew, so it can be given an end."""
+    """In its format, too: what is collected is written anew, so it can be given an end."""
     collected = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
 
     assert _finish(collected.body, target) == LENGTH[target]
@@ -137,7 +137,7 @@ def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, tar
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: str, target: str) -> None:
-    """Whoever stores what came before an error stores an answer that has no end, or one that says it failed."""
+    """A user who stores what came before an error stores an answer that has no end, or one that says it failed."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_begun(source) + FAILURES[source])
 
@@ -174,7 +174,7 @@ def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: str) -> None:
     ids=["cut", "garbage", "failure"],
 )
 def test_a_collected_answer_before_an_error_is_kept(ending: bytes, error: type[fb.StreamError]) -> None:
-    """The first half of an answer may be all that somebody needs, awaited or not."""
+    """The first half of an answer may be all that a user needs, awaited or not."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield _begun("messages")
@@ -205,7 +205,7 @@ def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_reasoning_of_white_space_is_the_same_streamed_and_whole(target: str) -> None:
-    """Found by chance: behind another thought it was taken for the blank line between the two."""
+    """Found by chance: behind another reasoning part it was taken for the blank line between the two."""
     reasoning = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
     answer = answer_of("messages") | {"content": reasoning}
     stream = b"".join(fb.replay_response(answer, source="messages"))
@@ -234,7 +234,7 @@ _STARTS = {
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in DIRECTIONS if pair[0] in _STARTS])
 def test_a_partial_answer_has_its_model_and_id(source: str, target: str) -> None:
-    """A stream that breaks off behind its first event has told its model, and perhaps its id, by which somebody finds it."""
+    """A stream that breaks off behind its first event has told its model, and perhaps its id, by which a user finds it."""
     data = encode_event(json.dumps(_STARTS[source]).encode())
     converter = fb.StreamConverter(source=source, target=target)
     early = converter.feed(data), converter.response().body

@@ -56,7 +56,7 @@ def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: str, target: str) 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> None:
-    """Whoever streams and whoever waits for the whole get the same answer."""
+    """A user who streams and a user who waits for the whole get the same answer."""
     streamed = fb.collect_stream([_convert([_stream(source)], source, target)], source=target)
 
     whole = fb.convert_response(_answer(source), source=source, target=target)
@@ -137,7 +137,7 @@ def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None:
-    """Whoever looks at events alone must not take half an answer for one: wherever it is cut, it ends as a collected one does."""
+    """A user who looks at events alone must not take half an answer for one: wherever it is cut, it ends as a collected one does."""
     stream = _stream(format, "text_plain")
     whole = list(fb.iter_events([stream], format=format))
     for cut in range(len(stream)):
@@ -171,7 +171,7 @@ def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], forma
 @pytest.mark.parametrize("error", ["busy", {"message": "busy"}, {"message": {"busy": True}}, ["busy"], {"code": ["busy"]}])
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error: Any) -> None:
-    """Relays put errors into streams as they like; one that nobody foresaw is an event in words, and an end."""
+    """Relays put errors into streams as they like; one that no one foresaw is an event in words, and an end."""
     stream = b"data: " + json.dumps({"error": error}).encode() + b"\n\n"
 
     events = list(fb.iter_events([stream], format=format))
@@ -206,7 +206,7 @@ def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
 
 @pytest.mark.parametrize("target", [format for format in fb.FORMATS if format != "responses"])
 def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
-    """What came before the failure is in the stream, so nobody is refused for its loss; the error is the only end."""
+    """What came before the failure is in the stream, so no one is refused for its loss; the error is the only end."""
     answer = _answer("responses", "finish_failed")
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
     answer = answer | {"output": [*answer["output"], call]}
@@ -222,7 +222,7 @@ def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
 
 
 def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
-    """A model that breaks down in mid-answer is an error of the target's kind, and no complete answer."""
+    """A model that breaks down in the middle of an answer is an error of the target's kind, and no complete answer."""
     error = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}})
     converter = fb.StreamConverter(source="messages", target="chat_completions")
 
@@ -236,7 +236,7 @@ def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
 @pytest.mark.skipif(not list(corpus.entries(None, "stream")), reason="the recorded traffic is not here")
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, target: str) -> None:
-    """Real servers send odd streams; none raises anything but the library's own errors, and what ends well can be read back."""
+    """Real servers send odd streams; none raises anything but the library's errors, and what ends well can be read back."""
     for entry in corpus.entries(source, "stream"):
         try:
             converted = _convert([entry.bytes()], source, target)
@@ -304,7 +304,7 @@ def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> N
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_events_before_an_invalid_event_are_returned(source: str) -> None:
-    """Where the bytes are cut decides nothing: the events before a broken one leave, then it is told, and told again."""
+    """Where the bytes are cut decides nothing: the events before a broken one leave, then it is reported, and reported again."""
     other = "messages" if source != "messages" else "responses"
     stream, broken = _stream(source, "text_plain"), b"data: <html>\n\n"
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
@@ -324,7 +324,7 @@ def test_events_before_an_invalid_event_are_returned(source: str) -> None:
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
 def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, target: str, broken: bytes) -> None:
-    """A gateway that copies a stream has no other words for whoever reads behind it."""
+    """A gateway that copies a stream has no other words for a user who reads behind it."""
     stream = _stream(source, "text_plain")
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
     head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
@@ -372,7 +372,7 @@ def _words(body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("stem", ["text_plain", "tools_parallel"])
 def test_a_truncated_stream_of_responses_fails_with_its_partial_answer(stem: str) -> None:
-    """Whoever reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
+    """A user who reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
     stream = next(each.data for each in fixtures.streams("responses") if each.stem == stem)
     events = [json.loads(event.data) for event in StreamReader().feed(stream)]
     done = next(at for at, event in enumerate(events) if event["type"] == "response.completed")
@@ -458,7 +458,7 @@ FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: str) -> None:
-    """Whoever stores what came before a cut stores an answer that has no end."""
+    """A user who stores what came before a cut stores an answer that has no end."""
     stream = _stream(source, "text_plain")
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream[: len(stream) // 2])
@@ -496,7 +496,7 @@ def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: s
     ],
 )
 def test_unusual_events_raise_errors_of_this_library_only(source: str, target: str, events: list[Any]) -> None:
-    """What fuzzing found: fields of its own in place of log probabilities, an item that turns out to be a message at its end."""
+    """What fuzzing found: other fields in place of log probabilities, an item that turns out to be a message at its end."""
     converter = fb.StreamConverter(source=source, target=target)
 
     converter.feed(b"".join(encode_event(dumps(event)) for event in events))
@@ -573,7 +573,7 @@ def test_a_stream_that_breaks_within_an_event_is_truncated(target: str) -> None:
 
 
 def test_bytes_after_the_end_are_no_truncation() -> None:
-    """Who has said that all is told may close the connection where it likes."""
+    """A server that has sent the end may close the connection at any time."""
     for rest in _OPENED:
         assert fb.collect_stream([_stream("chat_completions") + rest], source="chat_completions").body
 

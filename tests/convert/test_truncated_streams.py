@@ -69,7 +69,7 @@ _LAST_EVENTS: dict[str, list[JsonObject]] = {
         },
     ],
 }
-"""The first events of an answer, with a field that nobody knows at the answer, and at its choice where that has a place of its own."""
+"""The first events of an answer, with a field that no one knows at the answer, and at its choice where that has a separate place."""
 _ERRORS: dict[str, JsonObject] = {
     "chat_completions": {"error": {"message": "out of luck", "type": "server_error"}},
     "messages": {"type": "error", "error": {"type": "api_error", "message": "out of luck"}},
@@ -102,7 +102,7 @@ def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, ta
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
 @pytest.mark.parametrize("source", _COUNTED)
 def test_an_answer_without_an_end_has_its_usage(source: str, ends_in_error: bool) -> None:
-    """Whoever pays for it wants to know."""
+    """A user who pays for it wants to know."""
     partial = _partial_of(source, "chat_completions", [_ERRORS[source]] if ends_in_error else [])
 
     counts = partial.body["usage"]
@@ -122,7 +122,7 @@ def test_a_closed_answer_has_its_usage(source: str) -> None:
 
 @pytest.mark.parametrize(("first", "status"), [('{"path":"/', "incomplete"), ('{"path":"/"}', "completed"), ("", "completed")])
 def test_an_incomplete_call_has_no_complete_status(first: str, status: str) -> None:
-    """Calls come side by side, so any of them may be cut; whoever runs items by their status would run half of one."""
+    """Calls come side by side, so any of them may be cut; a user who runs items by their status would run half of one."""
     calls = [
         {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "f", "arguments": text}}
         for at, text in enumerate((first, "{}"))

@@ -18,7 +18,7 @@ MARKED: dict[str, dict[str, Any]] = {
 
 
 def test_no_more_cache_marks_than_messages_accepts() -> None:
-    """Its server refuses a fifth, and whoever marks parts of a chat has no such bound."""
+    """Its server refuses a fifth, and a user who marks parts of a chat has no such bound."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part] * 6}]}
 

@@ -109,7 +109,7 @@ def test_a_token_of_an_unknown_call_is_a_separate_reasoning_part() -> None:
 
 
 def test_a_call_that_has_a_token_keeps_it() -> None:
-    """Of two tokens that name one call the first is that call's; the other stays a thought, so that none is lost."""
+    """Of two tokens that name one call the first is that call's; the other stays a reasoning part, so that none is lost."""
     outer = {"extra_content": {"google": {"thought_signature": "b3V0ZXI="}}}
     details = [_detail("a"), _detail("b"), _detail("b", "bW9yZQ==")]
 
@@ -123,7 +123,7 @@ def test_a_call_that_has_a_token_keeps_it() -> None:
 
 
 def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
-    """A field that nobody knows is lost wherever the token goes."""
+    """A field that no one knows is lost wherever the token goes."""
     message = {"tool_calls": [_call("a")], "reasoning_details": [_detail("a") | {"format": "google-gemini-v9", "more": 1}]}
 
     converted = fb.convert_request(_asked(message), source="chat_completions", target="generate_content")
@@ -133,7 +133,7 @@ def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
 
 
 def test_an_id_that_is_a_counter_names_no_call() -> None:
-    """We number thoughts so ourselves where their tokens stand apart."""
+    """We number reasoning parts so ourselves where their tokens stand apart."""
     details = [{"type": "reasoning.text", "text": "hm", "id": "rs_0", "index": 0}, _detail("rs_0")]
 
     converted = fb.convert_response(
@@ -146,7 +146,7 @@ def test_an_id_that_is_a_counter_names_no_call() -> None:
 
 
 def test_a_token_whose_call_never_arrives_is_emitted_at_the_end() -> None:
-    """Nobody knows before that it will not come."""
+    """No one knows before that it will not come."""
     converter = fb.StreamConverter(source="chat_completions", target="generate_content")
     before = converter.feed(_chunk({"reasoning_details": [_detail("a")]})) + converter.feed(_chunk({"content": "one"}))
 

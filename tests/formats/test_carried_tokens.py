@@ -98,7 +98,7 @@ def test_a_token_is_on_the_part_that_follows_its_reasoning(name: str) -> None:
 
 @pytest.mark.parametrize("name", TURNS)
 def test_the_next_request_restores_each_token_to_its_reasoning(name: str) -> None:
-    """The vendor refuses a thought whose token is gone or elsewhere. Clients send parts as they came, in pieces, or as they add them up."""
+    """The vendor refuses a reasoning part whose token is gone or elsewhere. Clients send parts as received, in pieces, or accumulated."""
     data = _streamed(TURNS[name])
     pieces = [part for event in events_of(data) for part in _parts(json.loads(event.data)) if part != {"text": ""}]
 
@@ -151,7 +151,7 @@ def test_a_call_with_a_token_keeps_it() -> None:
 
 
 def test_a_token_does_not_sign_preceding_reasoning_without_a_token() -> None:
-    """A thought whose signature a relay dropped must not get that of another one."""
+    """A reasoning part whose signature a relay dropped must not get that of another one."""
     unsigned: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": ""}
     content = [unsigned, OMITTED, CALL]
     answer = fb.convert_response(_answer(content), source="messages", target="generate_content")
@@ -178,7 +178,7 @@ def test_only_a_token_is_held_back_until_the_next_part() -> None:
 
 @pytest.mark.parametrize("fault", ["finish", "abort", "error"])
 def test_a_token_that_is_held_back_is_emitted_before_an_error(fault: str) -> None:
-    """What came before a break was said; whoever keeps the half answer keeps its token."""
+    """What came before a break was said; a user who keeps the half answer keeps its token."""
     events = b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).partition(b"event: content_block_stop")
     converter = fb.StreamConverter(source="messages", target="generate_content")
     converted = converter.feed(events[0] + b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')
@@ -197,7 +197,7 @@ def test_a_token_that_is_held_back_is_emitted_before_an_error(fault: str) -> Non
 
 
 def test_a_request_to_the_same_format_loses_the_token_and_keeps_its_part() -> None:
-    """Google would refuse a token that it did not make; the call beside it is the caller's."""
+    """Google would refuse a token that it did not make; the call next to it is the caller's."""
     parts = _parts(fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content").body)
 
     converted = fb.convert_request(_next_turn(parts), source="generate_content", target="generate_content", model="m", stream=False)
@@ -285,7 +285,7 @@ def _streamed_of_lost(body: JSON, source: str, target: str, options: fb.Options)
 
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
 def test_a_token_is_in_the_output_or_in_the_report(source: str, part: JSON) -> None:
-    """Every other token is told apart: in requests, answers and their streams, also where tokens are not to be carried."""
+    """Every other token is distinguished: in requests, answers and their streams, also where tokens are not to be carried."""
     targets = {*fb.FORMATS} - {source}
     for target, returned, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
         if returned == source:
@@ -331,7 +331,7 @@ _ISSUERS: tuple[tuple[ir.Format, ir.SignatureKind], ...] = (("responses", "encry
 
 
 def _life(number: int, random: Random) -> Iterator[events.Event]:
-    """Yield what happens to a part: a thought, which may learn its token in time, late or never, a text, or a call."""
+    """Yield what happens to a part: a reasoning part, which may learn its token in time, late or never, a text, or a call."""
     kind = random.choice(("thought", "thought", "thought", "text", "call"))
     if kind == "call":
         yield events.PartStart(0, number, ir.ToolCall(f"call_{number}", "look_up", ""))

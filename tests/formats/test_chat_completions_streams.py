@@ -100,7 +100,7 @@ def _comparable(body: Any) -> Any:
 
 
 def test_interleaved_calls_keep_their_arguments_apart() -> None:
-    """A server writes two calls at once; both get their own text."""
+    """A server writes two calls at once; both get their text."""
     chunks = [
         {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]},
         {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": ""}}]},
@@ -324,7 +324,7 @@ def test_done_completes_an_answer_with_complete_content(deltas: list[Any]) -> No
 @pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
 @pytest.mark.parametrize("target", FORMATS)
 def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes) -> None:
-    """The official client looks at how the data begins, so there are servers that nobody has told."""
+    """The official client looks at how the data begins, so there are servers that no one has told."""
     chunk = {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
     converter = StreamConverter(source=NAME, target=target)
 
@@ -375,7 +375,7 @@ def _thinks(index: int, *, kind: str = "text", **text: str) -> dict[str, Any]:
     ],
 )
 def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
-    """A server checks a token against the text beside it; where that has left, the report says so."""
+    """A server checks a token against the text next to it; where that has left, the report says so."""
     stream = _chunks(*deltas)
     converter = StreamConverter(source=NAME, target=target)
 
@@ -390,7 +390,7 @@ def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(target: str) -> None:
-    """In generate_content it comes home with its thought; elsewhere that has left, and the report says so."""
+    """In generate_content it returns with its reasoning part; elsewhere that has left, and the report says so."""
     stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
     converter = StreamConverter(source=NAME, target=target)
 

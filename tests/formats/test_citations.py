@@ -17,7 +17,7 @@ def _answer(**more: str) -> dict[str, Any]:
 
 
 def test_a_quotation_of_a_page_becomes_cited_text_in_messages() -> None:
-    """Some servers tell the cited text of a page beside its address."""
+    """Some servers tell the cited text of a page next to its address."""
     converted = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
 
     assert converted.body["content"][0]["citations"][0]["cited_text"] == "Founded in 753 BC."

@@ -62,7 +62,7 @@ def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ASKED)
 def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams: bool) -> None:
-    """The server reasons anew in each turn of a tool loop if its own reasoning does not return."""
+    """The server reasons anew in each turn of a tool loop if its reasoning does not return."""
     exchange = fb.Bridge(caller, via="responses").open(ASKED[caller], stream=streams)
     if streams:
         converter = exchange.stream()

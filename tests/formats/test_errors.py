@@ -26,7 +26,7 @@ def error_of(format: str, word: str) -> dict[str, Any]:
 @pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
-    """Relays have words of their own there, and they are what an operator looks for."""
+    """Relays have separate words there, and they are what an operator looks for."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
 
     reported = [(loss.path, loss.severity, loss.before) for loss in converted.losses]
@@ -47,7 +47,7 @@ def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str,
 )
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
-    """The target has its own word and status for the class, or one for two classes, and then says less."""
+    """The target has its word and status for the class, or one for two classes, and then says less."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
     is_less_specific = target == "generate_content" and status in (402, 413)
@@ -117,7 +117,7 @@ def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_targ
 @pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: str) -> None:
-    """The model never sees an error, so nothing of one is grave."""
+    """The model never sees an error, so nothing of one is severe."""
     body = {"error": {"message": "no", **UNTYPED[shape]}}
 
     losses = fb.convert_error(body, source="chat_completions", target=target, status=400).losses
@@ -128,7 +128,7 @@ def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target
 @pytest.mark.parametrize("source", [*OPENAI, "messages"])
 @pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
 def test_error_details_that_are_not_read_are_reported(source: str, details: Any) -> None:
-    """Only beside a word for the status do details say the reason, or how long to wait."""
+    """Only next to a word for the status do details say the reason, or how long to wait."""
     body = error_of(source, "invalid_request_error")
     body["error"]["details"] = details
 
@@ -164,7 +164,7 @@ UNKNOWN_SHAPES = [
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
-    """Gateways in front of a relay have shapes of their own. What is in the message as text is not lost."""
+    """Gateways in front of a relay have separate shapes. What is in the message as text is not lost."""
     converted = fb.convert_error(body, source=source, target=target, status=403)
 
     assert json.loads(converted.body["error"]["message"]) == body
@@ -175,7 +175,7 @@ def test_an_error_without_a_known_message_field_is_its_message(source: str, targ
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, body: dict[str, Any]) -> None:
-    """Whoever asked in that format may know the shape."""
+    """A user who asked in that format may know the shape."""
     assert fb.convert_error(body, source=format, target=format, status=403).body == body
 
 
@@ -279,7 +279,7 @@ def test_a_quota_code_is_no_server_error_unless_the_status_says_so(source: str, 
     ],
 )
 def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
-    """A wait that nobody can mean is none; in JSON it would be no number either."""
+    """A wait that no one can mean is none; in JSON it would be no number either."""
     details = [7, {"@type": "other"}, {"retryDelay": delay}]
     body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
 
@@ -296,11 +296,11 @@ COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
     ("generate_content", "billing"): "permission",
     ("generate_content", "too_large"): "invalid_request",
 }
-"""The kinds that a format has no word for, and what it says in a stream, where no HTTP status stands beside the word."""
+"""The kinds that a format has no word for, and what it says in a stream, where no HTTP status stands next to the word."""
 
 
 def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
-    """Return a stream of a format in which an error comes, in the format's own words for its kind."""
+    """Return a stream of a format in which an error comes, in the format's words for its kind."""
     _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
     event = {"type": "error", **body} if format == "responses" else body
     return b"data: " + json.dumps(event).encode() + b"\n\n"
@@ -459,7 +459,7 @@ def _message_of(converted: fb.ConvertedError) -> Any:
     ],
 )
 def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
-    """Also in its own format, whose shape it gets."""
+    """Also in its format, whose shape it gets."""
     converted = fb.convert_error(body, source=source, target=target, status=502)
 
     assert _message_of(converted) == message
@@ -493,7 +493,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 )
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
-    """Servers that stand for others say so in the choice; whoever reads a word of it for an end stores half an answer as a whole one."""
+    """Servers that stand for others say so in the choice; a user who reads a word of it for an end stores half an answer as a whole one."""
     choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 

@@ -36,7 +36,7 @@ def _answer(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
 def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str) -> None:
-    """Whoever reads ``stop`` or ``pause_turn`` for it is told so."""
+    """A user who reads ``stop`` or ``pause_turn`` for it is told so."""
     body = _answer(status=status)
 
     converted = fb.convert_response(body, source="responses", target=target)
@@ -48,7 +48,7 @@ def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_unknown_details_of_an_unfinished_answer_are_reported(target: str) -> None:
-    """Beside the reason as well as without one."""
+    """Next to the reason as well as without one."""
     for details in ({"reason": "max_output_tokens", "new": 1}, {"new": 1}):
         body = _answer(status="incomplete", incomplete_details=details)
 

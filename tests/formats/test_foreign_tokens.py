@@ -49,7 +49,7 @@ def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: st
             assert "foreign_signature" in {loss.code for loss in sent.losses}
             fb.convert_request(sent.body, source=format, target=returned, model="m")
         assert json.dumps(raw) == before
-    assert carried or (returned, format) == ("generate_content", "chat_completions")  # where the slot is its own vendor's
+    assert carried or (returned, format) == ("generate_content", "chat_completions")  # where the slot is its vendor's
 
 
 def test_a_request_without_carried_tokens_is_unchanged() -> None:
@@ -122,7 +122,7 @@ def test_a_turn_without_any_part_left_is_dropped() -> None:
 
 
 def test_dropped_reasoning_removes_no_other_part() -> None:
-    """Any other member may hold any text, and the next thought is somebody else's."""
+    """Any other member may hold any text, and the next reasoning part is someone else's."""
     native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
     body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
 
@@ -165,7 +165,7 @@ def test_text_that_looks_like_a_token_is_a_token_only_in_a_token_field(format: s
 
 
 def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
-    """It looks for the thought before the call that it is to go on from."""
+    """It looks for the reasoning part before the call that it is to go on from."""
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
     body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
     body["messages"][2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
@@ -177,7 +177,7 @@ def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
 
 
 def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:
-    """A conversation that was stored in another format's words may come home by way of a copy."""
+    """A conversation that was stored in another format's words may return by way of a copy."""
     body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
 
     result = _sent(body, "messages")

@@ -92,7 +92,7 @@ def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _in_one_cut(body: JsonObject) -> JsonObject:
-    """Return an answer whose texts are cut in one way: neighbours joined, a token on an empty text of its own behind them.
+    """Return an answer whose texts are cut in one way: neighbours joined, a token on an empty text of its behind them.
 
     That of another format's reasoning stands on an empty thought before the part that follows the reasoning.
     """
@@ -516,7 +516,7 @@ def test_a_failure_is_an_error_event_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("sample", [sample for sample in ANSWERS if sample.id.startswith("response-")], ids=str)
 def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) -> None:
-    """Law 5: what the vendor's own reader sees adds up to the written answer."""
+    """Law 5: what the vendor's reader sees adds up to the written answer."""
     genai = pytest.importorskip("google.genai")
     httpx = pytest.importorskip("httpx")
     answer = _answer(sample)

@@ -129,7 +129,7 @@ def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Con
 def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
     message: Any, tokens: list[str], kept: list[str], lost: list[int]
 ) -> None:
-    """Servers count tokens of thoughts, calls and the end, too; a probability beside the wrong text is worse than none."""
+    """Servers count tokens of reasoning parts, calls and the end, too; a probability next to the wrong text is worse than none."""
     result = _answered(message, tokens, "responses")
 
     assert [token["token"] for token in result.body["output"][-1]["content"][0]["logprobs"]] == kept
@@ -137,7 +137,7 @@ def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
 
 
 def test_logprobs_of_calls_are_reported_one_by_one() -> None:
-    """There is no text that they could stand beside."""
+    """There is no text that they could stand next to."""
     calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 
     result = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
@@ -147,7 +147,7 @@ def test_logprobs_of_calls_are_reported_one_by_one() -> None:
 
 
 def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None:
-    """In generate_content they have a list of their own, of which nothing is left either."""
+    """In generate_content they have a separate list, of which nothing is left either."""
     (fixture,) = (each for each in fixtures("response", "generate_content") if each.stem == "logprobs_of_calls")
 
     lost = [loss.path for loss in fixture.convert("responses").losses]

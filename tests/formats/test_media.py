@@ -95,7 +95,7 @@ def test_a_pdf_sent_as_an_image_becomes_a_document(source: str, target: str) -> 
 
 
 def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None:
-    """Whoever reads a PNG as a JPEG sees nothing."""
+    """A user who reads a PNG as a JPEG sees nothing."""
     drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PNG}
     body = {"model": "m", "input": [{"role": "user", "content": "draw"}, drawn, {"role": "user", "content": "again"}]}
 
@@ -115,7 +115,7 @@ def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
-    """Nobody else can read ``gs://``; a server that tried would refuse the whole request."""
+    """No one else can read ``gs://``; a server that tried would refuse the whole request."""
     stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
 
     result = _asked(stored, target)
@@ -289,7 +289,7 @@ def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
 
 
 def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
-    """The words of a sound come back as words beside it, so an application would show them twice."""
+    """The words of a sound come back as words next to it, so an application would show them twice."""
     audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -307,7 +307,7 @@ def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
     ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
 )
 def test_the_type_of_raw_audio_is_a_more_severe_loss_than_that_of_a_file(mime: str, severity: str) -> None:
-    """A file says itself how it is to be played; bare samples are noise to whoever does not know their rate."""
+    """A file says itself how it is to be played; bare samples are noise to a user who does not know their rate."""
     parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
     body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
 

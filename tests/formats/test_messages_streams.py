@@ -453,7 +453,7 @@ def contents(stream: list[JsonObject]) -> list[JsonObject]:
 
 
 def test_deltas_leave_as_they_come() -> None:
-    """Law 10: text, thoughts and arguments of the open block never wait."""
+    """Law 10: text, reasoning parts and arguments of the open block never wait."""
     encoder = MESSAGES.stream_encoder(Options(), None)
     encoder.feed(events.Start("msg_1", "m"))
     parts: list[ir.Part] = [
@@ -515,7 +515,7 @@ def test_free_text_is_wrapped_piece_by_piece() -> None:
 
 
 def test_a_block_without_text_is_never_opened() -> None:
-    """An empty text that comes home is refused by the vendor."""
+    """An empty text that returns is refused by the vendor."""
     parts: list[ir.Part] = [ir.Text(""), ir.Refusal(text=""), ir.Reasoning()]
     emitted = [event for at, part in enumerate(parts) for event in (events.PartStart(0, at, part), events.PartEnd(0, at))]
 
@@ -537,7 +537,7 @@ def test_citations_follow_the_text_that_has_left() -> None:
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
-    """What has left cannot be preceded; the token comes home all the same."""
+    """What has left cannot be preceded; the token returns all the same."""
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "a"),

@@ -12,7 +12,7 @@ ASKED = [{"role": "user", "content": "x"}]
 
 
 def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
-    """An empty list beside the summary is no thought that could be lost."""
+    """An empty list next to the summary is no reasoning part that could be lost."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
 
     converted = fb.convert_request({"model": "m", "input": [reasoning, *ASKED]}, source="responses", target="messages")
@@ -22,7 +22,7 @@ def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
 
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
 def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target: str, place: list[str]) -> None:
-    """An effort beside them would make the model think before it speaks, which was turned off."""
+    """An effort next to them would make the model think before it speaks, which was turned off."""
     request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
     converted = fb.convert_request(

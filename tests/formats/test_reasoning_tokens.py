@@ -96,7 +96,7 @@ def test_the_token_of_a_message_without_text_belongs_to_its_call(streams: bool) 
 
 @pytest.mark.parametrize("caller", ["responses", "generate_content"])
 def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
-    """Whoever serves several vendors behind one wire names them in the details of reasoning."""
+    """A user who serves several vendors behind one wire names them in the details of reasoning."""
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
 
     request = _next(caller, kept)
@@ -110,7 +110,7 @@ def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_the_token_of_a_message_returns_without_a_loss(caller: str) -> None:
-    """It stands on the text, and beside the message again: nothing is gone, so a client that minds losses goes on."""
+    """It stands on the text, and next to the message again: nothing is gone, so a client that minds losses goes on."""
     answer = _answer(content="Hi", extra_content={"google": {"thought_signature": TOKEN}})
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
 
@@ -166,7 +166,7 @@ def test_streamed_encrypted_reasoning_returns_to_its_issuer() -> None:
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
-    """A token that the vendor's own wire told is nobody else's, though the format has a slot that names that vendor."""
+    """A token that the vendor's wire told is no one else's, though the format has a slot that names that vendor."""
     part = {"functionCall": {"id": "call_1", "name": "f", "args": {}}, "thoughtSignature": TOKEN}
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     kept = fb.convert_response(answer, source="generate_content", target=caller).body
@@ -249,7 +249,7 @@ def _answer_of(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts in which an answer comes home to generate_content, from the history of a caller of another format."""
+    """Return the parts in which an answer returns to generate_content, from the history of a caller of another format."""
     request: dict[str, Any] = {"model": "m", "max_tokens": 9}
     if caller == "responses":
         request["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
@@ -304,7 +304,7 @@ def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]],
     ],
 )
 def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict[str, Any]], caller: str, streams: bool) -> None:
-    """The token is of its own part: the server's documentation forbids to join that with one that has none."""
+    """A token belongs to its part: the server's documentation forbids to join that part with one that has none."""
     kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", caller, streams)
 
     assert _again(caller, kept) == parts
@@ -388,7 +388,7 @@ def test_reasoning_returns_complete_over_chat_completions() -> None:
 
 
 def test_a_token_that_is_moved_is_reported() -> None:
-    """A vendor may refuse a token that no longer stands where it was minted."""
+    """A vendor may refuse a token that no longer stands where it was issued."""
     body = {
         "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
         "output": [

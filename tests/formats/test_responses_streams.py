@@ -198,7 +198,7 @@ def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_a_delta_becomes_an_event_at_once(entry: Entry) -> None:
-    """Law 10: the text of every delta of words, thoughts or arguments is in what the same call returns."""
+    """Law 10: the text of every delta of words, reasoning parts or arguments is in what the same call returns."""
     decoder = StreamDecoder()
     for each in _events_of(entry.bytes()):
         if not isinstance(each, dict):
@@ -333,7 +333,7 @@ def test_a_recorded_stream_written_again_is_the_collected_answer(entry: Entry) -
 
 
 def test_a_delta_leaves_at_once() -> None:
-    """Law 10: words, thoughts, refusals, arguments and code."""
+    """Law 10: words, reasoning parts, refusals, arguments and code."""
     parts: list[ir.Part] = [
         ir.Text(""), ir.Reasoning(""), ir.Refusal(text=""), ir.ToolCall("c", "f", ""), ir.ToolCall("d", "g", "", kind="custom"),
         ir.Hosted(family="code", role="both", id="e", arguments=""), ir.Hosted(family="mcp", role="both", id="h", arguments=""),
@@ -350,7 +350,7 @@ def test_a_delta_leaves_at_once() -> None:
 
 
 def test_deltas_of_parallel_calls_may_alternate() -> None:
-    """Items interleave; each repeats its own deltas."""
+    """Items interleave; each repeats its deltas."""
     emitted: list[events.Event] = [events.Start("resp_1", "m")]
     emitted += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
     emitted += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
@@ -379,7 +379,7 @@ def test_a_failure_closes_open_items_and_keeps_their_content(sample: Sample) -> 
 
 
 def test_a_token_precedes_a_part_without_a_field_for_it() -> None:
-    """A signature of another format travels in an item of its own, and comes home to its part."""
+    """A signature of another format travels in a separate item, and returns to its part."""
     signature = ir.Signature(issuer="generate_content", kind="thought", token="dG9rZW4=")
     call = ir.ToolCall("c", "f", "{}", signature=signature)
     answer = ir.Response("generate_content", "resp_1", "m", [ir.Choice([ir.Text("a"), call, ir.Text("", signature=signature)])])
@@ -411,7 +411,7 @@ def _judged(stream: bytes) -> JsonObject:
 
 
 def _repeats_ids(sample: Sample) -> bool:
-    """Say whether the vendor itself gave two items one id, which its own client refuses in a stream of its own, too."""
+    """Say whether the vendor itself gave two items one id, which its client rejects in the vendor's stream, too."""
     items = sample.body.get("output") if sample.format == "responses" else None
     ids = [item.get("id") for item in items or () if item.get("id")]
     return len(set(ids)) < len(ids)
@@ -467,7 +467,7 @@ def test_a_stream_that_failed_is_an_error_to_the_official_client() -> None:
 
 
 def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
-    """The call has left as it was when it was done; whoever runs it must be able to see that it lacks its end."""
+    """The call has left as it was when it was done; a user who runs it must be able to see that it lacks its end."""
     call = {"type": "function_call", "id": "fc_a", "call_id": "call_1", "name": "f", "arguments": '{"a"'}
     head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     events = [
@@ -487,7 +487,7 @@ def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
 
 
 def test_a_different_token_in_the_last_event_is_the_same_reasoning() -> None:
-    """Servers seal a thought anew whenever they tell it; the first seal is as good as the last, and only a missing one is told."""
+    """Servers encrypt a reasoning part again for each event; any token is valid, and only a missing one is reported."""
     item = {"type": "reasoning", "id": "rs_a", "summary": [], "encrypted_content": "one"}
     head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     events = [
@@ -502,7 +502,7 @@ def test_a_different_token_in_the_last_event_is_the_same_reasoning() -> None:
 
 
 def test_reasoning_text_after_its_summary_is_reported() -> None:
-    """The digest has left as the thought, which cannot be taken back: the report names what did not leave, not what did."""
+    """The digest has left as the reasoning part, which cannot be taken back: the report names what did not leave, not what did."""
     place = {"item_id": "rs_a", "output_index": 0}
     item = {
         "type": "reasoning",
@@ -530,7 +530,7 @@ def test_reasoning_text_after_its_summary_is_reported() -> None:
 
 
 def test_a_collected_answer_has_the_order_of_the_output() -> None:
-    """Law 6: a thought that was announced first and grew last comes first, as it must in the next request."""
+    """Law 6: a reasoning part that was announced first and grew last comes first, as it must in the next request."""
     reasoning = {
         "type": "reasoning",
         "id": "rs_a",
@@ -570,7 +570,7 @@ _NO = {"code": 502, "message": "no"}
     ],
 )
 def test_an_item_interrupted_by_a_failure_is_incomplete_in_every_event(delta: JsonObject, ends: list[JsonObject]) -> None:
-    """Whoever runs items by their status would run half a call, whichever way the server told that it failed."""
+    """A user who runs items by their status would run half a call, whichever way the server told that it failed."""
     head = {"id": "c", "model": "m"}
     begun = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     converter = fb.StreamConverter(source="chat_completions", target="responses")

@@ -44,7 +44,7 @@ def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
 
 @pytest.mark.parametrize("order", [["reason", "anger"], ["reason", "reason"]])
 def test_an_impossible_property_order_is_kept(order: list[str]) -> None:
-    """It is a mistake of the caller's, which nobody finds who does not see it."""
+    """It is a mistake of the caller's, which no one finds who does not see it."""
     result, _ = _parameters(order, "responses")
 
     assert list(result["properties"]) == ["reason", "answer", "doubt"]
@@ -87,7 +87,7 @@ def _property(schema: dict[str, Any], target: str = "messages") -> Any:
     ids=["alone", "described", "beside a type", "beside literals", "beside variants", "not at all"],
 )
 def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: str) -> None:
-    """A server, and whoever checks arguments, would refuse the null that the caller allowed."""
+    """A server, and a user who checks arguments, would refuse the null that the caller allowed."""
     assert _property({"ref": "#/defs/D", **schema}, target) == wanted
 
 

@@ -47,7 +47,7 @@ def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], targ
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_stream_options_are_reported_one_by_one(target: str) -> None:
-    """What stands beside a lost one may be no loss at all."""
+    """What stands next to a lost one may be no loss at all."""
     result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
     assert _losses_of(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
@@ -108,7 +108,7 @@ SERIAL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
 def test_parallel_tool_calls_matters_with_tools_only(source: str, target: str) -> None:
-    """Nobody calls anything without them."""
+    """No one calls anything without them."""
     converted = fb.convert_request(SERIAL[source], source=source, target=target)
 
     assert {(loss.code, loss.severity) for loss in converted.losses} == {("without_tools", "info")}
@@ -206,7 +206,7 @@ def test_an_effort_makes_generate_content_show_its_reasoning(changes: dict[str, 
     ],
 )
 def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, Any], shown: bool | None, is_added: bool) -> None:
-    """The caller's own word comes first."""
+    """The caller's word comes first."""
     body = {"model": "m", "max_tokens": 4096, "messages": [ASKED], "thinking": thinking}
 
     converted = fb.convert_request(body, source="messages", target="generate_content")
@@ -216,7 +216,7 @@ def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, 
 
 
 def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
-    """Nothing is added where nobody spoke of reasoning."""
+    """Nothing is added where no one spoke of reasoning."""
     result = _chat("generate_content", max_completion_tokens=9)
 
     assert (result.body["generationConfig"], result.additions) == ({"maxOutputTokens": 9}, ())
@@ -237,7 +237,7 @@ def test_generate_content_has_no_metadata() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None:
-    """The vendor's own documentation names the enum, its examples the media type."""
+    """The vendor's documentation names the enum, its examples the media type."""
     unchanged, request = [
         fb.convert_request(
             {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseFormat": [{"text": text}]}},
@@ -262,7 +262,7 @@ def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None
     ],
 )
 def test_speed_and_service_tier_are_separate_settings(target: str, key: str, word: str, lost: str) -> None:
-    """Whoever has one word for both keeps the speed; whoever has no speed keeps the tier."""
+    """A user who has one word for both keeps the speed; a user who has no speed keeps the tier."""
     body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
     request = body | {"speed": "fast", "service_tier": "standard_only"}
 

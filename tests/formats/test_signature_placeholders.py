@@ -33,7 +33,7 @@ def _signatures(converted: fb.Converted) -> list[list[str | None]]:
 
 
 def test_the_first_call_of_each_turn_gets_the_placeholder() -> None:
-    """Gemini 3 answers 400 without; the calls beside the first need none."""
+    """Gemini 3 answers 400 without; the calls next to the first need none."""
     converted = fb.convert_request(
         _request([_call("a"), _call("b")], [_call("c")]), source="chat_completions", target="generate_content"
     )
@@ -104,7 +104,7 @@ def test_a_placeholder_of_a_compatible_server_is_none_either(word: str) -> None:
 
 
 def test_a_request_in_its_format_is_unchanged() -> None:
-    """A call without a signature too: whoever writes the format knows the server."""
+    """A call without a signature too: a user who writes the format knows the server."""
     calls = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}, "thoughtSignature": WORD}]
     body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": calls}]}
 

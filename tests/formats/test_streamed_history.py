@@ -17,7 +17,7 @@ TARGETS = ("chat_completions", "messages", "responses")
 
 
 def _converted(parts: list[dict[str, Any]], target: str) -> fb.ConvertedRequest:
-    """Convert a conversation in which each part of the model's is a content of its own."""
+    """Convert a conversation in which each part of the model's is a separate content."""
     body = {"contents": [USER, *({"role": "model", "parts": [part]} for part in parts), USER]}
     return fb.convert_request(body, source="generate_content", target=target, model="m")
 
@@ -43,7 +43,7 @@ def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
 
 
 def test_reasoning_in_several_contents_is_joined_with_its_token() -> None:
-    """The token signs all of the thought; sent with a part of it, or with none, it is refused."""
+    """The token signs all of the reasoning part; sent with a part of it, or with none, it is refused."""
     token = base64.b64encode(b"fb1|messages|thinking|c2lnbmVk").decode()
     pieces = [{"text": "First I ", "thought": True}, {"text": "think.", "thought": True}]
 
@@ -80,7 +80,7 @@ def test_calls_in_several_contents_are_parallel(target: str) -> None:
 
 
 def test_unknown_fields_of_a_content_are_reported_at_that_content() -> None:
-    """A field that nobody knows may stand on any of the contents that become one turn."""
+    """A field that no one knows may stand on any of the contents that become one turn."""
     body = {"contents": [USER, *({"role": "model", "parts": [{"text": "x"}], "wild": at} for at in range(2)), USER]}
 
     converted = fb.convert_request(body, source="generate_content", target="messages", model="m")

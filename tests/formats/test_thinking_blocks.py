@@ -23,9 +23,9 @@ def _chunks(*deltas: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: str) -> None:
-    """Proxies tell thoughts as text and then in a block with the token; told twice they would be two, of which one has no proof.
+    """Proxies tell reasoning parts as text and then in a block with the token; told twice they would be two, of which one has no proof.
 
-    Where the thought has left the report says so, but in generate_content a token may stand apart from it.
+    Where the reasoning part has left the report says so, but in generate_content a token may stand apart from it.
     """
     block = {"type": "thinking", "thinking": "one", "signature": "S1"}
     stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
@@ -201,7 +201,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
 def test_repeated_reasoning_is_emitted_once_with_its_token(
     deltas: list[dict[str, Any]], reasoning: list[tuple[str, str | None]], reported: list[str]
 ) -> None:
-    """Proxies tell thoughts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
+    """Proxies tell reasoning parts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
     converter = StreamConverter(source=NAME, target="messages")
 
     converter.feed(_chunks(*deltas, _ANSWERS))
@@ -221,7 +221,7 @@ def test_a_repeated_whole_block_is_one_block_in_the_same_format(pieces: tuple[st
 
 
 def _collected_reasoning(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
-    """Return what a stream says of thoughts when it is collected in its own format: the text, and the blocks."""
+    """Return what a stream says of reasoning parts when it is collected in its format: the text, and the blocks."""
     message = collect_stream([_chunks(*deltas, _ANSWERS)], source=NAME).body["choices"][0]["message"]
     blocks = [(block["thinking"], block.get("signature") or None) for block in message.get("thinking_blocks", [])]
     return message.get("reasoning_content", ""), blocks
@@ -254,7 +254,7 @@ def test_repeated_reasoning_is_one_part_in_the_same_format(
 
 @pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
 def test_a_collected_answer_has_the_same_reasoning_as_the_stream(deltas: list[dict[str, Any]]) -> None:
-    """Streams are converted as they come or when they are collected; a thought is told once either way."""
+    """Streams are converted as they come or when they are collected; a reasoning part is reported once either way."""
     stream = _chunks(*deltas, _ANSWERS)
     converter = StreamConverter(source=NAME, target="messages")
     converter.feed(stream)
@@ -306,7 +306,7 @@ _SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("server", _SERVERS)
 def test_each_reasoning_part_keeps_its_token_in_every_notation(server: str) -> None:
-    """Servers keep to one way, with one thought or several, with the answer between them or behind them."""
+    """Servers keep to one way, with one reasoning part or several, with the answer between them or behind them."""
     for seed in range(60):
         random = Random(seed)
         reasoning_texts = [

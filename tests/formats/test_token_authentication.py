@@ -123,7 +123,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: str) -> None:
-    """A conversation over two turns: with the key as without, the vendor gets its own tokens back."""
+    """A conversation over two turns: with the key as without, the vendor gets its tokens back."""
     answers = [fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=options) for options in (None, SEALED)]
     expected, sealed = (request_with(answer.body, caller) for answer in answers)
 
@@ -140,7 +140,7 @@ def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: st
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=list(FORGERIES))
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller: str, forge: Any) -> None:
-    """Whoever changes a stored history cannot choose what is sent as a vendor's own token."""
+    """A user who changes a stored history cannot choose what is sent as a vendor's token."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=SEALED).body
     forged = request_with(edited(answer, forge), caller)
     if not tags(answer):
@@ -166,7 +166,7 @@ def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> N
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None:
-    """A carried token of the target's own vendor is unwrapped even where nothing else is converted."""
+    """A carried token of the target's vendor is unwrapped even where nothing else is converted."""
     sources = [name for name in fb.FORMATS if name != format]
     answer = next(
         sealed

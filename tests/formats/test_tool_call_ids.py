@@ -137,7 +137,7 @@ def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
-    """Whoever looks for the id finds it, and that the rest of the call is as it was."""
+    """A user who looks for the id finds it, and that the rest of the call is as it was."""
     raw = f"run:0/{'a' * 70}"
     calls: dict[str, tuple[dict[str, Any], list[str]]] = {
         "chat_completions": (

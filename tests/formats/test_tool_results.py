@@ -27,13 +27,13 @@ def _orphans(turns: list[tuple[str, list[Part]]], target: str) -> set[str]:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_call_in_a_turn_of_the_user_has_no_result(target: str) -> None:
-    """The model alone calls; a server has never heard of a call that the user made."""
+    """The model alone calls; a server has never received of a call that the user made."""
     assert _orphans([("user", [{"text": "q"}, CALL]), ("user", [RESULT])], target) == {"/contents/1/parts/0"}
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_result_in_a_turn_of_the_model_answers_no_call(target: str) -> None:
-    """It is not written, so the user's own result of the same call is the one that counts."""
+    """It is not written, so the user's result of the same call is the one that counts."""
     assert _orphans([("user", [{"text": "q"}]), ("model", [CALL, RESULT]), ("user", [RESULT])], target) == set()
 
 
@@ -111,7 +111,7 @@ def test_a_result_has_the_name_of_its_call(namespace: str | None) -> None:
 
 
 def test_a_result_with_another_namespace_than_its_call_is_reported() -> None:
-    """The id counts; what contradicts it is nobody's, and the report says so."""
+    """The id counts; what contradicts it is no one's, and the report says so."""
     results = [{"call_id": "crm", "namespace": "erp", "output": "x"}, {"call_id": "erp", "output": "y"}]
 
     converted = fb.convert_request(_in_two_namespaces(results), source="responses", target="messages")
@@ -256,7 +256,7 @@ def test_an_error_stays_text_under_its_key() -> None:
 
 
 def test_a_json_object_next_to_an_image_is_sent_as_that_object() -> None:
-    """The image has a place of its own."""
+    """The image has a separate place."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": '{"a":1}'}, image]}
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}

@@ -113,7 +113,7 @@ def test_a_search_among_allowed_tools_is_a_function(target: str) -> None:
 
 
 def test_a_search_that_the_server_runs_is_none_of_the_callers() -> None:
-    """Nobody would answer the call."""
+    """No one would answer the call."""
     body = {"model": "m", "input": "hi", "tools": [{"type": "tool_search"}]}
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")

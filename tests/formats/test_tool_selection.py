@@ -62,7 +62,7 @@ def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_the_kept_part_of_a_choice_is_not_reported(target: str) -> None:
-    """That calls come one at a time is said in the same object that forces a tool which nobody else has."""
+    """That calls come one at a time is said in the same object that forces a tool which no one else has."""
     bash = {"type": "bash_20250124", "name": "bash"}
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}

@@ -87,7 +87,7 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
 )
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in ANSWERS for target in TOTALS if source != target])
 def test_a_total_of_zero_is_absent(source: str, target: str, counts: dict[str, int]) -> None:
-    """Whoever bills by the total would bill nothing."""
+    """A user who bills by the total would bill nothing."""
     result, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
 
     usage = result.body["usageMetadata" if target == "generate_content" else "usage"]

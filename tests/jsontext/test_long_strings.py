@@ -66,7 +66,7 @@ def test_long_strings_never_change(words: list[str], data: st.DataObject) -> Non
 
 @given(st.data())
 def test_reordered_strings_are_copied_exactly(data: st.DataObject) -> None:
-    """Similar strings in another order, some of them changed: each copy has exactly its own characters."""
+    """Similar strings in another order, some of them changed: each copy has exactly its characters."""
     letters = "A" * 3 + data.draw(st.text("ABCxyz+/", min_size=1, max_size=4))
     sizes = data.draw(st.lists(st.integers(LONG, LONG + 300), min_size=2, max_size=5))
     texts = [letters * (size // len(letters)) + letters[: size % len(letters)] for size in sizes]

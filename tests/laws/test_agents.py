@@ -76,7 +76,7 @@ def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, ta
 
 @requires_agents
 def test_the_agents_use_every_format() -> None:
-    """Each crossing has a request to convert, or the table would hold for nothing."""
+    """Each direction has a request to convert, or the table would hold for nothing."""
     assert [source for source in dict(DIRECTIONS) if not list(agents(source))] == []
 
 

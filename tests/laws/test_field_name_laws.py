@@ -67,7 +67,7 @@ def _kinds_of_object(format: str, kind: str) -> Iterator[tuple[Sample, str]]:
     for sample in sorted(shipped(format, kind), key=lambda sample: len(json.dumps(sample.body))):
         for place in objects(sample.body):
             node = value_at(sample.body, place)
-            # What no type tells apart is told apart by the members that it has.
+            # Types of one shape are distinguished by their members.
             members = frozenset(node) if "/parts/" in place else None
             sign = (_INDEX.sub("/*", place), repr(node.get("type")), node.get("role"), members)
             if sign not in seen and FREE.isdisjoint(place.split("/")):
@@ -133,7 +133,7 @@ def _decoded(token: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: str) -> None:
-    """A text part with an ``image_url``, a thought with the token of another kind: what its own kind does not have is no less there."""
+    """A text part with an ``image_url``, a reasoning part with the token of another kind: what its kind does not have is no less there."""
     result = set()
     for sample, place in _kinds_of_object(format, kind):
         for added in _batches(sample, place, MOST_TEXTS, str):

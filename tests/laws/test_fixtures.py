@@ -34,7 +34,7 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
-    """A case that nobody can trace cannot be corrected."""
+    """A case that no one can trace cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
 
@@ -47,7 +47,7 @@ def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
-    """Law 3: whoever converts to the format he already has gets his body back, whole."""
+    """Law 3: a user who converts to the format he already has gets his body back, whole."""
     converted = fixture.convert(fixture.format)
 
     assert converted.body == fixture.body
@@ -58,7 +58,7 @@ def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
 @pytest.mark.parametrize("target", formats.FORMATS)
 def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture, target: str) -> None:
-    """A body that is no body of its format never gets through, not even to its own format."""
+    """A body that is no body of its format never gets through, not even to its format."""
     with pytest.raises(InvalidPayloadError):
         fixture.convert(target)
 
@@ -81,7 +81,7 @@ def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) 
 
 @pytest.mark.parametrize("fixture", streams(), ids=str)
 def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
-    """A case that nobody can trace cannot be corrected."""
+    """A case that no one can trace cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
 

@@ -1,7 +1,7 @@
 """The body and the report of every fixture in every other format are approved goldens.
 
 The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/laws/test_golden.py
---snapshot-update`` writes them anew; whoever commits that has read the difference and can explain it.
+--snapshot-update`` writes them anew; a user who commits that has read the difference and can explain it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.layout import layout
 
 
 class Golden(JSONSnapshotExtension):
-    """One JSON file per golden, keys in the order of the conversion, a loss in a line of its own."""
+    """One JSON file per golden, keys in the order of the conversion, a loss in a separate line."""
 
     def serialize(self, data: Any, **_: object) -> str:
         """Write a golden."""
@@ -58,7 +58,7 @@ DIRECTIONS = [
 
 @pytest.mark.parametrize(("fixture", "target"), DIRECTIONS)
 def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
-    """Whatever changes in a body or in its report of losses is seen by somebody before a user sees it."""
+    """Whatever changes in a body or in its report of losses is seen by a user before a user sees it."""
     converted = fixture.convert(target)
 
     assert _as_golden(converted) == golden
@@ -74,7 +74,7 @@ STREAMS = [
 
 @pytest.mark.parametrize(("fixture", "target"), STREAMS)
 def test_streams_as_approved(fixture: StreamFixture, target: str, golden: SnapshotAssertion) -> None:
-    """Whatever changes in the events of a stream, or in its report, is seen by somebody before a user sees it."""
+    """Whatever changes in the events of a stream, or in its report, is seen by a user before a user sees it."""
     converter = StreamConverter(source=fixture.format, target=target)
 
     converted = converter.feed(fixture.data) + converter.finish()

@@ -19,7 +19,7 @@ from formatbridge.formats.chat_completions.stream_state import Calls
 from formatbridge.formats.generate_content.stream_pieces import Gathered
 from tests.support.alternation import EventPair, Pair, event_pairs, pairs
 
-FEW, FACTOR = 16, 8  # 128 at the most, the number of tools that servers take: more of them are told of one by one
+FEW, FACTOR = 16, 8  # 128 at the most, the number of tools that servers take: more of them are reported one by one
 MOST = FACTOR * 1.2
 
 Body = dict[str, Any]
@@ -279,7 +279,7 @@ def test_a_list_in_many_deltas_is_not_searched() -> None:
 
 
 def _signed_after_text(count: int) -> bytes:
-    """Return a stream of so many thoughts, each signed when all have come."""
+    """Return a stream of so many reasoning parts, each signed when all have come."""
     begun: list[Body] = [{"type": "reasoning.text", "text": "a", "index": i} for i in range(count)]
     signed: list[Body] = [{"type": "reasoning.text", "signature": "s", "index": i} for i in range(count)]
     deltas: list[Body] = [{"reasoning_details": [detail]} for detail in (*begun, *signed)]
@@ -289,7 +289,7 @@ def _signed_after_text(count: int) -> bytes:
 
 
 def _blocks_after_text(count: int) -> bytes:
-    """Return a stream of so many thoughts as text, each signed by a block when all have come, and of one more in as many pieces."""
+    """Return a stream of so many reasoning parts as text, each signed by a block when all have come, and of one more in as many pieces."""
     deltas: list[Body] = [delta for i in range(count) for delta in ({"reasoning_content": f"t{i}"}, {"content": "x"})]
     deltas += [
         {"thinking_blocks": [{"type": "thinking", "thinking": f"t{i}", "signature": f"s{i}"}]} for i in reversed(range(count))
@@ -327,7 +327,7 @@ def _never_stopped(count: int) -> bytes:
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_work_is_linear_in_pairs(source: str, make: Callable[[int], bytes], target: str) -> None:
-    """A token finds its thought, and a result its call, by what names it, in the report as well."""
+    """A token finds its reasoning part, and a result its call, by what names it, in the report as well."""
 
     def work(count: int) -> int:
         def act() -> fb.Converted:

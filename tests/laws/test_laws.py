@@ -151,7 +151,7 @@ FrozenList = type("FrozenList", (list,), {name: _refuse for name in _CHANGES if 
 
 
 def _frozen(value: Any) -> Any:
-    """Return a JSON value that nobody can change, at any depth."""
+    """Return a JSON value that no one can change, at any depth."""
     if isinstance(value, dict):
         return FrozenDict({key: _frozen(item) for key, item in value.items()})
     return FrozenList(map(_frozen, value)) if isinstance(value, list) else value
@@ -218,7 +218,7 @@ def test_any_value_is_converted_or_raises_an_error_of_this_library(body: Any) ->
 
 
 def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> None:
-    """Law 12: key order, big integers and number spelling survive between the formats that write arguments as text."""
+    """Law 12: key order, big integers and number notation survive between the formats that write arguments as text."""
     text = '{"z": 12345678901234567890, "a": 1.10, "b": 1e5,  "\\u00e9": "\\u2028"}'
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": text}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
@@ -231,7 +231,7 @@ def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> 
 
 
 def test_the_laws_detect_an_unreported_loss() -> None:
-    """The law's own test: an output that ignores a leaf is caught."""
+    """The law's test: an output that ignores a leaf is caught."""
 
     def forgetful(body: Any, target: str) -> fb.Converted:
         return fb.convert_request(

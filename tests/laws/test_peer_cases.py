@@ -1,6 +1,6 @@
 """Cases from the tests of ten other translators hold.
 
-The cases and the logic that checks them lie outside this repository, in ``shared/cases`` beside the project's folder.
+The cases and the logic that checks them lie outside this repository, in ``shared/cases`` next to the project's folder.
 """
 
 from __future__ import annotations

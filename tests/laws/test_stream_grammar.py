@@ -56,7 +56,7 @@ def test_every_format_has_a_grammar() -> None:
 
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_stream_without_one_of_its_events_is_noticed(format: ir.Format) -> None:
-    """Law 8's own test: a checker that finds nothing proves nothing."""
+    """Law 8's test: a checker that finds nothing proves nothing."""
     events = _events(format)
 
     audio = [at for at in range(len(events)) if not check(b"".join(events[:at] + events[at + 1 :]), format)]

@@ -39,12 +39,12 @@ UNREADABLE = {
     "stream-tools_arguments_broken_own": "arguments that turn out to be no JSON have left, and the client of messages parses them",
     "stream-finish_length_calls": "likewise",
 }
-"""Fixtures that the official client of messages cannot read, and nobody could write otherwise."""
+"""Fixtures that the official client of messages cannot read, and no one could write otherwise."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: str) -> None:
-    """Every hard case, converted, is an answer or an error to the vendor's own client; small ones byte by byte, too."""
+    """Every hard case, converted, is an answer or an error to the vendor's client; small ones byte by byte, too."""
     wanted = [each for each in shipped(source) if target != "messages" or each.id.rpartition("-")[0] not in UNREADABLE]
 
     assert [f"{each}: {fault}" for each in wanted for fault in _faults(each, target)] == []
@@ -53,7 +53,7 @@ def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: s
 @pytest.mark.parametrize("name", ["reasoning_signed", "reasoning_redacted", "reasoning_between_tools", "reasoning_empty_signed"])
 @pytest.mark.parametrize("via", ["chat_completions", "responses", "generate_content"])
 def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasoning(via: str, name: str) -> None:
-    """The vendor refuses a thought whose token is gone, changed or apart: the second turn of every conversation with tools."""
+    """The vendor refuses a reasoning part whose token is gone, changed or apart: the second turn of every conversation with tools."""
     data = next(each.data for each in shipped("messages") if each.id == f"stream-{name}-messages")
     sent = fb.collect_stream([data], source="messages").body["content"]
 
@@ -107,7 +107,7 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
 @pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str) -> None:
-    """A cached answer is streamed to whoever asked for a stream; clients that go by the names of events need them."""
+    """A cached answer is streamed to a user who asked for a stream; clients that go by the names of events need them."""
     body = next(each.body for each in fixtures("response", format) if each.stem == stem)
 
     output = b"".join(fb.replay_response(body, source=format))

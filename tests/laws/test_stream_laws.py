@@ -65,7 +65,7 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_loss_of_a_stream_is_reported(source: str, target: str) -> None:
-    """Law 1: change any leaf of any event, and it shows; in its own format in the answer that the stream adds up to."""
+    """Law 1: change any leaf of any event, and it shows; in its format in the answer that the stream adds up to."""
     assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
 
@@ -118,7 +118,7 @@ FOLDED_OTHERWISE = {
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> None:
-    """Law 6 for whoever keeps what the source's own client adds up: his next request is that of whoever read the stream."""
+    """Law 6 for a user who keeps what the source's client adds up: his next request is that of a user who read the stream."""
     breaches = [stream_and_fold_agree(each, target) for each in _streams(source) if each.id not in FOLDED_OTHERWISE]
 
     assert [breach for breach in breaches if breach] == []
@@ -127,7 +127,7 @@ def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> N
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str) -> None:
-    """Law 6: ``collect(replay(response)) == response``, in its own format to the letter."""
+    """Law 6: ``collect(replay(response)) == response``, in its format to the letter."""
     for sample in (*laws.shipped(source, "response"), *laws.recorded(source, "response")):
         whole = fb.convert_response(sample.body, source=source, target=target)
         if isinstance(whole, ConvertedError) or whole.body.get("status") in ("failed", "cancelled"):
@@ -290,7 +290,7 @@ def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
 def test_streamed_arguments_keep_their_notation_between_formats_with_text_arguments(source: str, target: str) -> None:
-    """Law 12: key order, big integers and number spelling survive, and text that is no JSON is not repaired."""
+    """Law 12: key order, big integers and number notation survive, and text that is no JSON is not repaired."""
     for each in _streams(source):
         try:
             collected = fb.collect_stream([each.data], source=source).body
@@ -327,7 +327,7 @@ BLOCKS = st.one_of(
 
 @st.composite
 def answers(draw: st.DrawFn) -> Any:
-    """Make an answer of messages, which holds order, thoughts and calls."""
+    """Make an answer of messages, which holds order, reasoning parts and calls."""
     content = draw(st.lists(BLOCKS, max_size=5, unique_by=lambda block: block.get("id") or id(block)))
     reason = (
         "tool_use" if any(block["type"] == "tool_use" for block in content) else draw(st.sampled_from(["end_turn", "max_tokens"]))
@@ -360,7 +360,7 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_generated_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
-    """Laws 6, 7, 8 and 14 for streams that nobody thought of, with the oddities of real servers, cut anywhere."""
+    """Laws 6, 7, 8 and 14 for streams that no one thought of, with the oddities of real servers, cut anywhere."""
     rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
     stream = _oddly(rewritten, source, data.draw)
     marks = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))

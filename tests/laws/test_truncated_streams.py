@@ -69,7 +69,7 @@ _JAVASCRIPT_CALLS = {
 
 
 def test_every_format_is_read_in_javascript() -> None:
-    """A format that nobody reads there would pass."""
+    """A format that no one reads there would pass."""
     assert set(_JAVASCRIPT_CALLS) == set(fb.FORMATS)
 
 
@@ -94,5 +94,5 @@ def _installed(config: pytest.Config) -> Path:
         shutil.rmtree(place / "node_modules", ignore_errors=True)
         (place / "installing" / "node_modules").rename(place / "node_modules")
         kept.write_bytes(wanted)
-    shutil.copy(JAVASCRIPT / "read_streams.mjs", place)  # modules are looked for beside the script
+    shutil.copy(JAVASCRIPT / "read_streams.mjs", place)  # modules are looked for next to the script
     return place

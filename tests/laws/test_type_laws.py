@@ -43,7 +43,7 @@ REPORTED_ELSEWHERE = {
     "image/png": "the type of an image without bytes, or one that its bytes tell",
     "1": "a number within arguments, which are reported as text",
 }
-"""Words that a body has no more when it is home again, and why nobody misses them."""
+"""Words that a body has no more when it is home again, and why no one misses them."""
 
 
 @cache
@@ -103,7 +103,7 @@ def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_every_field_of_a_type_is_restored_by_a_round_trip(format: str, kind: str) -> None:
-    """Law 3: in its own format every body is itself."""
+    """Law 3: in its format every body is itself."""
     samples = (*_samples(format, kind, official=False), *_samples(format, kind, official=True))
 
     assert [breach for sample in samples for breach in unchanged_in_its_format(sample.body, format, sample.convert)] == []

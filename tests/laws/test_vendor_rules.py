@@ -32,7 +32,7 @@ def test_no_converted_request_breaks_an_untyped_rule(source: str, target: str) -
     assert problems == []
 
 
-# Sampling beside thinking.
+# Sampling next to thinking.
 
 
 def _thinking(**settings: Any) -> fb.ConvertedRequest:
@@ -71,7 +71,7 @@ def test_sampling_settings_stay_if_thinking_is_off() -> None:
 
 
 def test_sampling_settings_with_thinking_are_unchanged_in_the_same_format() -> None:
-    """Whoever asks for it in the server's own words gets the server's own refusal."""
+    """A user who asks for it in the server's words gets the server's refusal."""
     body = {"model": "m", "max_tokens": 2000, "messages": ASKED, "thinking": {"type": "adaptive"}, "temperature": 0.2}
 
     converted = fb.convert_request(body, source="messages", target="messages")
@@ -90,7 +90,7 @@ SEARCH: dict[str, list[Any]] = {
 
 
 def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
-    """Return a request with a choice among tools, in its format's own words."""
+    """Return a request with a choice among tools, in its format's words."""
     request = {"tools": tools} if tools else {}
     if source == "generate_content":
         config = {"functionCallingConfig": {"mode": {"required": "ANY"}.get(choice, choice.upper())}}
@@ -240,7 +240,7 @@ LOOP: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}]},
 ]
 SIGNED = {"text": "hm", "thought": True, "thoughtSignature": "ZmIxfG1lc3NhZ2VzfHRoaW5raW5nfFNJRw=="}
-"""A thought that the server of messages signed, as an answer carried it."""
+"""A reasoning part that the server of messages signed, as an answer carried it."""
 
 
 def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.ConvertedRequest:
@@ -268,7 +268,7 @@ def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinki
     ],
 )
 def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: list[dict[str, Any]]) -> None:
-    """A new question begins a new answer; one that began with its own thinking goes on."""
+    """A new question begins a new answer; one that began with its thinking goes on."""
     result = _within_budget(contents)
 
     assert result.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
@@ -298,7 +298,7 @@ def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target:
 
 
 def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
-    """Whoever has a search of his own and turns on the server's has two tools of one name."""
+    """A caller with a search function who turns on the server's search has two tools of one name."""
     function = {"type": "function", "name": "web_search", "parameters": None, "strict": False}
     body = {"model": "m", "input": "x", "tools": [function, {"type": "web_search"}, {"type": "web_search_preview"}]}
 
@@ -346,8 +346,8 @@ def agents(format: str) -> Iterator[Sample]:
 def refused(samples: Iterable[Sample], target: Any) -> list[str]:
     """Return what the vendor of a format would say of converted requests.
 
-    No relay has issued the tokens of these histories. So nothing counts as stored, and a token counts as the target's own if it
-    has no tag of another format: it is one that the conversion let through. A body that is invalid in its own format is not
+    No relay has issued the tokens of these histories. So nothing counts as stored, and a token counts as the target's if it
+    has no tag of another format: it is one that the conversion let through. A body that is invalid in its format is not
     converted, so no vendor gets it.
     """
     problems = []

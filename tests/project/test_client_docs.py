@@ -49,7 +49,7 @@ def _through_the_gateway(
 def test_the_gateway_reports_a_truncated_stream_to_its_reader(
     framing: Framing, left: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The HTTP library raises an error of its own, where a copied example must not end without a word."""
+    """The HTTP library raises a separate error, where a copied example must not end without a word."""
 
     def cut(peer: Peer, _request: Received) -> bool:
         data = stream_of("chat_completions")
@@ -111,7 +111,7 @@ def _unasked(_peer: Peer, _request: Received) -> bool:
 def test_the_gateway_refuses_what_cannot_be_sent(
     via: str, more: dict[str, Any], text: str, is_stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An emptied prompt would be answered and billed, and the caller would wonder; what he sent is his to mend."""
+    """An emptied prompt would be answered and billed, and the caller would wonder; what he sent is his to repair."""
     status, body = _through_the_gateway(_unasked, is_stream=is_stream, monkeypatch=monkeypatch, via=via, **more)
 
     assert status == 400

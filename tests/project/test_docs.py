@@ -120,7 +120,7 @@ def test_the_example_of_the_canonical_model_runs() -> None:
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
-    """Somebody moves a file."""
+    """A user moves a file."""
     for page in (ROOT / "README.md", *DOCS.glob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
@@ -135,7 +135,7 @@ def run(page: str) -> dict[str, Any]:
 
 
 def test_the_page_about_testing_runs() -> None:
-    """Somebody copies a block."""
+    """A user copies a block."""
     for sdk in ("openai", "anthropic"):
         pytest.importorskip(sdk)
 
@@ -145,14 +145,14 @@ def test_the_page_about_testing_runs() -> None:
 
 
 def test_the_page_lists_every_quirk() -> None:
-    """A quirk that nobody knows of is of no use."""
+    """A quirk that no one knows of is of no use."""
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (DOCS / "testing.md").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert dict(rows) == dict(QUIRKS)
 
 
 def test_the_page_about_the_official_sdks_runs() -> None:
-    """Somebody copies a block."""
+    """A user copies a block."""
     for sdk in ("openai", "anthropic", "google.genai"):
         pytest.importorskip(sdk)
 

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__main__",),
 )
-"""From the lowest layer to the highest; a module may import its own package and the layers before it. ``__init__`` has the public names."""
+"""From the lowest layer to the highest; a module may import its package and the layers before it. ``__init__`` has the public names."""
 
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -60,7 +60,7 @@ def _layer(module: str) -> str:
 
 
 def test_the_page_on_architecture_has_the_same_layers() -> None:
-    """Whoever reads the page first would look for a module in the wrong place."""
+    """A user who reads the page first would look for a module in the wrong place."""
     rows = _table("layers")
 
     assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows) == LAYERS

@@ -11,14 +11,14 @@ import formatbridge as fb
 
 
 def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
-    """Somebody imports a name that the documentation shows."""
+    """A user imports a name that the documentation shows."""
     assert list(fb.__all__) == sorted(fb.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
     assert all(getattr(fb, name) is not None for name in fb.__all__)
     assert {name for name in dir(fb) if not name.startswith("__")} == set(fb.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    """Somebody misspells a name; hasattr and getattr with a default must work."""
+    """A user misspells a name; hasattr and getattr with a default must work."""
     with pytest.raises(AttributeError, match="convert_requests"):
         fb.convert_requests  # noqa: B018  # the access is the test
 

@@ -52,7 +52,7 @@ def _added(converted: fb.Converted) -> dict[str, Any]:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize(("source", "body"), [("generate_content", UNNAMED), ("chat_completions", LEGACY)])
 def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: str, body: dict[str, Any], target: str) -> None:
-    """Whoever looks for where an id came from finds it in the report."""
+    """A user who looks for where an id came from finds it in the report."""
     if source == target:
         return
 
@@ -104,7 +104,7 @@ def test_a_generated_call_id_of_an_answer_is_reported(source: str, body: dict[st
     ],
 )
 def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: str) -> None:
-    """Whoever reads an end where there was none takes half an answer for a whole one."""
+    """A user who reads an end where there was none takes half an answer for a whole one."""
     if source == target:
         return
 
@@ -115,7 +115,7 @@ def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_an_end_in_the_source_is_no_addition(source: str) -> None:
-    """It is the source's own word."""
+    """It is the source's word."""
     ended: dict[str, dict[str, Any]] = {
         "chat_completions": {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]},
         "messages": {
@@ -177,7 +177,7 @@ def test_additional_properties_false_of_a_strict_tool_is_reported() -> None:
 
 
 def test_a_generated_call_id_is_an_addition() -> None:
-    """Whoever looks for where an id came from finds it in the report, at the call and at its result."""
+    """A user who looks for where an id came from finds it in the report, at the call and at its result."""
     body = {
         "contents": [
             {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
@@ -200,7 +200,7 @@ def test_a_generated_finish_reason_is_an_addition() -> None:
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
-    """Else nobody could find or undo it."""
+    """Else no one could find or undo it."""
     for fixture in fixtures(kind, source):
         converted = fixture.convert(target)
 
@@ -210,7 +210,7 @@ def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: s
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
-    """Whatever is required and missing is told in the same words everywhere."""
+    """Whatever is required and missing is reported in the same words everywhere."""
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
             for addition in each.convert(target).additions}  # fmt: skip
 

@@ -54,7 +54,7 @@ def test_each_type_of_node_has_a_row(format: str, table: str) -> None:
 
 @pytest.mark.parametrize(("format", "table"), TABLES)
 def test_each_field_is_held_or_has_a_rule(format: str, table: str) -> None:
-    """Whoever adds a field to the canonical model has to say for each format what becomes of it."""
+    """A user who adds a field to the canonical model has to say for each format what becomes of it."""
     for kind, held in _rows(format, table).items():
         names = {each.name for each in fields(kind)}
         assert held <= names - POINTERS - {"extra"}

@@ -72,7 +72,7 @@ _BREAKS = {"cut": b"", "failed": b'data: {"error": {"message": "no", "type": "se
 
 @pytest.mark.parametrize("stream", [pytest.param(stream, id=str(stream)) for stream in streams()])
 def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: StreamFixture) -> None:
-    """A worker reads the stream and its parent the report, which nobody has asked for before; so it is with what came before a break."""
+    """A worker reads the stream and its parent the report, which no one has asked for before; so it is with what came before a break."""
     for target in fb.FORMATS:
         for data in (stream.data, *(stream.data[: len(stream.data) // 2] + b"\n\n" + end for end in _BREAKS.values())):
             converter = fb.StreamConverter(source=stream.format, target=target)
@@ -90,7 +90,7 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
 @pytest.mark.parametrize("end", _BREAKS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> None:
-    """A worker raises, and its parent wants to know what had come, whoever read the stream."""
+    """A worker raises, and its parent wants to know what had come, a user who read the stream."""
     answer = next(each.body for each in fixtures("response", format) if each.stem == "tools_parallel")
     stream = b"".join(fb.replay_response(answer, source=format))
     data = stream[: len(stream) // 2] + b"\n\n" * (end != "cut") + _BREAKS[end]

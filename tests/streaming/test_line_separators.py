@@ -62,7 +62,7 @@ def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, targ
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_same_format_stream_is_equal_after_parsing(format: str) -> None:
-    """Law 3: an escape is another spelling of the character."""
+    """Law 3: an escape is another notation of the character."""
     data = _raw(format)
 
     output = b"".join(fb.convert_stream([data], source=format, target=format))

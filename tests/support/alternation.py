@@ -28,7 +28,7 @@ NUMBERED = frozenset(
     {"approval_request_id", "call_id", "id", "item_id", "mcp_server_name", "name", "server_label", "server_name", "tool_call_id"}
     | {"tool_use_id"}
 )
-"""The keys by which objects refer to each other; each repetition has its own values."""
+"""The keys by which objects refer to each other; each repetition has its values."""
 
 _FREE = frozenset({"args", "arguments", "inputSchema", "input_schema", "parameters", "parametersJsonSchema", "schema"})
 """The keys of JSON that belongs to the caller, such as schemas: its lists have no kinds."""

@@ -62,13 +62,13 @@ def refusals(format: str, kind: str, body: Any) -> list[str]:
 
 
 def shape(problem: str) -> str:
-    """Return a problem without what is accidental in it: array indexes and the user's own keys become ``*``."""
+    """Return a problem without what is accidental in it: array indexes and the user's keys become ``*``."""
     return _FREE_KEY.sub(r"/\1/*", _INDEX.sub("/*", problem))
 
 
 @cache
 def baseline_problems(format: str, kind: str) -> frozenset[str]:
-    """Return the shapes of what the official types refuse in recorded bodies of the format itself; nobody can do better."""
+    """Return the shapes of what the official types refuse in recorded bodies of the format itself; no one can do better."""
     result = (problems(format, kind, body) for body in recorded_bodies(format, kind))
     return frozenset(shape(problem) for each in result for problem in each)
 

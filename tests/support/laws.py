@@ -102,7 +102,7 @@ def shipped(format: str | None = None, kind: str | None = None) -> Iterator[Samp
 
 
 def through_itself(entry: Sample) -> Convert:
-    """Return the conversion of a body to its own format by way of the canonical model, which no caller ever sees."""
+    """Return the conversion of a body to its format by way of the canonical model, which no caller ever sees."""
     format, kind = formats.load(entry.format), cast(Any, entry.kind)
 
     def convert(body: Any, target: str) -> Converted:
@@ -180,7 +180,7 @@ NEW = "zz_new"
 
 
 def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
-    """Law 1 for what nobody has heard of: a new key in any object shows in the output, in the report, or is refused."""
+    """Law 1 for what no one has received of: a new key in any object shows in the output, in the report, or is refused."""
     base = convert(body, target)
     for above in objects(body):
         path = f"{above}/{NEW}"
@@ -209,7 +209,7 @@ _ENDING = re.compile(r"(https?://[^?#]+/[^?#/]+)(\.\w{2,5})")
 
 
 def unchanged_in_its_format(body: Any, source: str, convert: Convert) -> Iterator[Breach]:
-    """Law 3: a body converted to its own format is the body."""
+    """Law 3: a body converted to its format is the body."""
     converted = convert(body, source)
     if converted.body != body or converted.losses or converted.additions:
         yield Breach("3 not itself", "", _difference(body, converted.body) or f"{converted.losses} {converted.additions}")
@@ -311,13 +311,13 @@ def _values_of_other_models(converted: Converted, body: Any) -> Iterator[Any]:
 
 
 def _words(value: Any) -> str:
-    """Return a value as a text; of a whole number one spelling, for ``2.0`` and ``2`` are the same."""
+    """Return a value as a text; of a whole number one notation, for ``2.0`` and ``2`` are the same."""
     is_whole = isinstance(value, float) and value.is_integer()
     return value if isinstance(value, str) else json.dumps(int(value) if is_whole else value)
 
 
 def _meaning(body: Any, entry: Sample) -> Any:
-    """Return the normal form of a body in its own format."""
+    """Return the normal form of a body in its format."""
     format, kind = formats.load(entry.format), cast(Any, entry.kind)
     checked = check(body, entry.format, kind)
     if kind == "request":

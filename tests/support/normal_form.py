@@ -1,7 +1,8 @@
 """The normal form of canonical objects: the meaning of a body without positions, generated values and chunk boundaries.
 
 Two bodies have the same meaning when their normal forms are equal. Of two notations of one meaning the form keeps one: developer messages
-are system messages, results are in the user's turn, adjacent turns of one role and adjacent texts are joined, and default settings are absent.
+become system messages, results are in the user's turn, adjacent turns of one role are joined, and so are adjacent texts. Default settings
+are absent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _NOWHERE = frozenset({
     "src", "received_in", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id", "has_generated_id",
     "tagged_text", "seal_key",
 })  # fmt: skip
-"""Fields that say where a node stood, or hold what only its own format knows."""
+"""Fields that say where a node stood, or hold what only its format knows."""
 
 _UNSAID: dict[str, frozenset[str]] = {
     "Text": frozenset({"id"}),
@@ -100,7 +101,7 @@ def _form(value: Any) -> Any:
 
 
 def _of_node(node: Any, form: JsonObject) -> JsonObject:
-    """Choose one of the spellings that a node of some class may have."""
+    """Choose one of the notations that a node of some class may have."""
     match node:
         case ir.ToolCall():
             bare = without(form, ["id"]) if node.has_generated_id else form
@@ -146,7 +147,7 @@ def _result(part: Any) -> Any:
 
 
 class _Number(str):
-    """A number as it was spelled."""
+    """A number as it was written."""
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -222,7 +223,7 @@ def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
 
 
 def _of_request(form: JsonObject) -> JsonObject:
-    """Choose one spelling of settings that have several."""
+    """Choose one notation of settings that have several."""
     settings = {key: value for key, value in form.get("settings", {}).items() if key not in ("usage_in_stream", "stream_options")}
     reasoning, output = dict(form.get("reasoning", {})), form.get("output_format", {})
     if reasoning.get("effort") == "none" or reasoning.get("mode") == "off" or reasoning.get("budget") == 0:

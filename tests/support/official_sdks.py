@@ -50,7 +50,7 @@ def sdk(format: str, base_url: str, key: str, http_client: Any) -> Any:
 
 
 def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
-    """Ask the question and return what was heard."""
+    """Ask the question and return what was received."""
     match format, is_streaming:
         case "chat_completions", False:
             return _chat(client.chat.completions.create(model=MODEL, messages=TURN))
@@ -74,7 +74,7 @@ def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
 
 
 async def ask_async(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
-    """Ask the question and return what was heard, as ``ask`` does."""
+    """Ask the question and return what was received, as ``ask`` does."""
     match format, is_streaming:
         case "chat_completions", False:
             return _chat(await client.chat.completions.create(model=MODEL, messages=TURN))

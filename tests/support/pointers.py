@@ -35,7 +35,7 @@ def leaves(body: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def objects(body: Any, pointer: str = "") -> Iterator[str]:
-    """Yield the pointer of every object, the body's own first."""
+    """Yield the pointer of every object, the body's first."""
     if isinstance(body, dict):
         yield pointer
     items: Any = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()

@@ -48,7 +48,7 @@ def failures(stream: bytes, format: str) -> dict[str, str | None]:
 
 
 def content_of(body: JsonObject, format: str) -> JsonObject:
-    """Return what an answer says: texts, thoughts, refusals, calls with their arguments, how it ended and what it cost."""
+    """Return what an answer says: texts, reasoning parts, refusals, calls with their arguments, how it ended and what it cost."""
     return _CONTENT[format](body)
 
 

@@ -31,7 +31,7 @@ GENERATE_CONTENT_TOP_LEVEL = {
     "store",
     "continuationToken",
 }
-"""Fields of the SDK's flat config that sit beside ``contents``; the others sit in ``generationConfig``."""
+"""Fields of the SDK's flat config that sit next to ``contents``; the others sit in ``generationConfig``."""
 
 SDK_ONLY = {
     "httpOptions",

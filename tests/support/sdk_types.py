@@ -50,7 +50,7 @@ class Shape:
     values: tuple[Any, ...]
     """Annotations of the values under free keys; empty when the place takes no such map."""
     scalars: frozenset[str]
-    """JSON kinds of the plain values: string, integer, number, boolean, null."""
+    """JSON kinds of the simple values: string, integer, number, boolean, null."""
     words: frozenset[str]
     """The literal strings; they close the place only when `scalars` has no string."""
     is_free: bool

@@ -1,6 +1,6 @@
 """Validators made from the official SDKs' types, as strict as a vendor's server.
 
-pydantic validates; this module makes its schemas strict. The types alone accept what no server accepts: the items of an ``Iterable`` are not
+pydantic validates; this module makes its schemas strict. The types alone accept what no server accepts: items of an ``Iterable`` are not
 validated, an unknown key is dropped, ``"5"`` is a number, and an unknown member of a closed enum is only a warning. A union of thirty
 members reports thirty errors. Here a union selects a member by the kind of JSON and then by the tag, so that one member reports.
 """
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic_core import SchemaValidator
 
 Schema = dict[str, Any]
-"""One of pydantic's core schemas, read as plain data."""
+"""One of pydantic's core schemas, read as simple data."""
 
 MARK = "\0"
 """Starts each step of an error's location that names a member of a union, and no place of the body."""
@@ -143,7 +143,7 @@ class _Tightening:
         return {"type": "tagged-union", "choices": choices, "discriminator": _tag_of("kind")}
 
     def _as_sent(self, objects: list[Schema]) -> list[Schema]:
-        """Drop the models of answers where a request's types stand beside them: an SDK takes both and sends the latter."""
+        """Drop the models of answers where a request's types stand next to them: an SDK takes both and sends the latter."""
         types = [self._bare(each)["type"] for each in objects]
         return [each for each, kind in zip(objects, types, strict=True) if kind != "model-fields" or "typed-dict" not in types]
 

@@ -46,7 +46,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Match:
-    """An SDK's object type and the model of ours that reads it, told apart from its siblings by some tags."""
+    """An SDK's object type and the model of ours that reads it, distinguished from its siblings by some tags."""
 
     sdk: type
     ours: type
@@ -58,7 +58,7 @@ Step = Finding | Pair | Match
 
 
 def walk(roots: Iterable[tuple[str, Any, Any]]) -> list[Finding]:
-    """Compare roots (name, the SDK's annotation, ours) and all below; each trouble of a place is told once."""
+    """Compare roots (name, the SDK's annotation, ours) and all below; each trouble of a place is reported once."""
     queue = collections.deque[Step](Pair(sdk_types.shape(sdk), sdk_types.shape(ours), name, name) for name, sdk, ours in roots)
     result: dict[tuple[str, str], Finding] = {}
     seen: set[tuple[type, type]] = set()

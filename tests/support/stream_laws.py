@@ -73,7 +73,7 @@ def read(data: bytes) -> list[ServerSentEvent]:
 
 
 def write(reported: Iterable[ServerSentEvent]) -> bytes:
-    """Write events again, in one spelling."""
+    """Write events again, in one notation."""
     return b"".join(encode_event(event.data, event.event or None) for event in reported)
 
 
@@ -89,7 +89,7 @@ def convert(data: bytes, source: str, target: str, size: int | None = None) -> b
 def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
     """Law 1: each leaf of each event, changed, shows in the output or in the report, or is refused.
 
-    In its own format a stream goes out as it came, so there the answer is asked that it adds up to. Of recorded streams' leaves that differ
+    In its format a stream goes out as it came, so there the answer is asked that it adds up to. Of recorded streams' leaves that differ
     only in which event they stand in the first is tried; those that say again what others said are not. Of an answer that failed nothing is
     asked but its error: what came before it has left, and what would come at its end never does.
     """
@@ -119,7 +119,7 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
 
 
 def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
-    """Law 1: a field that nobody knows, beside what any event says, or any delta, shows in the output or in the report."""
+    """Law 1: a field that no one knows, next to what any event says, or any delta, shows in the output or in the report."""
     emitted = read(stream.data)
     for at, event in enumerate(emitted):
         raw = _value_of(event)
@@ -133,7 +133,7 @@ def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
             if outcome is None or outcome.error is not None:
                 continue
             reported = [loss.path for loss in outcome.losses]
-            # An event that nobody knows counts as a field of the answer: under its type, or as ``event``.
+            # An event that no one knows counts as a field of the answer: under its type, or as ``event``.
             kinds = {raw.get("type", "event"), raw["delta"].get("type") if path == "/delta" else None}
             is_reported = _is_reported(raw, path, reported) or any(
                 path.startswith(loss) or _name_of(loss) in kinds for loss in reported
@@ -184,7 +184,7 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
 
 
 def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
-    """Return what a stream adds up to in its own format: what passes is lost to nobody, so only there a report has something to say."""
+    """Return what a stream adds up to in its format: what passes is lost to no one, so only there a report has something to say."""
     try:
         return collect_stream([data], source=format)
     except StreamFailedError as error:
@@ -194,7 +194,7 @@ def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
 
 
 _HEAD = frozenset({"id", "created", "created_at", "model", "responseId", "modelVersion", "createTime"})
-"""What an answer says of itself: what was said first counts; in its own format what was said last."""
+"""What an answer says of itself: what was said first counts; in its format what was said last."""
 _PADDING = frozenset({
     "obfuscation", "sequence_number", "willContinue", "output_index", "content_index", "summary_index",
 })  # fmt: skip
@@ -206,7 +206,7 @@ _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReas
 def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], at: int) -> bool:
     """Say whether a leaf of one of the events only says again what other leaves say, or hides their length.
 
-    In its own format an answer has what was said last, and what a delta of responses says the last event says again.
+    In its format an answer has what was said last, and what a delta of responses says the last event says again.
     """
     raw, earlier, later = value[at], value[:at], value[at + 1 :]
     steps = path.split("/")[1:]
@@ -228,9 +228,9 @@ def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], a
 
 
 def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) -> bool:
-    """Say whether a field of the answer, or of a choice, is told again by a later event; a choice's content goes on instead.
+    """Say whether a field of the answer, or of a choice, is reported again by a later event; a choice's content goes on instead.
 
-    Some servers of chat_completions put the whole message into each chunk, beside its delta: then the last one counts.
+    Some servers of chat_completions put the whole message into each chunk, next to its delta: then the last one counts.
     """
     with_message = [raw, *later] if steps[2:3] == ["delta"] else later
     if any(choice.get("message") for each in with_message for choice in each.get("choices") or ()):
@@ -262,7 +262,7 @@ def _repeats(raw: JsonObject, steps: list[str]) -> bool:
 
 
 def _is_news(raw: JsonObject, steps: list[str], earlier: list[JsonObject]) -> bool:
-    """Say whether the last event is the first to say a leaf of an item that was done; its id and its status matter to nobody."""
+    """Say whether the last event is the first to say a leaf of an item that was done; its id and its status matter to no one."""
     if steps[:2] != ["response", "output"] or steps[-1] in ("id", "status"):
         return False
     value = raw["response"]["output"][int(steps[2])]
@@ -290,7 +290,7 @@ def _is_reported(raw: JsonObject, path: str, reported: list[str]) -> bool:
         if loss in (f"/content/{index}", f"/output/{item}", choice) or _name_of(loss) in steps:
             return True
         if loss.endswith("_modality") and any(step.endswith("_details") for step in steps):
-            return True  # the report names it by our own name, where it does not know the source's
+            return True  # the report names it by our name, where it does not know the source's
         if "error" in raw and loss.startswith("/error/"):
             return True
         if loss.startswith(f"/content/{index}/citations/") and "citation" in steps and loss.count("/") == 4:
@@ -317,7 +317,7 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
 
 
 def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
-    """Law 6, for whoever collects in the source's own format, as its client does, and converts that.
+    """Law 6, for a user who collects in the source's format, as its client does, and converts that.
 
     But for arguments that are no JSON: a stream cannot say so, for they have left when it is known.
     """
@@ -375,7 +375,7 @@ def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
 
 
 def _without_tokens(form: Any, tokens: list[str]) -> Any:
-    """Return what a body says without tokens that came when their thoughts had left."""
+    """Return what a body says without tokens that came when their reasoning parts had left."""
     if isinstance(form, dict):
         token = (form.get("signature") or {}).get("token")
         message = {key: value for key, value in form.items() if key != "signature" or token not in tokens}

@@ -100,7 +100,7 @@ def _event(item: dict[str, Any]) -> bytes:
 
 
 def _collected(stream: bytes, format: str) -> Any:
-    """Return the answer that a stream adds up to, with the payload of an error event beside it."""
+    """Return the answer that a stream adds up to, with the payload of an error event next to it."""
     reader, decoder = StreamReader(), formats.load(format).stream_decoder()
     collector, error = Collector(formats.load(format).name), None
     for event in [*reader.feed(stream), *reader.finish()]:

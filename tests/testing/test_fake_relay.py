@@ -52,7 +52,7 @@ FORMATS = list(fb.FORMATS)
 
 
 def post(relay: FakeRelay, format: str, *, is_streaming: bool = False, **changes: Any) -> httpx.Response:
-    """Send a plain request as a client of the format would."""
+    """Send a simple request as a client of the format would."""
     path = PATHS[format]
     body = BODIES[format] | changes.pop("body", {})
     if is_streaming and format == "generate_content":
@@ -131,7 +131,7 @@ def test_chunks_have_the_configured_sizes(format: str, chunks: int | list[int] |
 
 
 def test_every_byte_can_be_a_chunk() -> None:
-    """Somebody looks for bugs at the seams."""
+    """A user looks for bugs at the seams."""
     relay = FakeRelay("Hi", chunks=1)
     request = httpx.Request("POST", relay.base_url + PATHS["responses"], headers=KEY, json=BODIES["responses"] | {"stream": True})
 
@@ -191,7 +191,7 @@ def test_a_body_is_unchanged_at_its_endpoint_and_converted_at_others() -> None:
 
 
 def test_a_typed_answer_is_a_script() -> None:
-    """Somebody has an answer as an object."""
+    """A user has an answer as an object."""
     converted = fb.convert_response(post(FakeRelay("Typed."), "responses").json(), source="responses", target="messages")
 
     relay = FakeRelay(converted.parse())
@@ -201,7 +201,7 @@ def test_a_typed_answer_is_a_script() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
-    """A conversation of two turns brings it back there, and nobody else gets it."""
+    """A conversation of two turns brings it back there, and no one else gets it."""
     relay = FakeRelay(ANSWER)
     request = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
 
@@ -215,7 +215,7 @@ def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_failure_has_the_format_of_the_endpoint(format: str) -> None:
-    """An SDK reads the error of its own vendor."""
+    """An SDK reads the error of its vendor."""
     relay = FakeRelay([Failure(429, "slow down", retry_after=2, headers={"x-trace": "7"}), "Now."])
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
 
@@ -242,7 +242,7 @@ def test_a_stream_can_end_in_an_error_event(format: str) -> None:
 
 
 def test_a_body_of_a_failure_is_sent_unchanged() -> None:
-    """Somebody has met an error that no specification knows."""
+    """A user has met an error that no specification knows."""
     listed, page = FakeRelay(Failure(400, body=[{"error": {"code": 400}}])), FakeRelay(Failure(504, body="<html>slow</html>"))
 
     assert post(listed, "messages").json() == [{"error": {"code": 400}}]
@@ -487,7 +487,7 @@ def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
 
 
 def test_a_relay_can_be_passed_as_a_transport() -> None:
-    """Both spellings stand in users' code."""
+    """Both notations stand in users' code."""
     relay = FakeRelay("Hello")
 
     with relay.transport() as transport, httpx.Client(transport=transport) as client:

@@ -212,7 +212,7 @@ def test_a_call_that_fails_closes_its_answer(fault: Any, is_async: bool) -> None
 @both_libraries
 @sync_and_async
 def test_a_fault_transport_creates_clients_as_a_relay_does(library: str, is_async: bool) -> None:
-    """Types know no transport that suits both libraries: whoever checks them asks for a client instead."""
+    """Types know no transport that suits both libraries: a user who checks them asks for a client instead."""
     broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=2))
     chosen: Any = library
 

@@ -17,7 +17,7 @@ def test_each_test_has_its_own_relay(fake_relay):
 
 
 def test_the_plugin_provides_the_fixture(tmp_path: Path) -> None:
-    """Two lines in a user's own tests."""
+    """Two lines in a user's tests."""
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["formatbridge.testing.pytest_plugin"]\n')
     (tmp_path / "test_it.py").write_text(TEST)
 

@@ -39,7 +39,7 @@ def test_an_unknown_quirk_is_refused() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_comments_are_sent_between_events(format: str) -> None:
-    """One vendor's own SDK breaks on comments, and its relays send none."""
+    """One vendor's SDK breaks on comments, and its relays send none."""
     is_sent = ": PING\n\n" in streamed(format, "ping_comments")
 
     assert is_sent is (format != "generate_content")
@@ -52,7 +52,7 @@ def test_a_messages_stream_ends_in_done() -> None:
 
 
 def test_a_messages_stream_has_no_message_delta() -> None:
-    """Nobody says why the answer ended."""
+    """No one says why the answer ended."""
     kinds = [event["type"] for event in events_of(streamed("messages", "no_message_delta"))]
 
     assert "message_delta" not in kinds
@@ -132,7 +132,7 @@ def test_names_of_models_have_no_prefix() -> None:
 
 
 def test_a_path_without_a_slash_is_redirected() -> None:
-    """Whoever follows must carry method and body along."""
+    """A user who follows must carry method and body along."""
     relay = FakeRelay("Hello", quirks=["trailing_slash_307"])
 
     answer = post(relay, "responses")

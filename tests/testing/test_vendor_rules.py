@@ -176,7 +176,7 @@ def test_every_rule_has_a_refused_request_and_an_accepted_one() -> None:
 
 
 def test_the_page_about_testing_lists_every_rule() -> None:
-    """A refusal that nobody finds is a riddle."""
+    """A refusal that no one finds is a riddle."""
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| (.*) \|$", page, re.MULTILINE)
 
@@ -300,7 +300,7 @@ def test_a_relay_that_is_not_strict_sends_the_token_unasked() -> None:
 
 @pytest.mark.parametrize(("store", "status"), [(None, 200), (True, 200), (False, 404)])
 def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: int) -> None:
-    """Reasoning items, references to items and the response itself; the vendor stores unless it is told otherwise."""
+    """Reasoning items, references to items and the response itself; the vendor stores unless it is reported otherwise."""
     relay = FakeRelay(ANSWER)
     first = post(relay, "responses", body={"store": store})
     reasoning = _items(first)[0]
@@ -314,7 +314,7 @@ def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: 
 
 
 def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
-    """The signature comes in an event of its own."""
+    """The signature comes in a separate event."""
     relay = FakeRelay(ANSWER)
     collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
 
@@ -322,7 +322,7 @@ def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
 
 
 def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:
-    """The vendor's own client decodes it and writes it anew in the URL-safe alphabet."""
+    """The vendor's client decodes it and writes it anew in the URL-safe alphabet."""
     relay = FakeRelay(
         [Answer(tool_calls=[ToolCall("now"), ToolCall("now")], signature=signature) for signature in (None, "c2l+bm/k")]
     )
@@ -353,7 +353,7 @@ def test_a_token_of_another_relay_is_refused() -> None:
 
 
 def test_a_tagged_token_of_another_format_is_rejected() -> None:
-    """The relay sends it tagged, for it is another vendor's; whoever sends it back must have taken it out."""
+    """The relay sends it tagged, for it is another vendor's; a user who sends it back must have taken it out."""
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
             "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Hi."}],
             "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip
@@ -377,7 +377,7 @@ def test_which_models_reason_is_a_set_of_names_or_a_function(models: Any) -> Non
 
 
 def test_a_verified_organisation_gets_summaries() -> None:
-    """The default, for whoever asks for one must not be stopped by the double."""
+    """The default, for a user who asks for one must not be stopped by the double."""
     assert _ask(FakeRelay("Hello"), "responses", {"reasoning": {"summary": "auto"}}).status_code == 200
 
 

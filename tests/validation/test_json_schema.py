@@ -23,7 +23,7 @@ from tests.fixtures import Fixture, fixtures
 from tests.support.pointers import leaves, with_value
 
 DOCUMENTED = [each for each in fixtures() if "snake_case" not in each.stem and not each.is_malformed]
-"""Bodies in the documented spelling, which is the one that a schema names."""
+"""Bodies in the documented notation, which is the one that a schema names."""
 
 STRANGE: tuple[Any, ...] = (None, 5, "zz", [1], {})
 
@@ -43,7 +43,7 @@ def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
     "body", [{"modelVersion": "m"}, {"model_version": "m"}, {"response_id": "r"}, {"candidates": None}, {}, {"x": 1}]
 )
 def test_a_schema_and_its_model_accept_the_same_answers(body: dict[str, Any]) -> None:
-    """Of generate_content every field may be absent, in either spelling; an object without any of those that tell is none."""
+    """Of generate_content every field may be absent, in either notation; an object without any of those that tell is none."""
     model = wire_model("generate_content", "response")
 
     assert _schema(model).is_valid(body) == _is_read(model, body)
@@ -113,7 +113,7 @@ def test_a_schema_accepts_unknown_kinds(union: Any, value: Any) -> None:
     ],
 )
 def test_a_schema_refuses_a_known_kind_that_is_broken(union: Any, value: Any) -> None:
-    """Else it would say nothing of any kind: whatever has no name of its own would be of a new one."""
+    """Else it would say nothing of any kind: whatever has no name of its would be of a new one."""
     assert not _schema(union).is_valid(value)
 
 

@@ -144,7 +144,7 @@ def test_invalid_base64_is_kept_or_rejected(part: Block) -> None:
 
 
 def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
-    """What is no byte cannot spell the token, so it is told as lost."""
+    """What is no byte cannot spell the token, so it is reported as lost."""
     message = {"content": [{"token": "a", "logprob": -0.1, "bytes": [300], "top_logprobs": []}]}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}, "logprobs": message}
     answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -188,7 +188,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
 @pytest.mark.parametrize(("source", "odd"), [(source, odd) for source, odds in ODD_EVENTS.items() for _, odd in odds])
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_unknown_event_is_kept_or_rejected(source: str, odd: list[Block], target: str) -> None:
-    """Servers put events of their own between those of the format, at its beginning, too."""
+    """Servers put separate events between those of the format, at its beginning, too."""
     whole = stream_of(source)
     head = whole.index(b"\n\n") + 2 if source == "messages" else 0
     raw = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
