@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import traceback
 
-from tests.cases import cases, complaints
+from tests.support.worked_cases import cases, complaints
 
 
 def main() -> None:
@@ -16,22 +16,24 @@ def main() -> None:
     parser.add_argument("--target")
     parser.add_argument("--id")
     parser.add_argument("--streams", action="store_true", help="the cases of streams instead")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     passed = failed = 0
     for case in (*cases("requests"), *cases("responses")):
-        if (case.kind == "stream") != given.streams or (given.format and given.format not in (case.source, case.target)):
+        if (case.kind == "stream") != arguments.streams or (
+            arguments.format and arguments.format not in (case.source, case.target)
+        ):
             continue
-        if (given.source or case.source) != case.source or (given.target or case.target) != case.target:
+        if (arguments.source or case.source) != case.source or (arguments.target or case.target) != case.target:
             continue
-        if given.id and not case.id.startswith(given.id):
+        if arguments.id and not case.id.startswith(arguments.id):
             continue
         try:
-            found = complaints(case)
+            result = complaints(case)
         except Exception:
-            found = [traceback.format_exc(limit=-3)]
-        passed, failed = passed + (not found), failed + bool(found)
-        if found:
-            print(f"{case.id} {case.kind} {case.source} -> {case.target}", *found, sep="\n   ")
+            result = [traceback.format_exc(limit=-3)]
+        passed, failed = passed + (not result), failed + bool(result)
+        if result:
+            print(f"{case.id} {case.kind} {case.source} -> {case.target}", *result, sep="\n   ")
     print(f"{passed} passed, {failed} failed")
 
 

@@ -1,4 +1,4 @@
-"""A digest of the conversions of all fixtures, to compare interpreters: ``tests/test_python_314.py`` runs this file in two."""
+"""A digest of the conversions of all fixtures, to compare interpreters: ``tests/project/test_python_314.py`` runs this file in two."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Access to the recorded traffic: bodies of real calls, which lie outside this repository.
 
-The folder is named by ``FORMATBRIDGE_CORPUS``; without it, ``shared/corpus`` beside the project's folder.
+The folder is named by ``FORMATBRIDGE_CORPUS``; without it, ``shared/corpus`` next to the project's folder.
 """
 
 import functools

@@ -11,7 +11,7 @@ from formatbridge.convert.matrix import matrix_rows
 from formatbridge.convert.wire_models import models_of
 from formatbridge.report.reasons import REASONS
 from tests.pair_documents import pages
-from tests.stream_grammar import GRAMMARS, Grammar, Moves
+from tests.support.stream_grammar import GRAMMARS, Grammar, Moves
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -57,14 +57,14 @@ class InvalidFixture:
     kind: str
     about: str
     source: str
-    given: dict[str, Any] | list[Any] | str
+    payload: dict[str, Any] | list[Any] | str
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.stem}-{self.format}"
 
     def convert(self, target: str) -> Converted:
         """Try to convert the body."""
-        return convert(self.given, self, target)
+        return convert(self.payload, self, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,11 +164,11 @@ def _read_invalid(path: Path) -> InvalidFixture:
         kind=raw["kind"],
         about=raw["about"],
         source=raw["source"],
-        given=_given(raw),
+        payload=_payload(raw),
     )
 
 
-def _given(raw: dict[str, Any]) -> dict[str, Any] | list[Any] | str:
+def _payload(raw: dict[str, Any]) -> dict[str, Any] | list[Any] | str:
     """Return the body, the text, or the text with its ``NEST`` replaced by that many nested arrays."""
     if "body" in raw:
         body: dict[str, Any] | list[Any] = raw["body"]

@@ -13,36 +13,36 @@ from typing import Any, NamedTuple
 
 from formatbridge import formats
 from formatbridge.errors import InvalidPayloadError
-from tests.judges import baseline_problems, problems, shape
-from tests.laws import Sample, recorded, through_itself
+from tests.support.judges import baseline_problems, problems, shape
+from tests.support.laws import Sample, recorded, through_itself
 
 
 class Row(NamedTuple):
     """What is counted: a way between two formats, and a problem's shape there."""
 
-    way: str
+    direction: str
     shape: str
 
 
 def main() -> None:
     """Print problems by direction and shape, worst first, each with a file that shows it."""
-    given = _parser().parse_args()
-    found: Counter[Row] = Counter()
+    arguments = _parser().parse_args()
+    result: Counter[Row] = Counter()
     examples: dict[Row, str] = {}
     conversions, start = 0, time.perf_counter()
-    for entry in islice(_whole_bodies(given.source, given.kind, given.match), given.limit):
+    for entry in islice(_whole_bodies(arguments.source, arguments.kind, arguments.match), arguments.limit):
         for target in formats.FORMATS:
-            is_wanted = given.target in (None, target) and (target == entry.format) == given.self
+            is_wanted = arguments.target in (None, target) and (target == entry.format) == arguments.self
             if not is_wanted or not _loads(entry.format, target):
                 continue
             conversions += 1
-            for row, detail in _rows(entry, target, is_gross=given.gross).items():
-                found[row] += 1
+            for row, detail in _rows(entry, target, is_gross=arguments.gross).items():
+                result[row] += 1
                 examples.setdefault(row, f"{entry.id}  {detail}")
-    for row, count in found.most_common(given.rows):
-        print(f"{count:5} {row.way} | {row.shape}\n        {examples[row][:300]}")
+    for row, count in result.most_common(arguments.rows):
+        print(f"{count:5} {row.direction} | {row.shape}\n        {examples[row][:300]}")
     took = time.perf_counter() - start
-    print(f"{conversions} conversions, {found.total()} problems of {len(found)} shapes, {took:.0f} s")
+    print(f"{conversions} conversions, {result.total()} problems of {len(result)} shapes, {took:.0f} s")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,19 +64,19 @@ def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[
 
 def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
     """Convert one file and return the shapes of its problems, each once, with the first problem in full."""
-    way = f"{entry.kind} {entry.format} -> {target}"
+    direction = f"{entry.kind} {entry.format} -> {target}"
     rows: dict[Row, str] = {}
     body = entry.body
     for value in body if isinstance(body, list) and entry.kind != "error" else [body]:
-        for told, detail in _complaints(entry, value, target, is_gross=is_gross):
-            rows.setdefault(Row(way, told), detail)
+        for event, detail in _complaints(entry, value, target, is_gross=is_gross):
+            rows.setdefault(Row(direction, event), detail)
     return rows
 
 
 def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
     """Yield shapes and problems; a conversion that refuses the body or breaks is one problem, so that nothing passes unjudged."""
     try:
-        made = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
+        result = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
     except InvalidPayloadError as error:
         yield f"refused on the way in, as {error.format} {error.kind}", str(error)
         return
@@ -84,8 +84,8 @@ def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> It
         where = traceback.extract_tb(error.__traceback__)[-1]
         yield f"raises {type(error).__name__}: {error!s:.80}", f"{where.filename}:{where.lineno}"
         return
-    known = frozenset() if is_gross else baseline_problems(target, made.kind)
-    for problem in problems(target, made.kind, made.body):
+    known = frozenset() if is_gross else baseline_problems(target, result.kind)
+    for problem in problems(target, result.kind, result.body):
         if shape(problem) not in known:
             yield shape(problem), problem
 

@@ -1,4 +1,4 @@
-"""A small fifth format, in one module: what docs/adding-a-format.md explains, and what tests/test_toy_format.py puts to the laws.
+"""A small fifth format, in one module: what docs/adding-a-format.md explains, and what tests/formats/test_toy_format.py puts to the laws.
 
 A conversation is a list of lines. Each line has an author (``by``), a kind (``text``, ``reasoning``, ``call``, ``result``) and a text. The
 text of a call is the JSON text of its arguments. Reasoning may have a ``seal``, an opaque token.
@@ -559,10 +559,10 @@ def _frame(data: JsonObject) -> bytes:
     return encode_event(dumps(data), None)
 
 
-def fold_stream(happened: Iterable[JsonObject]) -> JsonObject | None:
+def fold_stream(emitted: Iterable[JsonObject]) -> JsonObject | None:
     """Fold the events of a stream to the whole answer."""
     body: JsonObject = {"lines": []}
-    for event in happened:
+    for event in emitted:
         fields_of_event = {name: value for name, value in event.items() if name not in ("event", "at")}
         if event.get("event") != "add":
             body |= fields_of_event

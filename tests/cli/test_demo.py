@@ -1,0 +1,78 @@
+"""The demonstration command."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.cli.demo import DIRECTIONS, demo, fake_relay, run_all
+from formatbridge.testing import FakeRelay
+from tests.support.relay_server import served
+
+
+def test_the_demonstration_runs_in_every_format_over_every_endpoint() -> None:
+    """It shows a call, its result, the answer and a loss, four times, and no socket is opened."""
+    out = io.StringIO()
+
+    demo(out)
+
+    printed = out.getvalue()
+    assert printed.count('  call   get_weather({"city": "Rome"})\n') == 4
+    assert printed.count("  model  It is sunny in Rome, at 24 degrees.\n") == 4
+    assert [line.split(": ")[0] for line in printed.splitlines() if line.startswith("  lost")] == [
+        "  lost   /seed",
+        "  lost   /stop_sequences",
+        "  lost   /truncation",
+        "  lost   /generationConfig/topK",
+    ]
+
+
+def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same over the network; the key is in the environment, and the relay's first model is taken."""
+    with served("I would rather not say.", models=["m-far"]) as relay:
+        monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
+        out = io.StringIO()
+
+        demo(out, base_url=relay.base_url)
+
+    assert out.getvalue().count("  model  I would rather not say.\n") == 4
+    assert {request.model for request in relay.requests if request.method == "POST"} == {"m-far"}
+
+
+def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:
+    """No one's format is missing."""
+    assert {format for format, _ in DIRECTIONS} == {via for _, via in DIRECTIONS} == set(fb.FORMATS)
+
+
+def test_the_relay_gets_its_reasoning_again() -> None:
+    """What it issued returns, in all four conversations."""
+    relay = fake_relay()
+    with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
+        run_all(client, "m-large", io.StringIO())
+
+    assert relay.steps_left == 0
+    assert [b"Zm9yIG15IGV5ZXMgb25seQ==" in request.content for request in relay.requests] == [False, True] * 4
+
+
+def test_a_model_that_answers_at_once_is_no_trouble() -> None:
+    """Real models do as they like."""
+    relay, out = FakeRelay("I would rather not say.", models=["m-shy"]), io.StringIO()
+    with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
+        run_all(client, None, out)
+
+    assert out.getvalue().count("  model  I would rather not say.\n") == 4
+    assert {request.model for request in relay.requests if request.method == "POST"} == {"m-shy"}
+
+
+def test_the_error_about_a_relay_without_models_names_the_option() -> None:
+    """The list is empty, and no one named a model."""
+    relay = FakeRelay(models=[])
+
+    with (
+        relay.http_client() as http_client,
+        fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client,
+        pytest.raises(fb.ConfigurationError, match="expected --model"),
+    ):
+        run_all(client, None, io.StringIO())

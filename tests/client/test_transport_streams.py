@@ -1,0 +1,186 @@
+"""The SDK transport: streams that break, fail or have invalid data raise one error of the SDK, without the key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from typing import Any
+
+import httpx2
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import Cut, Fail, FakeRelay, FaultTransport
+from tests.client.test_transport import ENDS, RELAY_KEY, SDK_ERRORS, VENDOR, VENDOR_KEY, Pieces, relay_of
+from tests.support import official_sdks
+from tests.support.directions import PAIRS
+from tests.testing.test_fake_relay import ANSWER
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+EVENTS = {"content-type": "text/event-stream"}
+
+
+def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) -> official_sdks.SdkAnswer:
+    """Read a stream to its end."""
+    transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=inner, **settings)
+
+    async def ask() -> official_sdks.SdkAnswer:
+        async with httpx2.AsyncClient(transport=transport) as http_client:
+            return await official_sdks.ask_async(
+                format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, http_client), is_streaming=True
+            )
+
+    if is_async:
+        return asyncio.run(ask())
+    return official_sdks.ask(
+        format, official_sdks.sdk(format, VENDOR, VENDOR_KEY, httpx2.Client(transport=transport)), is_streaming=True
+    )
+
+
+def _middle(via: str) -> int:
+    """Return a place inside the stream of an answer, before it says how it ends."""
+    whole = b"".join(fb.replay_response(ANSWER.body(via, "m", 1), source="messages", target=via))
+    return whole.index(ENDS[via]) // 2
+
+
+@sync_and_async
+@pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fault: Any, is_async: bool) -> None:
+    """Code that catches the vendor's errors catches this one, whatever the HTTP library calls it."""
+    at = _middle(via)
+    fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
+    trouble = fails[fault] if fault in fails else Cut(at, framing=fault)
+
+    with pytest.raises(SDK_ERRORS, match="ended before"):
+        _ask(format, via, FaultTransport(relay_of(), trouble), is_async=is_async)
+
+
+@sync_and_async
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
+    """A finish reason is not the end of the stream: usage may follow it, or an error."""
+    events = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
+    body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
+
+    with pytest.raises(SDK_ERRORS, match="ended before"):
+        _ask(format, "chat_completions", inner, is_async=is_async)
+
+
+KINDS = ["Text/Event-Stream; charset=utf-8", "text/plain", "application/octet-stream", "application/json", None]
+BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\n\n", "a mark": b"\xef\xbb\xbf"}
+
+
+@sync_and_async
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning: str, is_async: bool) -> None:
+    """Proxies write the type in their way, or none; the client takes such a stream, and so does the transport."""
+    stream = b"".join(fb.replay_response(ANSWER.body("messages", "m", 1), source="messages"))
+    pieces = [BEGINNINGS[beginning], *(stream[at : at + 50] for at in range(0, len(stream), 50))]
+    headers = {"content-type": kind} if kind else {}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(*pieces)))
+
+    received = _ask("chat_completions", "messages", inner, is_async=is_async)
+
+    assert received == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+
+
+@sync_and_async
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_async: bool) -> None:
+    """A relay that cannot stream answers at once, whatever it calls that; an SDK that asked for a stream gets one."""
+    whole = json.dumps(ANSWER.body("messages", "m", 1)).encode()
+    headers = {"content-type": kind} if kind and "vent" not in kind else {}
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(b"\n", whole[:9], whole[9:])))
+
+    received = _ask("chat_completions", "messages", inner, is_async=is_async)
+
+    assert received == _ask("chat_completions", "messages", relay_of(), is_async=is_async)
+
+
+@sync_and_async
+@pytest.mark.parametrize(("page", "text"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
+def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
+    """A proxy that has lost its relay answers with 200 and a separate page."""
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
+
+    with pytest.raises(SDK_ERRORS, match=text):
+        _ask("chat_completions", "messages", inner, is_async=is_async)
+
+
+BEGUN = json.dumps({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
+    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]}).encode()  # fmt: skip
+NONSENSE = {
+    "no JSON": f"data: {RELAY_KEY}\n\n",
+    "no object": f'data: "{RELAY_KEY}"\n\n',
+    "the last of all": f'data: "{RELAY_KEY}"',
+}
+MALFORMED = {
+    "a wrong index": f'data: {{"choices": [{{"index": "{RELAY_KEY}", "delta": {{}}}}]}}\n\n',
+    "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',
+}
+DETAILS = ("a wrong index", "a wrong member")
+"""Nonsense that is left out of its event; then the stream ends too early."""
+
+
+@sync_and_async
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
+    """A relay that puts its log into its stream must not put the key into the caller's."""
+    lines = _lines_of_error(format, NONSENSE[nonsense], is_async)
+
+    assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
+    assert "event at byte" in " ".join(lines)
+
+
+@sync_and_async
+@pytest.mark.parametrize("detail", MALFORMED)
+@pytest.mark.parametrize("format", [format for format in fb.FORMATS if format != "chat_completions"])
+def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: str, detail: str, is_async: bool) -> None:
+    """The event is read without it, so that the stream ends as one that is truncated."""
+    lines = _lines_of_error(format, MALFORMED[detail], is_async)
+
+    assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
+    assert "the stream ended before its answer was complete" in " ".join(lines)
+
+
+def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
+    """Return what the error shows, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
+    body = Pieces(b"data: " + BEGUN + b"\n\n", event.encode())
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
+    with pytest.raises((*SDK_ERRORS, httpx2.RemoteProtocolError)) as raised:
+        _ask(format, "chat_completions", inner, is_async=is_async)
+    error: BaseException | None = raised.value
+    lines = []
+    while error is not None:
+        lines.append(f"{error!r} {error}")
+        error = error.__cause__ or error.__context__
+    return [*lines, *traceback.TracebackException.from_exception(raised.value, capture_locals=True).format()]
+
+
+@sync_and_async
+@pytest.mark.parametrize("via", fb.FORMATS)
+def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
+    """A user who bills by the reports bills once, although a stream ends and is closed."""
+    converted: list[fb.Converted] = []
+
+    _ask("messages", via, relay_of(), is_async=is_async, on_convert=converted.append)
+
+    assert [result.kind for result in converted] == ["request", "response"]
+
+
+@sync_and_async
+def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
+    """What came was billed, too."""
+    converted: list[fb.Converted] = []
+    inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))
+
+    with pytest.raises(SDK_ERRORS):
+        _ask("chat_completions", "responses", inner, is_async=is_async, on_convert=converted.append)
+
+    assert [result.kind for result in converted] == ["request", "response"]
+    assert converted[1].body["choices"][0]["finish_reason"] is None

@@ -1,0 +1,524 @@
+"""Errors across formats: kinds, messages, codes, parameters, statuses, and errors in streams and failed answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import httpx
+import pytest
+
+import formatbridge as fb
+from formatbridge import FORMATS, formats, ir
+from formatbridge.client.errors import read_error_details
+from formatbridge.formats.shared.errors import QUOTA_CODES, decode_error_body
+from formatbridge.report.ledger import null_ledger
+from tests.support.directions import DIRECTIONS
+
+OPENAI = ["chat_completions", "responses"]
+
+
+def error_of(format: str, word: str) -> dict[str, Any]:
+    detail = {"type": word, "message": "no"}
+    return {"type": "error", "error": detail} if format == "messages" else {"error": {**detail, "param": None, "code": None}}
+
+
+@pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
+    """Relays have separate words there, and they are what an operator looks for."""
+    converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
+
+    reported = [(loss.path, loss.severity, loss.before) for loss in converted.losses]
+    assert reported == ([] if word in converted.json().decode() else [("/error/type", "info", word)])
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "overloaded_error", 529),
+        ("messages", "billing_error", 402),
+        ("messages", "request_too_large", 413),
+        ("chat_completions", "insufficient_quota", 402),
+        ("chat_completions", "invalid_request_error", 404),
+        ("responses", "server_error", 500),
+        ("responses", "server_error", 503),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
+    """The target has its word and status for the class, or one for two classes, and then says less."""
+    losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
+
+    is_less_specific = target == "generate_content" and status in (402, 413)
+    assert [(loss.path, loss.severity) for loss in losses] == ([("/error/type", "info")] if is_less_specific else [])
+
+
+SHAPES: dict[str, tuple[int, Any]] = {
+    "of messages": (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "no"}, "request_id": "req_1"}),
+    "with a word": (503, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
+    "with a word alone": (200, {"error": {"message": "no", "status": "UNAVAILABLE"}}),
+    "with details": (
+        429,
+        [{"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "7s"}]}}],
+    ),
+    "in words": (502, {"success": False, "message": "no"}),
+}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str, target: str) -> None:
+    """Relays pass on what the server behind them said, in its shape."""
+    status, body = SHAPES[shape]
+
+    read = [fb.convert_error(body, source=source, target=target, status=status) for source in FORMATS if source != target]
+
+    assert all((result.status, result.body, result.losses) == (read[0].status, read[0].body, read[0].losses) for result in read)
+    assert "lossy" not in {loss.severity for result in read for loss in result.losses}
+
+
+@pytest.mark.parametrize("source", OPENAI)
+def test_the_code_of_an_error_decides_without_a_status(source: str) -> None:
+    """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
+    converted = fb.convert_error(
+        {"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200
+    )
+
+    assert (converted.status, converted.body["error"]["type"], converted.losses) == (529, "overloaded_error", ())
+
+
+UNTYPED: dict[str, Any] = {
+    "a number for its status": {"param": "p", "code": "c", "status": 400},
+    "words for details": {"code": "c", "details": "no, no"},
+    "no details": {"param": "p", "code": "c", "details": []},
+    "details of its own": {"code": "c", "details": [{"code": "d", "message": "no"}]},
+    "a word for its status": {"param": "p", "code": "c", "status": "INVALID_ARGUMENT"},
+}
+
+
+@pytest.mark.parametrize("shape", UNTYPED)
+@pytest.mark.parametrize(("source", "target"), [OPENAI, OPENAI[::-1]])
+def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_target_has_room(
+    shape: str, source: str, target: str
+) -> None:
+    """Azure leaves the type out. Callers look at the code to tell a refused prompt from a fault, and at the parameter for the field."""
+    detail = UNTYPED[shape]
+    body = {"error": {"message": "no", "type": None, **detail}}
+
+    converted = fb.convert_error(body, source=source, target=target, status=400)
+
+    assert converted.body["error"]["code"] == "c"
+    assert converted.body["error"]["param"] == detail.get("param")
+    assert {"/error/code", "/error/param"}.isdisjoint(loss.path for loss in converted.losses)
+    assert "lossy" not in {loss.severity for loss in converted.losses}
+
+
+@pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: str) -> None:
+    """The model never sees an error, so nothing of one is severe."""
+    body = {"error": {"message": "no", **UNTYPED[shape]}}
+
+    losses = fb.convert_error(body, source="chat_completions", target=target, status=400).losses
+
+    assert [loss.severity for loss in losses if loss.path == "/error/param"] == ["info"]
+
+
+@pytest.mark.parametrize("source", [*OPENAI, "messages"])
+@pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
+def test_error_details_that_are_not_read_are_reported(source: str, details: Any) -> None:
+    """Only next to a word for the status do details say the reason, or how long to wait."""
+    body = error_of(source, "invalid_request_error")
+    body["error"]["details"] = details
+
+    losses = fb.convert_error(body, source=source, target="generate_content", status=400).losses
+
+    assert [(loss.path, loss.kind) for loss in losses] == [("/error/details", "dropped")]
+
+
+def failed_call(word: str) -> dict[str, Any]:
+    error = {"type": word, "content": [{"type": "text", "text": "no such row"}]}
+    item = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "n", "arguments": "{}", "error": error}
+    rest = {"status": "completed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item], **rest}
+
+
+@pytest.mark.parametrize(("word", "is_reported"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
+def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_reported: bool) -> None:
+    """The other format knows one kind: the tool says that it failed."""
+    converted = fb.convert_response(failed_call(word), source="responses", target="messages")
+
+    assert ("/output/0/error/type" in {loss.path for loss in converted.losses}) is is_reported
+
+
+UNKNOWN_SHAPES = [
+    {"code": 1001, "msg": "quota used up"},
+    {"errors": [{"message": "a"}]},
+    {"reason": "no"},
+    {"error": {"msg": "x"}},
+    {"error": {"message": "", "type": "t", "code": "c", "param": "p"}},
+]
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
+    """Gateways in front of a relay have separate shapes. What is in the message as text is not lost."""
+    converted = fb.convert_error(body, source=source, target=target, status=403)
+
+    assert json.loads(converted.body["error"]["message"]) == body
+    assert (converted.status, converted.losses) == (403, ())
+    converted.parse()
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, body: dict[str, Any]) -> None:
+    """A user who asked in that format may know the shape."""
+    assert fb.convert_error(body, source=format, target=format, status=403).body == body
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"statusCode": 400, "error": "Bad Request", "message": ["a must be a string"]}, '["a must be a string"]'),
+        ({"status": 404, "error": "Not Found", "message": "no handler", "path": "/x"}, "no handler"),
+        ({"error": "Unauthorized", "detail": "the token has expired"}, "the token has expired"),
+        ({"error": "no such model", "message": ""}, "no such model"),
+    ],
+)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
+    source: str, target: str, message: dict[str, Any], text: str
+) -> None:
+    """The frameworks of servers in front of a relay have both, and only one helps."""
+    converted = fb.convert_error(message, source=source, target=target, status=400)
+
+    assert converted.body["error"]["message"] == text
+    assert "/message" not in {loss.path for loss in converted.losses if loss.before}
+
+
+@pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
+def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
+    """An error has the same words, raised or converted."""
+    converted = fb.convert_error(body, source="messages", target="chat_completions", status=403)
+    answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
+    with (
+        fb.Client("http://relay", "key", retry=0, http_client=httpx.Client(transport=answer)) as client,
+        pytest.raises(fb.APIStatusError) as caught,
+    ):
+        client.chat_completions(model="m", messages=[])
+
+    assert converted.body["error"]["message"] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "status"),
+    [
+        ("messages", "api_error", 424),
+        ("messages", "overloaded_error", 425),
+        ("messages", "timeout_error", 418),
+        ("chat_completions", "server_error", 451),
+        ("responses", "server_error", 405),
+    ],
+)
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: str, status: int, target: str) -> None:
+    """SDKs send a call again for a 500, and for none of these."""
+    converted = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
+
+    assert converted.status == status
+    if target == "generate_content":
+        assert converted.body["error"]["status"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
+    """It has failed already; what stands where a word should be changes nothing of that."""
+    event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
+    converter = fb.StreamConverter(source=source, target=target)
+
+    output = converter.feed(event) + converter.finish()
+
+    assert converter.error is not None
+    assert "no" in converter.error.message
+    assert b"error" in output
+
+
+def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
+    rest = {"status": "failed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "error": error, **rest}
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
+@pytest.mark.parametrize("source", OPENAI)
+def test_a_quota_code_is_no_server_error_unless_the_status_says_so(source: str, code: str) -> None:
+    """SDKs send a call again after a 500, which an empty account does not fill."""
+    error = {"code": code, "message": "no"}
+
+    in_place = fb.convert_error({"error": error}, source=source, target="messages", status=200)
+    failed = fb.convert_response(failed_answer(error), source="responses", target="messages")
+
+    for result in (in_place, failed):
+        assert isinstance(result, fb.ConvertedError)
+        assert (result.status, result.body["error"]["type"]) == (402, "billing_error")
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [
+        ("17s", 17),
+        ("0.5s", 0.5),
+        ("034.074824224s", 34.074824224),
+        ("9" * 400 + "s", None),
+        ("1e9s", None),
+        ("-1s", None),
+        (17, None),
+    ],
+)
+def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
+    """A wait that no one can mean is none; in JSON it would be no number either."""
+    details = [7, {"@type": "other"}, {"retryDelay": delay}]
+    body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
+
+    raised = read_error_details(json.dumps(body).encode())
+    converted = decode_error_body(body, status=429, otherwise="status")
+
+    assert (raised.retry_after, converted.retry_after) == (seconds, seconds)
+
+
+KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
+COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
+    ("messages", "too_large"): "invalid_request",
+    ("messages", "cancelled"): "server",
+    ("generate_content", "billing"): "permission",
+    ("generate_content", "too_large"): "invalid_request",
+}
+"""The kinds that a format has no word for, and what it says in a stream, where no HTTP status stands next to the word."""
+
+
+def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
+    """Return a stream of a format in which an error comes, in the format's words for its kind."""
+    _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
+    event = {"type": "error", **body} if format == "responses" else body
+    return b"data: " + json.dumps(event).encode() + b"\n\n"
+
+
+def through(source: str, target: str, stream: bytes) -> tuple[bytes, fb.StreamConverter]:
+    converter = fb.StreamConverter(source=source, target=target)
+    return converter.feed(stream) + converter.finish(), converter
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: ir.ErrorKind) -> None:
+    """A relay may be the reader of what this library wrote."""
+    _, read = through(format, format, stream_of(format, kind))
+
+    assert read.error is not None
+    assert read.error.kind == COARSER.get((format, kind), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, target: str, kind: ir.ErrorKind) -> None:
+    """SDKs send some calls again and others not; a kind that the target cannot say is reported."""
+    there, first = through(source, target, stream_of(source, kind))
+    _, second = through(target, source, there)
+
+    assert first.error is not None
+    assert second.error is not None
+    assert second.error.message == "no"
+    assert second.error.kind == COARSER.get((target, first.error.kind), first.error.kind)
+    assert second.error.kind == first.error.kind or reports_kind(first.losses)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("target", [format for format in FORMATS if format != "responses"])
+def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: ir.ErrorKind) -> None:
+    """The codes inside such an answer are few; its type says the rest."""
+    answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
+    failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
+
+    converted = fb.convert_response(failed, source="responses", target=target)
+
+    assert isinstance(converted, fb.ConvertedError)
+    read = formats.load(target).decode_error(converted.body, status=converted.status)
+    assert (read.kind, read.message) == (kind, "no") or reports_kind(converted.losses)
+
+
+@pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
+def test_the_message_of_a_cancelled_answer_is_kept(message: str) -> None:
+    """An answer that was cancelled has a status for that, but no room for words."""
+    event = {"error": {"code": 499, "status": "CANCELLED", "message": message}}
+
+    there, _ = through("generate_content", "responses", b"data: " + json.dumps(event).encode() + b"\n\n")
+    back, read = through("responses", "generate_content", there)
+
+    assert read.error is not None
+    assert read.error.kind == "cancelled"
+    assert message in back.decode()
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
+@pytest.mark.parametrize("code", sorted(QUOTA_CODES))
+def test_a_quota_error_is_the_same_in_a_body_and_in_a_stream(code: str, status: int) -> None:
+    """Relays choose the status as they like; who pays for the account has to hear of it either way."""
+    body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
+
+    whole = fb.convert_error(body, source="chat_completions", target="messages", status=status)
+    _, streamed = through("chat_completions", "messages", b"data: " + json.dumps(body).encode() + b"\n\n")
+
+    assert whole.body["error"]["type"] == "billing_error"
+    assert streamed.error is not None
+    assert streamed.error.kind == "billing"
+
+
+def reports_kind(losses: tuple[fb.Loss, ...]) -> bool:
+    return any(loss.path in ("/error/type", "/error/status", "/error/code") for loss in losses)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error", "code": "server_error", "message": "no", "request_id": "req_1"},
+        {"type": "error", "error": {"code": "server_error", "message": "no"}, "request_id": "req_1"},
+        {"type": "response.failed", "response": {"error": {"message": "no"}, "output": [], "request_id": "req_1"}},
+    ],
+)
+def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -> None:
+    """It is what an operator asks the relay about."""
+    stream = b"data: " + json.dumps(event).encode() + b"\n\n"
+
+    there, read = through("responses", "messages", stream)
+    _, same_format = through("responses", "responses", stream)
+
+    assert read.error is not None
+    assert read.error.request_id == "req_1"
+    assert '"request_id":"req_1"' in there.decode()
+    assert "/request_id" not in {loss.path for loss in read.response().losses}
+    assert (same_format.response().body["request_id"], same_format.response().losses) == ("req_1", ())
+
+
+def test_an_error_in_place_of_an_answer_is_an_error() -> None:
+    """Servers send it with status 200; it must not look like an answer that ended well."""
+    body = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
+
+    converted = fb.convert_response(body, source="generate_content", target="messages")
+
+    assert isinstance(converted, fb.ConvertedError)
+    assert (converted.status, converted.body["error"]["type"]) == (429, "rate_limit_error")
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+@pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
+def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
+    """Clients retry by status, and a gateway's 502 is no 500."""
+    converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
+
+    assert converted.status == status
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
+    """529 is known to one vendor only, and its clients wait for it."""
+    for status in (503, 529):
+        converted = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
+
+        assert converted.status == (529 if target == "messages" else 503)
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_missing_model_is_404_whatever_the_source_status(target: str) -> None:
+    """One vendor says 400 for it."""
+    body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
+
+    converted = fb.convert_error(body, source="responses", target=target, status=400)
+
+    assert converted.status == 404
+
+
+def _message_of(converted: fb.ConvertedError) -> Any:
+    return converted.body["error"]["message"]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", ""),
+        (b"null", ""),
+        (b"<html>Bad gateway</html>", "<html>Bad gateway</html>"),
+        ([1, None], "[1,null]"),
+        ({"error": ["x", None]}, '["x",null]'),
+        ({"error": {"message": {"a": True}}}, '{"a":true}'),
+        ({"error": {"message": "m", "code": [1]}}, '{"message":"m","code":[1]}'),
+    ],
+)
+def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
+    """Also in its format, whose shape it gets."""
+    converted = fb.convert_error(body, source=source, target=target, status=502)
+
+    assert _message_of(converted) == message
+    assert converted.status == 502
+    converted.parse()
+
+
+@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
+def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
+    """Frameworks that validate requests answer so."""
+    for key in ("detail", "message"):
+        converted = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
+
+        assert _message_of(converted) == '[{"loc":["body"],"ok":null}]'
+        assert converted.losses == ()
+
+
+OTHERS = ("chat_completions", "messages", "generate_content")
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> None:
+    """A stream that was asked for without SSE wraps its error so."""
+    converted = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
+
+    assert [loss.path for loss in converted.losses] == ["/0/error/new"]
+
+
+@pytest.mark.parametrize(
+    "end", [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}, {"finish_reason": "error"}, {"error": "gone"}]
+)
+@pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
+def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
+    """Servers that stand for others say so in the choice; a user who reads a word of it for an end stores half an answer as a whole one."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+
+    whole = fb.convert_response(body, source="chat_completions", target=target)
+    streamed = fb.StreamConverter(source="chat_completions", target=target)
+    streamed.feed(b"data: %s\n\ndata: [DONE]\n\n" % json.dumps(body).encode())
+
+    if target == "responses":
+        assert (whole.body["status"], whole.body["output"][0]["content"][0]["text"]) == ("failed", "The capi")
+    else:
+        assert isinstance(whole, fb.ConvertedError)
+    assert streamed.error is not None
+    assert ("gone" in whole.json().decode()) is ("error" in end)
+
+
+def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None:
+    """A chunk brings one choice at a time, so that it is alone there says nothing of the answer."""
+
+    def chunk(index: int, text: str, **end: Any) -> bytes:
+        choice = {"index": index, "delta": {"content": text}, "finish_reason": None, **end}
+        return b"data: %s\n\n" % json.dumps({"id": "c", "created": 1, "model": "m", "choices": [choice]}).encode()
+
+    stream = [chunk(0, "half"), chunk(1, "Who"), chunk(0, "", finish_reason="error"), chunk(1, "le.", finish_reason="stop")]
+
+    collected = fb.collect_stream([*stream, b"data: [DONE]\n\n"], source="chat_completions", target="generate_content")
+
+    ends = [(each["content"]["parts"][0]["text"], each["finishReason"]) for each in collected.body["candidates"]]
+    assert ends == [("half", "MALFORMED_RESPONSE"), ("Whole.", "STOP")]

@@ -1,0 +1,177 @@
+"""The four format packages have the same files, with the same public functions in the same order.
+
+A reader who knows one package then finds each subject in the others. What differs is listed here with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from functools import cache
+from importlib import import_module
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from formatbridge import FORMATS, formats
+
+PACKAGES: dict[str, Path] = {name: Path(formats.__file__).parent / name for name in FORMATS}
+
+FILES_OF_ONE_PACKAGE = {
+    "beta_headers": "messages: only Anthropic's server reads headers that name the fields of a body",
+    "item_ids": "responses: only OpenAI Responses requires an id with a prefix on each output item",
+    "stream_calls": "generate_content: arguments of calls arrive in parts with a JSON path",
+    "stream_items": "responses: only here a stream sends output items, with events for each step",
+    "stream_pieces": "generate_content: arguments of calls arrive in parts with a JSON path",
+    "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
+}
+
+FILES_THAT_ONE_PACKAGE_LACKS = {
+    "hosted_tools": "chat_completions: web search, its only hosted tool, is an option of the request",
+}
+
+DIFFERENCES: dict[str, dict[str, str]] = {
+    "citations": {
+        "messages: a stream sends single citations, and search results are cited with their text": (
+            "decode_citation encode_citation encode_citations encode_cited_text"
+        ),
+    },
+    "content": {
+        "generate_content: content is a list of parts, decoded by conversation.py": (
+            "decode_content encode_content decode_part decode_text encode_text decode_bare decode_returned"
+            " decode_part_without_data decode_response_part"
+        ),
+        "cache marks are on parts in messages and responses; chat_completions reads those of messages": (
+            "decode_cache encode_cache decode_cache_control"
+        ),
+        "messages: blocks inside results and documents, and text blocks with citations": (
+            "decode_opaque decode_inner_media encode_text encode_refusal"
+        ),
+    },
+    "conversation": {
+        "an assistant turn is encoded as a whole where content, calls and reasoning are separate fields": (
+            "decode_said encode_said decode_assistant_parts encode_assistant_parts"
+        ),
+        "messages: a turn is a list of blocks, and system blocks are a field of the request": (
+            "encode_message decode_blocks decode_block encode_instruction encode_system_blocks"
+        ),
+        "chat_completions: images of an answer are a field of the message": "decode_images",
+        "responses: a turn is several items": "decode_item",
+        "generate_content: a turn is a list of parts": "decode_parts encode_parts decode_rarer_part decode_other_part",
+    },
+    "errors": {
+        "messages: a rejected request has a message of its own": "encode_rejection",
+        "a stream or an answer can contain the error that ended it": (
+            "encode_error_event decode_error_event decode_failure encode_failure encode_sdk_error"
+        ),
+    },
+    "hosted_tools": {
+        "servers of MCP tools are a list in messages, and tools elsewhere": (
+            "decode_servers decode_server encode_server decode_mcp_call decode_mcp_result"
+        ),
+        "each vendor has its own results of hosted tools": (
+            "decode_hosted encode_hosted decode_hosted_call decode_web_result decode_code decode_code_result encode_code"
+            " encode_generated_image decode_server_tool"
+        ),
+    },
+    "reasoning": {
+        "reasoning is a field, a block, an item, or a part with a signature": (
+            "decode_reasoning encode_answer_reasoning decode_thinking decode_redacted encode_item encode_reasoning_item"
+            " decode_signature encode_signature decode_carried encode_carrier encode_carried_token"
+        ),
+        "chat_completions: proxies send thinking blocks and signatures in fields of their own": (
+            "decode_blocks decode_block decode_thinking_blocks decode_thinking_block decode_outer_token encode_outer_token"
+            " decode_extra_content encode_extra_content decode_message_token encode_call_token decode_message_signature"
+            " encode_message_signature encode_answer_signature"
+        ),
+        "messages: an effort is a field apart from the budget": "encode_word_of_effort encode_effort",
+    },
+    "response": {
+        "the first event of a stream has the head of an answer": "encode_head encode_beginning",
+        "log probabilities belong to a choice in chat_completions and generate_content": "encode_logprobs decode_logprobs",
+        "generate_content: a blocked prompt has an answer without candidates": "decode_blocked",
+    },
+    "schema": {
+        "chat_completions and generate_content can answer with audio or images": (
+            "encode_modalities decode_modalities decode_audio_output encode_audio_output decode_image_output encode_image_output"
+        ),
+        "messages and generate_content have their own dialects of JSON Schema": "encode_schema decode_schema",
+        "messages: JSON mode is an instruction": "encode_json_mode",
+        "responses: format and verbosity are one object": "encode_text_config",
+    },
+    "settings": {
+        "chat_completions: a count of log probabilities requires a switch; streams have options": (
+            "decode_counted_logprobs encode_streaming"
+        ),
+        "messages: a limit is required": "encode_limit",
+        "generate_content: most settings are in generationConfig, some next to it": (
+            "encode_settings_beside encode_top_level_settings"
+        ),
+    },
+    "stream_state": {
+        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
+    },
+    "tool_calls": {
+        "generate_content: a call in an answer is written as in a request": "encode_answer_call",
+        "chat_completions: the deprecated function_call; media of results go into a user message": (
+            "decode_legacy_call encode_result_media"
+        ),
+        "messages: a stream sends the start of a call": "encode_opening encode_call_start",
+        "responses: custom calls and calls of the tool search are items of their own": (
+            "decode_custom_call decode_search_call decode_search_output"
+        ),
+    },
+    "tools": {
+        "generate_content: several functions are one tool": "decode_tool decode_tools",
+        "messages: a tool is a function unless its type names a hosted tool": "decode_function encode_tool",
+        "chat_completions: deprecated functions, and web search as an option": "decode_legacy_function decode_web_search",
+    },
+}
+"""Functions that not all four packages have: by file, the reason and the names."""
+
+
+@cache
+def functions_of(format: str, file: str) -> list[str]:
+    """Return the public ``decode_`` and ``encode_`` functions of a file, in their order."""
+    path = PACKAGES[format] / f"{file}.py"
+    statements = ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else []
+    names = [each.name for each in statements if isinstance(each, ast.FunctionDef)]
+    return [name for name in names if name.startswith(("decode_", "encode_"))]
+
+
+@cache
+def files_of(format: str) -> frozenset[str]:
+    return frozenset(path.stem for path in PACKAGES[format].glob("*.py"))
+
+
+FILES = sorted(frozenset[str]().union(*map(files_of, FORMATS)) - FILES_OF_ONE_PACKAGE.keys())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_packages_have_the_same_files(format: str) -> None:
+    """A subject that only one package has is named in the docstring of the package, with the reason."""
+    docstring = inspect.getdoc(import_module(f"formatbridge.formats.{format}")) or ""
+    extra = files_of(format) - set(FILES)
+
+    assert [file for file in extra if FILES_OF_ONE_PACKAGE[file].split(":")[0] != format] == []
+    assert [file for file in sorted(extra) if file not in docstring] == []
+    assert set(FILES) - files_of(format) <= FILES_THAT_ONE_PACKAGE_LACKS.keys()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_packages_have_the_same_functions(file: str) -> None:
+    """A function that a package lacks, or that only one has, is listed above with its reason."""
+    packages: list[set[str]] = [set(functions_of(format, file)) for format in FORMATS if file in files_of(format)]
+    listed = {name for names in DIFFERENCES.get(file, {}).values() for name in names.split()}
+
+    assert sorted(set[str]().union(*packages) - set[str].intersection(*packages) - listed) == []
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_functions_have_the_same_order(file: str) -> None:
+    """A diff of two packages then shows what differs between the formats, and nothing else."""
+    for first, second in combinations(FORMATS, 2):
+        one, other = functions_of(first, file), functions_of(second, file)
+
+        assert [name for name in one if name in other] == [name for name in other if name in one]

@@ -1,0 +1,378 @@
+"""Which tools a request has in another format: those that its choice allows, each once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+USER = {"role": "user", "content": "hi"}
+TARGETS = [name for name in fb.FORMATS if name != "responses"]
+
+
+def _function(name: str, description: str = "Look up a word.") -> dict[str, Any]:
+    return {"type": "function", "name": name, "description": description, "parameters": None, "strict": None}
+
+
+def _added(*tools: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "additional_tools", "role": "developer", "tools": list(tools)}
+
+
+def _names(body: dict[str, Any]) -> list[str]:
+    """Return the names of the functions in a body, wherever they are defined."""
+    reported: list[str] = []
+    json.loads(json.dumps(body), object_hook=lambda each: reported.append(each["name"]) if "description" in each else None)
+    return reported
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
+    """A server refuses two functions of one name."""
+    body = {"model": "m", "input": [USER, _added(_function("f"))], "tools": [_function("f")]}
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert _names(converted.body) == ["f"]
+
+
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_a_repeated_tool_with_another_description_gets_another_name(target: str) -> None:
+    """Both are there from the start elsewhere, and a server refuses two functions of one name."""
+    body = {"model": "m", "input": [USER, _added(_function("f", "Look up a place."))], "tools": [_function("f")]}
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert sorted(_names(converted.body)) == ["f", "f_2"]
+    assert "/input/1/tools/0/name" in {loss.path for loss in converted.losses}
+
+
+def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
+    """The target has no list of allowed tools: what stands there may be called."""
+    choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}
+    body = {"model": "m", "input": [USER, _added(_function("g"))], "tools": [_function("f")], "tool_choice": choice}
+
+    converted = fb.convert_request(body, source="responses", target="messages")
+
+    assert _names(converted.body) == ["f"]
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/input/1/tools/0", "dropped"), ("/tool_choice", "changed")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_the_kept_part_of_a_choice_is_not_reported(target: str) -> None:
+    """That calls come one at a time is said in the same object that forces a tool which no one else has."""
+    bash = {"type": "bash_20250124", "name": "bash"}
+    choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}
+
+    converted = fb.convert_request(body | {"tool_choice": choice}, source="messages", target=target)
+
+    assert converted.body["parallel_tool_calls"] is False
+    assert {loss.path for loss in converted.losses} == {"/tools/1", "/tool_choice/name"}
+
+
+# A choice among what was written.
+
+SEARCH = {"type": "web_search_preview"}
+DRAW = {"type": "image_generation"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "added", "choice", "loss"),
+    [
+        ([_function("f")], [], SEARCH, ("impossible", "server_tool")),
+        ([], [DRAW], {"type": "allowed_tools", "mode": "required", "tools": [DRAW]}, ("lossy", "without_tools")),
+        ([_function("web_search")], [], SEARCH, ("impossible", "server_tool")),
+        ([_function("f")], [], {"type": "function", "name": "g"}, ("lossy", "without_tools")),
+    ],
+    ids=[
+        "of the server's, nowhere",
+        "among those of a turn",
+        "like a function's name",
+        "a function, nowhere",
+    ],
+)
+def test_an_omitted_tool_is_not_forced(
+    tools: list[dict[str, Any]], added: list[dict[str, Any]], choice: dict[str, Any], loss: tuple[str, str]
+) -> None:
+    """The server refuses a choice of what it does not know."""
+    body = {"model": "m", "input": [USER, _added(*added)], "tools": tools, "tool_choice": choice}
+
+    converted = fb.convert_request(body, source="responses", target="messages")
+
+    assert "tool_choice" not in converted.body
+    reported = {loss.path: (loss.severity, loss.code) for loss in converted.losses}
+    assert reported["/tool_choice"] == loss
+
+
+@pytest.mark.parametrize(
+    ("tool", "choice", "name"),
+    [(_function("f"), {"type": "function", "name": "f"}, "f"), ({"type": "web_search"}, SEARCH, "web_search")],
+    ids=["a function", "the search"],
+)
+def test_a_tool_of_a_turn_may_be_forced(tool: dict[str, Any], choice: dict[str, Any], name: str) -> None:
+    """It counts from there on."""
+    body = {"model": "m", "input": [USER, _added(tool)], "tool_choice": choice}
+
+    converted = fb.convert_request(body, source="responses", target="messages")
+
+    assert converted.body["tool_choice"] == {"type": "tool", "name": name}
+    assert not converted.losses
+
+
+def test_a_server_tool_is_not_repeated() -> None:
+    """A server refuses two tools of one name, wherever they are defined."""
+    small = {"type": "web_search", "search_context_size": "low"}
+    body = {"model": "m", "input": [USER, _added(small)], "tools": [{"type": "web_search"}]}
+
+    converted = fb.convert_request(body, source="responses", target="messages")
+
+    assert json.dumps(converted.body).count("web_search_20260318") == 1
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/input/1/tools/0", "too_many")]
+
+
+def test_a_remote_server_is_not_repeated() -> None:
+    """Its tools name it by its label alone, which could mean either of two."""
+    there, later = ({"type": "mcp", "server_label": "s", "server_url": f"https://{host}.example"} for host in "ab")
+    body = {"model": "m", "input": [USER, _added(later)], "tools": [there]}
+
+    converted = fb.convert_request(body, source="responses", target="messages")
+
+    assert [server["url"] for server in converted.body["mcp_servers"]] == ["https://a.example"]
+    assert ("/input/1/tools/0", "too_many") in [(loss.path, loss.code) for loss in converted.losses]
+
+
+def test_a_remote_server_replaces_its_tools_only() -> None:
+    """Whatever it is called: with no name at all, it once stood where a function had been."""
+    server = {"type": "url", "name": "", "url": "https://a.example"}
+    function = {"name": "f", "input_schema": {"type": "object"}}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [function], "mcp_servers": [server]}
+
+    converted = fb.convert_request(body, source="messages", target="responses")
+
+    assert [tool["type"] for tool in converted.body["tools"]] == ["function", "mcp"]
+
+
+def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
+    choice = {"type": "allowed_tools", "mode": mode, "tools": list(tools)}
+    return {"model": "m", "input": [USER], "tools": [_function("f"), {"type": "web_search"}], "tool_choice": choice}
+
+
+def test_a_weaker_choice_is_reported_as_it_is_written() -> None:
+    """A list with room for functions alone would force one of them."""
+    body = _allowing({"type": "function", "name": "f"}, SEARCH)
+
+    chat = fb.convert_request(body, source="responses", target="chat_completions")
+    gemini = fb.convert_request(body, source="responses", target="generate_content")
+
+    assert [(loss.path, loss.before, loss.after) for loss in chat.losses] == [("/tool_choice/mode", "required", "auto")]
+    assert chat.body["tool_choice"]["allowed_tools"]["mode"] == "auto"
+    assert [(loss.path, loss.after) for loss in gemini.losses] == [("/tool_choice", {"mode": "AUTO"})]
+    assert gemini.body["toolConfig"] == {"functionCallingConfig": {"mode": "AUTO"}}
+
+
+def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -> None:
+    """The list of chat_completions is of functions only."""
+    body = _allowing({"type": "function", "name": "f"}, SEARCH, mode="auto")
+
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert not converted.losses
+    assert converted.body["web_search_options"] == {}
+
+
+@pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
+def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: str, kind: str) -> None:
+    """The model could never call it. Where the target has servers, that one is missing follows from a value of it, which is not lost."""
+    server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
+
+    converted = fb.convert_request(body, source="messages", target=target)
+
+    reported = [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
+    assert reported == [("/mcp_servers/0", kind, "info", "excluded")]
+
+
+# A choice of none or of any, which is about functions only in two formats and about all tools in the others.
+
+FUNCTIONS_ONLY = ["chat_completions", "generate_content"]
+ALL_TOOLS = ["messages", "responses"]
+SERVER_TOOLS = ("web_search", "googleSearch", "codeExecution", "IMAGE")
+
+
+def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, Any]:
+    """Return a request with a function and the search, and a choice in the words of ``responses``."""
+    tools: list[dict[str, Any]]
+    if source == "generate_content":
+        config = {"functionCallingConfig": {"mode": {"none": "NONE", "required": "ANY"}[choice]}}
+        tools = [{"functionDeclarations": [{"name": "f", "description": "d"}]}] if functions else []
+        return {"contents": [{"parts": [{"text": "hi"}]}], "tools": [*tools, {"googleSearch": {}}], "toolConfig": config}
+    if source == "chat_completions":
+        body: dict[str, Any] = {"tools": [{"type": "function", "function": {"name": "f", "description": "d"}}]} if functions else {}
+        return {"model": "m", "messages": [USER], "web_search_options": {}, "tool_choice": choice} | body
+    if source == "messages":
+        function = {"name": "f", "description": "d", "input_schema": {}}
+        tools = [*([function] if functions else []), {"type": "web_search_20260318", "name": "web_search"}]
+        chosen = {"type": {"required": "any"}.get(choice, choice)}
+        return {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools, "tool_choice": chosen}
+    tools = [*([_function("f")] if functions else []), {"type": "web_search"}]
+    return {"model": "m", "input": [USER], "tool_choice": choice, "tools": tools}
+
+
+def _choose(
+    source: str, target: str, choice: str, *, functions: bool = True
+) -> tuple[dict[str, Any], list[tuple[str, str, str, str]]]:
+    converted = fb.convert_request(_choosing(source, choice, functions=functions), source=source, target=target, model="m")
+    return converted.body, [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
+
+
+def _searches(body: dict[str, Any]) -> bool:
+    return any(word in json.dumps(body) for word in SERVER_TOOLS)
+
+
+def _chosen(body: dict[str, Any]) -> str | None:
+    """Return the choice in the words of ``responses``."""
+    choice = body.get("tool_choice") or body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode", "").lower() or None
+    word = choice["type"] if isinstance(choice, dict) else choice
+    return "required" if word == "any" else word
+
+
+@pytest.mark.parametrize("target", FUNCTIONS_ONLY)
+@pytest.mark.parametrize("source", ALL_TOOLS)
+def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: str, target: str) -> None:
+    """A search that is forbidden must not run, and what is left out of it changes nothing."""
+    body, reported = _choose(source, target, "none")
+
+    assert _names(body) == ["f"]
+    assert _chosen(body) == "none"
+    assert not _searches(body)
+    assert reported == [("/tools/1", "dropped", "info", "excluded")]
+
+
+def test_an_excluded_image_generation_is_not_requested() -> None:
+    """The tool that draws is a modality of generate_content, which no choice is about."""
+    body = {"model": "m", "input": [USER], "tools": [{"type": "image_generation"}], "tool_choice": "none"}
+
+    converted = fb.convert_request(body, source="responses", target="generate_content")
+
+    assert not _searches(converted.body)
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/0", "info", "excluded")]
+
+
+def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
+    """It is there from the start in chat_completions."""
+    body = {"model": "m", "input": [USER, _added(_function("f"), {"type": "web_search"})], "tool_choice": "none"}
+
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert _names(converted.body) == ["f"]
+    assert not _searches(converted.body)
+    assert ("/input/1/tools/1", "dropped") in {(loss.path, loss.kind) for loss in converted.losses}
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str) -> None:
+    """To forbid the functions there, and them alone, is not to offer them."""
+    body, reported = _choose(source, target, "none")
+
+    assert _names(body) == []
+    assert _searches(body)
+    assert _chosen(body) == "auto"
+    assert [(kind, severity, code) for _, kind, severity, code in reported] == [
+        ("dropped", "info", "excluded"),
+        ("changed", "info", "excluded"),
+    ]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -> None:
+    """There is nothing that the choice is about."""
+    body, reported = _choose(source, target, "none", functions=False)
+
+    assert _searches(body)
+    assert _chosen(body) == "auto"
+    assert reported == []
+
+
+@pytest.mark.parametrize("choice", ["none", "required"])
+@pytest.mark.parametrize(("source", "target"), [FUNCTIONS_ONLY, FUNCTIONS_ONLY[::-1], ALL_TOOLS, ALL_TOOLS[::-1]])
+def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target: str, choice: str) -> None:
+    """Two formats choose among all tools, two among functions."""
+    body, reported = _choose(source, target, choice)
+
+    assert _names(body) == ["f"]
+    assert _chosen(body) == choice
+    assert _searches(body)
+    assert reported == []
+
+
+@pytest.mark.parametrize("target", FUNCTIONS_ONLY)
+@pytest.mark.parametrize("source", ALL_TOOLS)
+def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source: str, target: str) -> None:
+    """Who must use a tool may search; where the choice is about functions only, it would have to call one."""
+    body, reported = _choose(source, target, "required")
+
+    assert _chosen(body) == "auto"
+    assert [(kind, severity) for _, kind, severity, _ in reported] == [("changed", "lossy")]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+@pytest.mark.parametrize("source", FUNCTIONS_ONLY)
+def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: str) -> None:
+    """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
+    body, reported = _choose(source, target, "required")
+    alone, reported_alone = _choose(source, target, "required", functions=False)
+
+    assert _chosen(body) == "required"
+    assert [(kind, severity, code) for _, kind, severity, code in reported] == [("changed", "lossy", "weaker_carrier")]
+    assert _chosen(alone) == "auto"
+    assert [(severity, code) for _, _, severity, code in reported_alone] == [("lossy", "without_tools")]
+
+
+@pytest.mark.parametrize("target", ALL_TOOLS)
+def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
+    """No other format has the maps, and a server refuses a history of calls without tools."""
+    body = _choosing("generate_content", "none")
+    body["tools"][1] = {"googleMaps": {}}
+
+    converted = fb.convert_request(body, source="generate_content", target=target, model="m")
+
+    assert _names(converted.body) == ["f"]
+    assert _chosen(converted.body) == "none"
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
+@pytest.mark.parametrize(("namespace", "lost"), [("crm", [("/tool_choice", "renamed")]), ("", [])])
+def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
+    namespace: str, lost: list[tuple[str, str]], target: str
+) -> None:
+    """A name that no tool has would be refused by the target, and an empty namespace is none."""
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
+    choice = {"type": "function", "name": "f", "namespace": namespace}
+    body = {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert '"f"' in json.dumps(converted.body.get("tool_choice") or converted.body["toolConfig"])
+    assert [(loss.path, loss.code) for loss in converted.losses] == lost
+
+
+# More tools than a server takes.
+
+
+@pytest.mark.parametrize(("target", "most"), [("chat_completions", 128), ("generate_content", 512)])
+def test_tools_above_the_limit_of_a_server_are_reported_and_kept(target: str, most: int) -> None:
+    """The vendor's server refuses the request, other servers of the format take it; which tool can be spared, only the caller knows."""
+    tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
+    body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}
+
+    converted = fb.convert_request(body, source="messages", target=target)
+
+    declared = converted.body["tools"] if target == "chat_completions" else converted.body["tools"][0]["functionDeclarations"]
+    assert len(declared) == most + 2
+    reported = [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
+    assert reported == [(f"/tools/{at}", "changed", "lossy", "too_many") for at in (most, most + 1)]

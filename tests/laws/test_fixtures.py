@@ -1,0 +1,129 @@
+"""Every fixture is valid and described, and fixtures of one name have the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any, cast
+
+import pytest
+
+from formatbridge import formats
+from formatbridge.convert.collect import collect_stream
+from formatbridge.errors import InvalidPayloadError, StreamFailedError
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, fixtures, invalid_fixtures, streams
+from tests.support.normal_form import normal_form, without
+
+_VARIANT = "_own"
+"""Ends the stems under which each format says what only it can say; they share a subject, not a conversation."""
+
+_LISTED = "one list tells of it, another does not"
+
+UNSAID: Mapping[str, Mapping[str, str]] = {
+    "request/cache_marks_ttl": {"ttl": "the vendors keep entries for different times"},
+    "request/citations_history": {"start": "messages cites a block, not a span", "end": "messages cites a block, not a span"},
+    "request/output_audio": {"voice": "each vendor has its own voices", "language": "part of generate_content's voice alone"},
+    "request/structured_output": {"name": "required in two formats, absent in two", "strict": "messages always is, one cannot say"},
+    "response/audio_out": {"mime": "chat_completions says it in the request alone"},
+    "models/models_two": dict.fromkeys(
+        ("created", "owner", "display_name", "version", "input_limit", "output_limit", "methods"), _LISTED
+    ),
+}
+"""Conversations that some format can say but in part: the fields that are not compared, and why."""
+
+
+@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
+    """A case that no one can trace cannot be corrected."""
+    assert fixture.about.endswith(".")
+    assert fixture.source
+
+
+@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
+    """Fails where a model became narrower than what servers send."""
+    check(fixture.body, fixture.format, cast(Any, fixture.kind))
+
+
+@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
+    """Law 3: a user who converts to the format he already has gets his body back, whole."""
+    converted = fixture.convert(fixture.format)
+
+    assert converted.body == fixture.body
+    assert not converted.losses
+    assert not converted.additions
+
+
+@pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
+@pytest.mark.parametrize("target", formats.FORMATS)
+def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture, target: str) -> None:
+    """A body that is no body of its format never gets through, not even to its format."""
+    with pytest.raises(InvalidPayloadError):
+        fixture.convert(target)
+
+
+def _conversations() -> list[tuple[Fixture, ...]]:
+    """Group the fixtures of one kind and stem, where there are several and they are to be equal."""
+    groups = (tuple(group) for _, group in groupby(fixtures(), key=lambda each: (each.kind, each.stem)))
+    return [group for group in groups if len(group) > 1 and not group[0].stem.endswith(_VARIANT)]
+
+
+@pytest.mark.parametrize("group", _conversations(), ids=lambda group: f"{group[0].kind}-{group[0].stem}")
+def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) -> None:
+    """Law 15: what two formats both can say is the same in the canonical model, so that nothing depends on the way."""
+    unsaid = UNSAID.get(f"{group[0].kind}/{group[0].stem}", {})
+    first, *others = [without(normal_form(_decoded(fixture)), unsaid) for fixture in group]
+
+    for fixture, form in zip(group[1:], others, strict=True):
+        assert form == first, f"{fixture.format} says something else than {group[0].format}"
+
+
+@pytest.mark.parametrize("fixture", streams(), ids=str)
+def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
+    """A case that no one can trace cannot be corrected."""
+    assert fixture.about.endswith(".")
+    assert fixture.source
+
+
+def _meaning_of(fixture: StreamFixture) -> Any:
+    """Return what a stream adds up to, in normal form, or the kind of its error."""
+    try:
+        body = collect_stream([fixture.data], source=fixture.format).body
+    except StreamFailedError as error:
+        return error.error.kind
+    return normal_form(formats.load(fixture.format).decode_response(check(body, fixture.format, "response")))
+
+
+@pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(_VARIANT)}))
+def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
+    """Law 15 for streams, and a stream says the same as the whole answer of its name."""
+    message = {fixture.format: _meaning_of(fixture) for fixture in streams() if fixture.stem == stem}
+
+    first = next(iter(message.values()))
+    assert {name: form for name, form in message.items() if form != first} == {}
+
+
+@pytest.mark.parametrize(("name", "field"), [(name, field) for name, unsaid in UNSAID.items() for field in unsaid])
+def test_a_field_is_left_out_of_the_comparison_only_where_it_differs(name: str, field: str) -> None:
+    """An excuse that is no longer needed would hide the next mistake."""
+    group = next(group for group in _conversations() if f"{group[0].kind}/{group[0].stem}" == name)
+    others = UNSAID[name].keys() - {field}
+
+    forms = [without(normal_form(_decoded(fixture)), others) for fixture in group]
+
+    assert any(form != forms[0] for form in forms)
+
+
+def _decoded(fixture: Fixture) -> Any:
+    """Read a fixture into the canonical model."""
+    format, body = formats.load(fixture.format), check(fixture.body, fixture.format, cast(Any, fixture.kind))
+    match fixture.kind:
+        case "request":
+            return format.decode_request(body, model=fixture.model, stream=None)
+        case "response":
+            return format.decode_response(body)
+        case "models":
+            return format.decode_models(body)
+        case _:
+            return format.decode_error(body, status=fixture.status)

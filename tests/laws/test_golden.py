@@ -1,0 +1,108 @@
+"""The body and the report of every fixture in every other format are approved goldens.
+
+The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/laws/test_golden.py
+--snapshot-update`` writes them anew; a user who commits that has read the difference and can explain it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+from syrupy.location import PyTestLocation
+
+from formatbridge import formats
+from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
+from formatbridge.convert.streams import StreamConverter
+from formatbridge.errors import InvalidPayloadError
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
+from tests.support.layout import layout
+
+
+class Golden(JSONSnapshotExtension):
+    """One JSON file per golden, keys in the order of the conversion, a loss in a separate line."""
+
+    def serialize(self, data: Any, **_: object) -> str:
+        """Write a golden."""
+        return f"{layout(data)}\n"
+
+    @classmethod
+    def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
+        """Say whether a golden is that of a test: by its name alone, since all goldens are compared with all tests."""
+        return snapshot_location.endswith(_ending(test_location.item))
+
+
+@cache
+def _ending(test: pytest.Item) -> str:
+    """Return how the path of a test's golden ends."""
+    location = PyTestLocation(test)
+    return f"/{location.basename}/{Golden.get_file_basename(test_location=location, index=0)}.{Golden.file_extension}"
+
+
+@pytest.fixture
+def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(Golden)
+
+
+DIRECTIONS = [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in fixtures()
+    for target in formats.FORMATS
+    if target != fixture.format
+]
+
+
+@pytest.mark.parametrize(("fixture", "target"), DIRECTIONS)
+def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
+    """Whatever changes in a body or in its report of losses is seen by a user before a user sees it."""
+    converted = fixture.convert(target)
+
+    assert _as_golden(converted) == golden
+
+
+STREAMS = [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in streams()
+    for target in formats.FORMATS
+    if target != fixture.format
+]
+
+
+@pytest.mark.parametrize(("fixture", "target"), STREAMS)
+def test_streams_as_approved(fixture: StreamFixture, target: str, golden: SnapshotAssertion) -> None:
+    """Whatever changes in the events of a stream, or in its report, is seen by a user before a user sees it."""
+    converter = StreamConverter(source=fixture.format, target=target)
+
+    converted = converter.feed(fixture.data) + converter.finish()
+
+    report = {key: value for key, value in _as_golden(converter.response()).items() if key in ("losses", "additions")}
+    failed = {"error": converter.error.kind} if converter.error else {}
+    assert report | failed | {"stream": re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", converted.decode())[:-1]} == golden
+
+
+@pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
+def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotAssertion) -> None:
+    """A message that no longer says where the fault is would be found by users alone."""
+    with pytest.raises(InvalidPayloadError) as refusal:
+        fixture.convert(fixture.format)
+
+    assert {"text": str(refusal.value), "problems": [list(problem) for problem in refusal.value.problems]} == golden
+
+
+def _as_golden(converted: Converted) -> dict[str, Any]:
+    """Return what a reader wants to see of a conversion, the losses first."""
+    losses = [
+        {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "code": loss.code, "why": loss.why}
+        for loss in converted.losses
+    ]
+    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in converted.additions]
+    golden: dict[str, Any] = {"losses": losses, "additions": additions}
+    if isinstance(converted, ConvertedRequest):
+        golden["path"] = converted.path
+    if isinstance(converted, ConvertedError):
+        golden["status"] = converted.status
+    return golden | {"body": converted.body}

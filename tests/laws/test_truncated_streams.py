@@ -1,0 +1,98 @@
+"""The official SDKs raise for every truncated stream of every pair of formats: in Python, and in JavaScript where there is node."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import formatbridge as fb
+from tests.support.directions import PAIRS
+from tests.support.sdk_clients import failures
+from tests.support.truncated_streams import MESSAGE, truncated_streams
+
+JAVASCRIPT = Path(__file__).parents[1] / "javascript"
+INSTALL_SECONDS = 120
+RUN_SECONDS = 60
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: str) -> None:
+    """The program that reads half an answer must not take it for a whole one, whichever way of reading it uses."""
+    result = [
+        f"{each.id}, {sdk_call}: {outcome}"
+        for each in truncated_streams(source, target)
+        for sdk_call, outcome in failures(each.body, target).items()
+        if MESSAGE not in (outcome or "")
+    ]
+
+    assert result == []
+
+
+def test_the_javascript_sdks_raise_for_every_truncated_stream(pytestconfig: pytest.Config) -> None:
+    """The same for programs in JavaScript; one node process serves and reads all streams."""
+    place = _installed(pytestconfig)
+    cases = [each for source, target in PAIRS for each in truncated_streams(source, target)]
+    values = [{"format": each.format, "body": base64.b64encode(each.body).decode()} for each in cases]
+
+    ran = subprocess.run(
+        ["node", str(place / "read_streams.mjs")],
+        input=json.dumps(values).encode(),
+        capture_output=True,
+        timeout=RUN_SECONDS,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr.decode()[-2000:]
+    outcomes = json.loads(ran.stdout)
+    assert [set(outcome) for outcome in outcomes] == [_JAVASCRIPT_CALLS[each.format] for each in cases]
+    result = [
+        f"{each.id} -> {each.format}, {sdk_call}: {error}"
+        for each, outcome in zip(cases, outcomes, strict=True)
+        for sdk_call, error in outcome.items()
+        if MESSAGE not in (error or "")
+    ]
+    assert result == []
+
+
+_JAVASCRIPT_CALLS = {
+    "chat_completions": {"create", "stream"},
+    "messages": {"create", "stream"},
+    "responses": {"create", "stream"},
+    "generate_content": {"generateContentStream", "sendMessageStream"},
+}
+"""The ways of reading a stream that each SDK for JavaScript has."""
+
+
+def test_every_format_is_read_in_javascript() -> None:
+    """A format that no one reads there would pass."""
+    assert set(_JAVASCRIPT_CALLS) == set(fb.FORMATS)
+
+
+def _installed(config: pytest.Config) -> Path:
+    """Return a folder with the SDKs and the script that reads with them; installed once into pytest's cache."""
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    wanted = (JAVASCRIPT / "package.json").read_bytes()
+    place = config.cache.mkdir("javascript") if config.cache else pytest.skip("pytest has no cache")
+    kept = place / "package.json"
+    if not kept.exists() or kept.read_bytes() != wanted:
+        (place / "installing").mkdir(exist_ok=True)
+        (place / "installing" / "package.json").write_bytes(wanted)
+        command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error"]
+        try:
+            done = subprocess.run(command, cwd=place / "installing", capture_output=True, timeout=INSTALL_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"npm installed nothing in {INSTALL_SECONDS} seconds")
+        if done.returncode:
+            pytest.skip(f"npm cannot install the SDKs: {done.stderr.decode(errors='replace')[-300:]}")
+        shutil.rmtree(place / "node_modules", ignore_errors=True)
+        (place / "installing" / "node_modules").rename(place / "node_modules")
+        kept.write_bytes(wanted)
+    shutil.copy(JAVASCRIPT / "read_streams.mjs", place)  # modules are looked for next to the script
+    return place

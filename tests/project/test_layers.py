@@ -1,0 +1,156 @@
+"""The layers of the library: no import points up, between formats, or in a cycle."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from formatbridge import FORMATS
+
+SOURCE = Path(__file__).parents[2] / "src" / "formatbridge"
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("jsontext", "_version"),
+    ("ir", "report"),
+    ("errors",),
+    ("arguments",),
+    ("options",),
+    ("streaming", "validation"),
+    ("formats",),
+    ("convert",),
+    ("client",),
+    ("__init__",),
+    ("testing",),
+    ("cli",),
+    ("__main__",),
+)
+"""From the lowest layer to the highest; a module may import its package and the layers before it. ``__init__`` has the public names."""
+
+RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    """Return the name under which a file is imported."""
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {_name(path) for path in MODULES}
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the modules of the library that a file imports at any level, those for type checkers included."""
+    result: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            result |= {name if name in NAMES else node.module or "" for name in names}
+        elif isinstance(node, ast.Import):
+            result |= {alias.name for alias in node.names}
+    return result & NAMES
+
+
+def _layer(module: str) -> str:
+    """Return the row's entry that a module belongs to: its package, or itself."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def test_the_page_on_architecture_has_the_same_layers() -> None:
+    """A user who reads the page first would look for a module in the wrong place."""
+    rows = _table("layers")
+
+    assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in rows) == LAYERS
+
+
+def test_the_page_on_architecture_lists_every_module_of_the_client() -> None:
+    """The largest package would be the one without a map."""
+    events = [name for row in _table("client") for name in re.findall(r"`(\w+)`", row.split("|")[2])]
+
+    assert sorted(events) == sorted(path.stem for path in (SOURCE / "client").glob("*.py") if path.stem != "__init__")
+
+
+def _table(name: str) -> list[str]:
+    """Return the rows of a table of the page on architecture."""
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.partition(f"<!-- {name} -->")[2].partition(f"<!-- end of {name} -->")[0].strip().splitlines()[2:]
+
+
+def test_every_module_has_its_layer() -> None:
+    """A module that the table leaves out could import anything."""
+    assert {_layer(name) for name in NAMES} == RANKS.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_are_absolute(path: Path) -> None:
+    """A relative import would be seen by none of the tests here."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    """A module that reaches up, or to its side, would make two layers one."""
+    layer = _layer(_name(path))
+
+    others = {module for module in _imports(path) if _layer(module) != layer and RANKS[_layer(module)] >= RANKS[layer]}
+
+    assert not others, f"{path} imports {others}, which are not below it"
+
+
+def test_no_imports_form_a_circle() -> None:
+    """Which module works would depend on which one is imported first."""
+    TopologicalSorter({_name(path): _imports(path) - {_name(path)} for path in MODULES}).prepare()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_formats_are_blind_to_one_another(format: str) -> None:
+    """A format that knows another one would be a translator, of which there would be twelve."""
+    others = [name for name in FORMATS if name != format]
+
+    seen = {
+        (path.name, module)
+        for path in (SOURCE / "formats" / format).rglob("*.py")
+        for module in _imports(path)
+        if any(module.startswith(f"formatbridge.formats.{other}") for other in others)
+    }
+
+    assert not seen
+
+
+OUTWARD = ("client", "testing", "cli")
+"""Where the world may be reached from."""
+CLOSED = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in OUTWARD]
+
+
+@pytest.mark.parametrize("path", CLOSED, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_conversion_can_reach_the_world(path: Path) -> None:
+    """No module below the client imports what does I/O, tells the time, reads the environment or draws a random number."""
+    banned = {"httpx", "httpx2", "socket", "time", "random", "os", "secrets", "uuid", "logging", "urllib.request", "requests"}
+
+    imported = {problems for name in _imported(path) for problems in (name, name.partition(".")[0])}
+
+    assert not imported & banned
+
+
+def _imported(path: Path) -> set[str]:
+    """Return the modules that a file imports, whole or in part."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    whole = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return whole | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+
+def test_one_file_knows_the_http_libraries() -> None:
+    """A second one would have to learn both libraries, too."""
+    knowing = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        for name in _imported(path)
+        if name.partition(".")[0] in ("httpx", "httpx2")
+    }
+
+    assert {name for name in knowing if not name.startswith("testing")} == {"client/connection_pool.py"}

@@ -1,0 +1,391 @@
+"""The strict fake relay rejects what vendors reject, with their status and message."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import Answer, Body, FakeRelay, ToolCall
+from formatbridge.testing.vendor_rules import RULES
+from tests.testing.test_fake_relay import FORMATS, post
+
+SUMMARY = "Your organization must be verified to generate reasoning summaries."
+CALL = {"functionCall": {"name": "now", "args": {}}}
+RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
+TAGGED = "fb1|messages|thinking|c2lnbmVk"
+ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
+
+
+def _message(answer: httpx.Response) -> str:
+    """Return the message of an error, after a look at the shape of its body."""
+    body = answer.json()
+    error = body["error"]
+    if "status" in error:
+        assert (error["code"], error["status"]) == (answer.status_code, "INVALID_ARGUMENT")
+    else:
+        assert error["type"] == "invalid_request_error"
+        assert ("param" in error) is (body.get("type") != "error")
+    message: str = error["message"]
+    return message
+
+
+def _functions(format: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the tools of a request with one function of a schema."""
+    match format:
+        case "chat_completions":
+            return {"tools": [{"type": "function", "function": {"name": "now", "parameters": schema}}]}
+        case "messages":
+            return {"tools": [{"name": "now", "input_schema": schema}]}
+        case "responses":
+            return {"tools": [{"type": "function", "name": "now", "parameters": schema}]}
+        case _:
+            return {"tools": [{"functionDeclarations": [{"name": "now", "parametersJsonSchema": schema}]}]}
+
+
+def _called(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Return contents whose current turn has the model's parts and the result of a call."""
+    return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [*parts]}, RESULT]}
+
+
+def _thought(**block: Any) -> dict[str, Any]:
+    """Return messages with a block of an earlier answer."""
+    return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
+
+
+# One row for each way to break a rule, and one for the neighbour that keeps it.
+
+REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
+     "Invalid schema for function 'now': In context=(), object schema missing properties."),
+    ("chat_completions", "foreign_token",
+     {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": TAGGED}]}]},
+     400, "holds a reasoning token of another format"),
+    ("messages", "union_at_root", _functions("messages", {"type": "object", "anyOf": [{"required": ["a"]}]}), 400,
+     "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
+    ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature="c2lnbmVk"), 400,
+     "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature=""), 400,
+     "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ("messages", "unknown_signature", _thought(type="redacted_thinking", data=TAGGED), 400,
+     "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
+    ("messages", "thread", {"thread": {"type": "create"}}, 400, "thread"),
+    ("responses", "reasoning_not_stored", {"input": [{"type": "reasoning", "id": "rs_0", "summary": []}]}, 404,
+     "Item with id 'rs_0' not found."),
+    ("responses", "unknown_token",
+     {"input": [{"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "gAAAAABwQ=="}]}, 400,
+     "The encrypted content gAAA...wQ== could not be verified."),
+    ("responses", "unknown_token", {"input": [{"type": "compaction", "id": "c", "encrypted_content": TAGGED}]}, 400,
+     "could not be verified"),
+    ("responses", "token_without_reasoning", {"include": ["reasoning.encrypted_content"]}, 400,
+     "Encrypted content is not supported with this model."),
+    ("responses", "summary_unverified", {"reasoning": {"summary": "auto"}}, 400, SUMMARY),
+    ("responses", "limit_below_16", {"max_output_tokens": 15}, 400,
+     "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead."),
+    ("responses", "reference_not_stored", {"input": [{"type": "item_reference", "id": "msg_1"}]}, 404,
+     "Item with id 'msg_1' not found."),
+    ("responses", "reference_not_stored", {"input": [{"id": "msg_1"}]}, 404, "Item with id 'msg_1' not found."),
+    ("responses", "previous_response_not_stored", {"previous_response_id": "resp_1"}, 400,
+     "Previous response with id 'resp_1' not found."),
+    ("responses", "conversation_not_stored", {"conversation": "conv_1"}, 404, "Conversation with id 'conv_1' not found."),
+    ("responses", "conversation_not_stored", {"conversation": {"id": "conv_1"}}, 404, "Conversation with id 'conv_1' not found."),
+    ("responses", "schema_without_properties", _functions("responses", {"type": "object"}), 400,
+     "Invalid schema for function 'now': In context=(), object schema missing properties."),
+    ("generate_content", "call_without_signature", _called(CALL), 400,
+     "Function call is missing a thought_signature in functionCall parts."),
+    ("generate_content", "unknown_signature", _called({**CALL, "thoughtSignature": "c2lnbmVk"}), 400, "Corrupted thought signature."),
+    ("generate_content", "unknown_signature",
+     _called({**CALL, "thoughtSignature": base64.urlsafe_b64encode(TAGGED.encode()).decode()}), 400, "Corrupted thought signature."),
+    ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
+]  # fmt: skip
+ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object", "properties": {}})),
+    ("chat_completions", "foreign_token",
+     {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
+    ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
+    ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
+    ("messages", "thread", {"thread": None}),
+    ("responses", "reasoning_not_stored", {"input": [{"type": "message", "id": "msg_1", "role": "user", "content": "hi"}]}),
+    ("responses", "unknown_token", {"input": [{"type": "compaction", "id": "c", "encrypted_content": "gAAA"}]}),
+    ("responses", "token_without_reasoning", {"include": ["file_search_call.results"]}),
+    ("responses", "summary_unverified", {"reasoning": {"summary": None, "effort": "low"}}),
+    ("responses", "limit_below_16", {"max_output_tokens": 16}),
+    ("responses", "reference_not_stored", {"input": [{"role": "user", "content": "hi"}]}),
+    ("responses", "previous_response_not_stored", {"previous_response_id": None}),
+    ("responses", "conversation_not_stored", {"conversation": None}),
+    ("responses", "schema_without_properties", _functions("responses", {"type": "object", "properties": {}})),
+    ("generate_content", "call_without_signature", _called({**CALL, "thoughtSignature": "skip_thought_signature_validator"}, CALL)),
+    ("generate_content", "unknown_signature",
+     _called({**CALL, "thoughtSignature": base64.b64encode(b"skip_thought_signature_validator").decode()})),
+    ("generate_content", "labels", {}),
+]  # fmt: skip
+
+NAMES = [f"{format}-{rule}" for format, rule, *_ in REFUSED]
+
+
+def _relay(answer: Any = "Hello", **settings: Any) -> FakeRelay:
+    """Return a relay whose only model does not reason, of an organisation that is not verified."""
+    return FakeRelay([answer], **{"reasoning_models": ["thinker"], "verified": False, **settings})
+
+
+def _ask(relay: FakeRelay, format: str, body: dict[str, Any], model: str = "m") -> httpx.Response:
+    """Ask a model; only the rule about calls without a signature concerns models that reason."""
+    if format == "generate_content":
+        return post(relay, format, body=body, url=f"{relay.base_url}/v1beta/models/{model}:generateContent")
+    return post(relay, format, body={"model": model, **body})
+
+
+@pytest.mark.parametrize(("format", "rule", "body", "status", "message"), REFUSED, ids=NAMES)
+def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
+    format: str, rule: str, body: dict[str, Any], status: int, message: str
+) -> None:
+    """A double that accepts it hides the failure until production. The script is not used up."""
+    relay = _relay()
+
+    answer = _ask(relay, format, body, "thinker" if rule == "call_without_signature" else "m")
+
+    assert (answer.status_code, message in _message(answer)) == (status, True)
+    assert relay.steps_left == 1
+
+
+@pytest.mark.parametrize(("format", "rule", "body"), ACCEPTED, ids=[f"{format}-{rule}" for format, rule, _ in ACCEPTED])
+def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, body: dict[str, Any]) -> None:
+    """A double that refuses too much makes people turn it off."""
+    answer = _ask(_relay(), format, body, "thinker" if rule == "call_without_signature" else "m")
+
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(("format", "body"), [row[::2][:2] for row in REFUSED], ids=NAMES)
+def test_a_relay_that_is_not_strict_accepts_it(format: str, body: dict[str, Any]) -> None:
+    """Relays of other servers do, and some tests are about something else."""
+    assert _ask(_relay(strict=False), format, body, "thinker").status_code == 200
+
+
+def test_every_rule_has_a_refused_request_and_an_accepted_one() -> None:
+    """A new rule gets both."""
+    rules = {(format, rule.name) for format in RULES for rule in RULES[format]}
+
+    assert {(format, rule) for format, rule, *_ in REFUSED} == rules
+    assert {(format, rule) for format, rule, _ in ACCEPTED} == rules
+
+
+def test_the_page_about_testing_lists_every_rule() -> None:
+    """A refusal that no one finds is a riddle."""
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| (.*) \|$", page, re.MULTILINE)
+
+    assert rows == [(format, rule.name, rule.about) for format in RULES for rule in RULES[format]]
+
+
+# Codes that clients act on.
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "code"),
+    [
+        ({"max_output_tokens": 1}, "max_output_tokens", "integer_below_min_value"),
+        ({"previous_response_id": "resp_1"}, "previous_response_id", "previous_response_not_found"),
+        ({"include": ["reasoning.encrypted_content"]}, "include", None),
+        ({"reasoning": {"summary": "auto"}}, "reasoning.summary", "unsupported_value"),
+        ({"input": [{"type": "reasoning", "id": "rs_0", "summary": []}]}, "input", None),
+        ({"input": [{"type": "reasoning", "summary": []}]}, "input[0].id", "missing_required_parameter"),
+        (_functions("responses", {"type": "object"}), "tools[0].parameters", "invalid_function_parameters"),
+    ],
+)
+def test_a_refusal_of_responses_has_the_param_and_the_code_of_the_vendor(
+    body: dict[str, Any], param: str, code: str | None
+) -> None:
+    """Clients decide by them whether to try again in another way."""
+    error = _ask(_relay(), "responses", body).json()["error"]
+
+    assert (error["param"], error["code"]) == (param, code)
+
+
+def test_a_thread_is_refused_with_the_code_that_the_official_client_reads() -> None:
+    """Its tool runner then sends the whole conversation."""
+    for thread in ({"type": "create"}, {"type": "continue", "previous_message_id": "msg_1"}):
+        error = _ask(_relay(), "messages", {"thread": thread}).json()["error"]
+
+        assert error["details"] == {"error_code": "thread_unsupported_request"}
+
+
+@pytest.mark.parametrize("holder", ["namespace", "additional_tools"])
+def test_a_function_inside_another_holder_needs_properties_too(holder: str) -> None:
+    """Codex sends its tools in both."""
+    function = {"type": "function", "name": "now", "parameters": {"type": "object"}}
+    if holder == "namespace":
+        body: dict[str, Any] = {"tools": [{"type": "namespace", "name": "clock", "description": "Time.", "tools": [function]}]}
+    else:
+        body = {
+            "input": [{"type": "additional_tools", "role": "developer", "tools": [function]}, {"role": "user", "content": "hi"}]
+        }
+
+    answer = _ask(_relay(), "responses", body)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "invalid_function_parameters"
+
+
+# Which call of a model needs its signature.
+
+
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "google/gemini-2.0-pro", "models/gemini-1.5-pro"])
+def test_models_of_the_second_generation_do_not_need_a_signature(model: str) -> None:
+    """The vendor checks it from Gemini 3 on."""
+    assert _ask(FakeRelay("Hello"), "generate_content", _called(CALL), model).status_code == 200
+
+
+def test_a_call_of_an_earlier_turn_does_not_need_a_signature() -> None:
+    """The vendor checks the current turn alone: what follows the last input of the user that is no result."""
+    body = _called(CALL)
+    body["contents"] += [{"role": "model", "parts": [{"text": "Noon."}]}, {"role": "user", "parts": [{"text": "And now?"}]}]
+
+    assert _ask(FakeRelay("Hello"), "generate_content", body).status_code == 200
+
+
+def test_each_step_of_the_current_turn_needs_its_signature() -> None:
+    """The error names the place of the step that lacks it, and its function."""
+    signed = {**CALL, "thoughtSignature": "skip_thought_signature_validator"}
+    body = _called(signed, CALL)
+    body["contents"] += [{"role": "model", "parts": [CALL]}, RESULT]
+
+    message = _message(_ask(FakeRelay("Hello"), "generate_content", body))
+
+    assert "function call `default_api:now` , position 4." in message
+
+
+def test_camel_case_and_snake_case_fields_are_checked() -> None:
+    """Proto3 JSON has two, and people send either."""
+    call = {"function_call": {"name": "now", "args": {}}}
+
+    assert _ask(FakeRelay("Hello"), "generate_content", _called(call)).status_code == 400
+    placeholder = {"thought_signature": "context_engineering_is_the_way_to_go"}
+    assert _ask(FakeRelay("Hello"), "generate_content", _called(call | placeholder)).status_code == 200
+
+
+# What the relay has issued comes back.
+
+
+def _items(answer: httpx.Response) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = answer.json()["output"]
+    return items
+
+
+@pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
+def test_a_token_of_responses_is_sent_if_included_and_accepted_again(is_streaming: bool) -> None:
+    """The vendor sends none unasked."""
+    relay = FakeRelay(ANSWER)
+    include = {"include": ["reasoning.encrypted_content"], "store": False}
+
+    without = post(relay, "responses", is_streaming=is_streaming)
+    request = post(relay, "responses", is_streaming=is_streaming, body=include)
+    collected = fb.collect_stream([request.content], source="responses").body if is_streaming else request.json()
+    again = post(relay, "responses", body={**include, "input": [*collected["output"], {"role": "user", "content": "hi"}]})
+
+    assert "encrypted_content" not in without.text
+    assert collected["output"][0]["encrypted_content"] == "c2lnbmVk"
+    assert again.status_code == 200
+
+
+def test_a_relay_that_is_not_strict_sends_the_token_unasked() -> None:
+    """Some servers do."""
+    assert "c2lnbmVk" in post(FakeRelay(ANSWER, strict=False), "responses").text
+
+
+@pytest.mark.parametrize(("store", "status"), [(None, 200), (True, 200), (False, 404)])
+def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: int) -> None:
+    """Reasoning items, references to items and the response itself; the vendor stores unless it is reported otherwise."""
+    relay = FakeRelay(ANSWER)
+    first = post(relay, "responses", body={"store": store})
+    reasoning = _items(first)[0]
+
+    again = post(relay, "responses", body={"input": [reasoning, {"role": "user", "content": "hi"}]})
+    referred = post(relay, "responses", body={"input": [{"type": "item_reference", "id": reasoning["id"]}]})
+    followed = post(relay, "responses", body={"previous_response_id": first.json()["id"]})
+
+    assert (again.status_code, referred.status_code) == (status, status)
+    assert followed.status_code == (200 if status == 200 else 400)
+
+
+def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
+    """The signature comes in a separate event."""
+    relay = FakeRelay(ANSWER)
+    collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
+
+    assert post(relay, "messages", body={"messages": [{"role": "assistant", "content": collected["content"]}]}).status_code == 200
+
+
+def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:
+    """The vendor's client decodes it and writes it anew in the URL-safe alphabet."""
+    relay = FakeRelay(
+        [Answer(tool_calls=[ToolCall("now"), ToolCall("now")], signature=signature) for signature in (None, "c2l+bm/k")]
+    )
+
+    for _ in range(2):
+        parts = post(relay, "generate_content").json()["candidates"][0]["content"]["parts"]
+        token = parts[0]["thoughtSignature"]
+        parts[0]["thoughtSignature"] = token.replace("+", "-").replace("/", "_")
+        relay.play("Noon.") if relay.steps_left == 0 else None
+        assert "thoughtSignature" not in parts[1]
+        assert post(FakeRelay("x"), "generate_content", body=_called(*parts)).status_code == 400
+        assert _accepts(relay, parts)
+
+
+def _accepts(relay: FakeRelay, parts: list[dict[str, Any]]) -> bool:
+    """Say whether a relay accepts the parts of an answer back, without a step of its script."""
+    answer = post(relay, "generate_content", body=_called(*parts) | {"labels": {}})
+    return "labels" in _message(answer)
+
+
+def test_a_token_of_another_relay_is_refused() -> None:
+    """Each vendor, and each account, has its own."""
+    response = post(FakeRelay(ANSWER), "messages").json()
+
+    answer = post(FakeRelay(ANSWER), "messages", body={"messages": [{"role": "assistant", "content": response["content"]}]})
+
+    assert answer.status_code == 400
+
+
+def test_a_tagged_token_of_another_format_is_rejected() -> None:
+    """The relay sends it tagged, for it is another vendor's; a user who sends it back must have taken it out."""
+    body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
+            "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Hi."}],
+            "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip
+    relay = FakeRelay(Body(body, "messages"))
+    include = {"include": ["reasoning.encrypted_content"]}
+    items = _items(post(relay, "responses", body=include))
+
+    assert items[0]["encrypted_content"] == "fb1|messages|thinking|c2ln"
+    assert post(relay, "responses", body={**include, "input": items}).status_code == 400
+
+
+@pytest.mark.parametrize("models", [{"thinker"}, lambda model: model == "thinker"], ids=["names", "function"])
+def test_which_models_reason_is_a_set_of_names_or_a_function(models: Any) -> None:
+    """None means all of them."""
+    include = {"include": ["reasoning.encrypted_content"]}
+    relay = FakeRelay("Hello", reasoning_models=models)
+
+    assert _ask(relay, "responses", include, "thinker").status_code == 200
+    assert _ask(relay, "responses", include, "m").status_code == 400
+    assert _ask(FakeRelay("Hello"), "responses", include, "m").status_code == 200
+
+
+def test_a_verified_organisation_gets_summaries() -> None:
+    """The default, for a user who asks for one must not be stopped by the double."""
+    assert _ask(FakeRelay("Hello"), "responses", {"reasoning": {"summary": "auto"}}).status_code == 200
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_rejected_stream_request_has_the_same_error(format: str) -> None:
+    """It comes before the first event, with its status."""
+    broken = next(body for each, rule, body, *_ in REFUSED if each == format and rule != "call_without_signature")
+
+    whole, streamed = (post(_relay(), format, is_streaming=flag, body=broken) for flag in (False, True))
+
+    assert (streamed.status_code, streamed.json()) == (whole.status_code, whole.json())
