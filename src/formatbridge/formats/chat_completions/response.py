@@ -133,26 +133,6 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     return {"index": index, "message": message, "finish_reason": finish, "logprobs": logprobs}
 
 
-def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
-    """Decode the log probabilities of a choice."""
-    at = f"{choice.src}/logprobs"
-    choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
-    choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
-    choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
-
-
-def encode_logprobs(
-    content: list[ir.TokenLogprob] | None, refusal: list[ir.TokenLogprob] | None, losses: Ledger
-) -> JsonObject | None:
-    """Encode the log probabilities of a text and of a refusal. Return None if there are neither."""
-    if content is None and refusal is None:
-        return None
-    return {
-        "content": None if content is None else encode_tokens(content, losses),
-        "refusal": None if refusal is None else encode_tokens(refusal, losses),
-    }
-
-
 _KNOWN = MESSAGE | SIGNATURE_FIELDS | {"annotations", "audio", "images"}
 _AUDIO = frozenset({"id", "data", "transcript"})
 _NONE_BEFORE: Mapping[str, int] = {}
@@ -434,3 +414,23 @@ def mark_unfinished(body: JsonObject) -> JsonObject:
     for choice in body["choices"]:
         choice["finish_reason"] = None
     return body
+
+
+def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
+    """Decode the log probabilities of a choice."""
+    at = f"{choice.src}/logprobs"
+    choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
+    choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
+    choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
+
+
+def encode_logprobs(
+    content: list[ir.TokenLogprob] | None, refusal: list[ir.TokenLogprob] | None, losses: Ledger
+) -> JsonObject | None:
+    """Encode the log probabilities of a text and of a refusal. Return None if there are neither."""
+    if content is None and refusal is None:
+        return None
+    return {
+        "content": None if content is None else encode_tokens(content, losses),
+        "refusal": None if refusal is None else encode_tokens(refusal, losses),
+    }

@@ -226,6 +226,21 @@ def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
     return content
 
 
+def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
+    """Encode a text of a request as a block; None for a blank text, which the server rejects."""
+    text = part.text
+    drop_unheld(part, losses)
+    if not text or text.isspace():
+        if text:
+            losses.changed(part, "text", "", "empty", severity="info")
+        if part.cache:
+            losses.dropped(part.cache, code="empty", severity="info")
+        return None
+    if part.cache:
+        return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
+    return {"type": "text", "text": text}
+
+
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Encode a part of a user turn, a tool result or an instruction as a block; None if the part is dropped."""
     match part:
@@ -243,21 +258,6 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return None
         case _:
             assert_never(part)
-
-
-def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
-    """Encode a text of a request as a block; None for a blank text, which the server rejects."""
-    text = part.text
-    drop_unheld(part, losses)
-    if not text or text.isspace():
-        if text:
-            losses.changed(part, "text", "", "empty", severity="info")
-        if part.cache:
-            losses.dropped(part.cache, code="empty", severity="info")
-        return None
-    if part.cache:
-        return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
-    return {"type": "text", "text": text}
 
 
 def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:

@@ -4,7 +4,8 @@ Sources: the relay's specification, "POST /v1/responses"; the types of the offic
 servers add. Consecutive items of the model become one message of the canonical model. A request holds only encrypted content of this
 format. A response also carries the reasoning tokens of other formats in ``encrypted_content``.
 
-``stream_items`` is in this package alone: only here a stream sends output items with events for each step.
+Only this package has ``item_ids``, because only this format requires ids of items, and ``stream_items``, because only here a stream
+sends output items with events for each step.
 """
 
 from __future__ import annotations

@@ -61,17 +61,6 @@ def decode_content(
     return out
 
 
-def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
-    """Encode input content; a single text without other fields becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
-        return parts[0].text
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
-        text: str = content[0]["text"]
-        return text
-    return content or ""
-
-
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
     """Decode one content part; one of an unknown type becomes an opaque part."""
     kind = raw.get("type")
@@ -81,6 +70,54 @@ def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Par
 
 def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="responses", raw=raw, label=str(raw.get("type")), src=src)
+
+
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Decode the cache mark of a part, a message or a tool.
+
+    OpenAI's field has priority over that of Anthropic Messages, which servers of many vendors accept.
+    """
+    for name, known in _CACHE_FIELDS.items():
+        mark = raw.get(name)
+        if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
+            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
+    return None
+
+
+def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
+    """Return the known keys and the field of the cache mark."""
+    return known if mark is None else known | {mark.src.rpartition("/")[2]}
+
+
+def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
+    """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
+    mark, last = decode_cache(raw, src), parts[-1] if parts else None
+    if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
+        return known
+    last.cache = mark
+    return _with_cache_field(known, mark)
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as a field of its part; no field without a mark."""
+    if mark is None:
+        return {}
+    drop_unheld(mark, losses)
+    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+
+
+def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Encode input content; a single text without other fields becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
+        return parts[0].text
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
+        return text
+    return content or ""
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
@@ -278,43 +315,6 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
 
 
 # Cache marks.
-
-
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a part, a message or a tool.
-
-    OpenAI's field has priority over that of Anthropic Messages, which servers of many vendors accept.
-    """
-    for name, known in _CACHE_FIELDS.items():
-        mark = raw.get(name)
-        if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
-            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
-    return None
-
-
-def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
-    """Return the known keys and the field of the cache mark."""
-    return known if mark is None else known | {mark.src.rpartition("/")[2]}
-
-
-def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
-    """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
-    mark, last = decode_cache(raw, src), parts[-1] if parts else None
-    if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
-        return known
-    last.cache = mark
-    return _with_cache_field(known, mark)
-
-
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as a field of its part; no field without a mark."""
-    if mark is None:
-        return {}
-    drop_unheld(mark, losses)
-    ttl = _TTLS.get(mark.ttl, mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
 
 
 def text_of(part: ir.Part) -> str:

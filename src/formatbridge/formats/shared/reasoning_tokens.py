@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import re
 from typing import cast, get_args
 
 from formatbridge import ir
@@ -25,9 +24,8 @@ _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _SEALING = frozenset({"responses", "generate_content"})  # their tokens are sealed to an item, or bound to a call
 _BUILT_IN = frozenset(get_args(ir.Format))
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _FROM_OUTSIDE = ":"
-"""The prefix of a format from outside as the last piece of a tag. A piece without it is a built-in format or part of the token."""
+"""Precedes the name of a format from outside in a tag. A name without it is a built-in format or part of the token."""
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """Google's token for a function call of another model: its server then checks no signature. Source: "Thought Signatures", FAQ."""
@@ -62,8 +60,8 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and _NAME.fullmatch(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
-            known, kind_in_tag = pieces[1], cast(ir.SignatureKind, pieces[2].partition(".")[0])
+        if len(pieces) == 4 and _names_format(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
+            known, kind_in_tag = pieces[1].removeprefix(_FROM_OUTSIDE), cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, received_in = _split_received_in(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
             return ir.Signature(
@@ -89,11 +87,16 @@ def _with_received_in(text: str, signature: ir.Signature) -> str:
     if signature.received_in is None and not _names_format(text.rpartition("|")[2]):
         return text
     received_in = signature.received_in or signature.issuer
-    return f"{text}|{received_in}" if received_in in _BUILT_IN else f"{text}|{_FROM_OUTSIDE}{received_in}"
+    return f"{text}|{_piece_of(received_in)}"
+
+
+def _piece_of(format: ir.FormatName) -> str:
+    """Return the piece of a tag that names a format."""
+    return format if format in _BUILT_IN else f"{_FROM_OUTSIDE}{format}"
 
 
 def _names_format(piece: str) -> bool:
-    """Return whether the last piece of a tag names a format."""
+    """Return whether a piece of a tag names a format."""
     return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE
 
 
@@ -159,10 +162,10 @@ def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.Signa
 def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
     """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
     if signature.seal_key is not None:
-        return f"{_TAG}{signature.issuer}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
+        return f"{_TAG}{_piece_of(signature.issuer)}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
     if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
         return signature.tagged_text
-    return f"{_TAG}{signature.issuer}|{kind}|{_body_of(signature)}"
+    return f"{_TAG}{_piece_of(signature.issuer)}|{kind}|{_body_of(signature)}"
 
 
 def _body_of(signature: ir.Signature) -> str:
