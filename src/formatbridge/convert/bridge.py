@@ -65,7 +65,7 @@ class Bridge:
         """Convert a request and return its exchange.
 
         ``stream`` and ``model`` override the fields of the body; generate_content has both in its URL. ``answer_options``: options for the
-        conversion of the answer; None: those of the bridge. ``home``: its deprecated name. Raises the same as ``convert_request``.
+        conversion of the answer; None: those of the bridge. ``home=``: the deprecated name. Raises the same as ``convert_request``.
         """
         if home is not None:
             warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)

@@ -77,7 +77,7 @@ class PartMeta:
 
 @dataclass(slots=True)
 class Cited:
-    """A citation that arrives after the texts of its choice have closed; its span says which of them it belongs to."""
+    """A citation that arrives after the texts of its choice have closed; its span identifies the text."""
 
     choice: int
     citation: Citation

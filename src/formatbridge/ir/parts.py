@@ -171,7 +171,7 @@ class ToolResult:
     """The result of a tool call; ``content`` is text and media.
 
     ``name`` is the tool's name, where the source has it, and ``namespace`` is then that of the call.
-    ``has_generated_id``: the source names no call, and the decoder found none to match.
+    ``has_generated_id``: the source names no call, and no call matches.
     """
 
     call_id: str

@@ -35,7 +35,7 @@ class Message:
 class ToolChoice:
     """Which tools the model may or must call.
 
-    Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``inner`` says whether it must call one.
+    Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``inner`` states whether it must call one.
     ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
     ``namespaces`` is parallel to ``names``, where tools have namespaces. The field ``hosted`` lists the allowed kinds of server tools and
     labels of MCP servers, or the chosen one if it is the only entry. ``free`` lists server tools to which a list of functions does not

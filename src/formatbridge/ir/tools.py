@@ -60,7 +60,7 @@ class HostedTool:
     """A tool that the server runs.
 
     ``family``: the families that formats share are ``web_search``, ``web_fetch``, ``code``, ``image_generation`` and ``tool_search``;
-    ``other`` has no counterpart in another format. ``kind`` is the source's type. Options without a field of their own are in ``extra``.
+    ``other`` has no counterpart in another format. ``kind`` is the source's type. Options without a separate field are in ``extra``.
     """
 
     family: Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]

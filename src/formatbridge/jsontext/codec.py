@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from formatbridge.jsontext import depth
 from formatbridge.jsontext.depth import MAX_DEPTH
-from formatbridge.jsontext.long_strings import LONG, SPARSE, dumps_in_pieces, values_in
+from formatbridge.jsontext.long_strings import BYTES_PER_VALUE, LONG, dumps_in_pieces, values_in
 from formatbridge.jsontext.pointers import Place, pointer_to
 from formatbridge.jsontext.types import JsonValue
 
@@ -28,7 +28,9 @@ _MAX_DUMPED = 64 * 1024 * 1024
 _MAX_POINTER_BYTES = 16 * 1024 * 1024  # of all pointers to replaced texts; each repeats the keys above it
 
 _SHORTEST_INFINITY = 309  # digits of the smallest number that parses as infinity and is written without an exponent
-_EXPONENT = b"0e"  # the start of an exponent after ``_SAME_DIGITS`` has made all digits 0; a search from the end is the fastest
+_EXPONENT = (
+    b"0e"  # the start of an exponent after ``_SAME_DIGITS`` has replaced all digits by 0; a search from the end is the fastest
+)
 _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
 
 _INFINITE_BYTE = 0xF0  # part of both infinities as doubles; a number, because ``in`` is slower with bytes of length one
@@ -81,7 +83,7 @@ def is_finite(value: JsonValue, text: bytes | bytearray | str) -> bool:
     size = len(text)
     if size < _SHORTEST_INFINITY and type(text) is bytes and text.translate(_SAME_DIGITS).rfind(_EXPONENT) < 0:
         return True
-    if size > LONG and _is_each_finite(value, size // SPARSE):
+    if size > LONG and _is_each_finite(value, size // BYTES_PER_VALUE):
         return True
     if size > _MAX_DUMPED:
         return False

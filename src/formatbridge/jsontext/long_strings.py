@@ -12,7 +12,7 @@ from formatbridge.jsontext.types import JsonValue
 
 LONG = 256 * 1024
 """Bytes of text from which a check for a few long strings pays off."""
-SPARSE = 4096
+BYTES_PER_VALUE = 4096
 """Bytes of text per value, from which the text counts as a few long strings."""
 
 _LONG_STRING = 64 * 1024
@@ -41,7 +41,7 @@ def values_in(value: JsonValue, limit: int) -> list[JsonValue] | None:
 def dumps_in_pieces(value: JsonValue, source: bytes) -> bytes:
     """Write a value; copy its long strings from ``source`` where they need no escape, if they are few."""
     texts: list[str] = []
-    frame = value if values_in(value, len(source) // SPARSE) is None else _lift(value, texts, 0)
+    frame = value if values_in(value, len(source) // BYTES_PER_VALUE) is None else _lift(value, texts, 0)
     written = to_json(frame, inf_nan_mode="constants")
     if not texts:
         return written

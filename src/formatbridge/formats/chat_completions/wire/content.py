@@ -92,7 +92,7 @@ class AudioPart(Wire):
     """
 
     input_audio: InputAudio | str
-    """A plain string (base64, a data URL or a URL) occurs in recorded traffic."""
+    """A string without an object (base64, a data URL or a URL) occurs in recorded traffic."""
     type: Literal["input_audio"]
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     cache_control: CacheControl | None = None

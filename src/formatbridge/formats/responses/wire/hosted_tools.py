@@ -101,7 +101,7 @@ class HybridSearch(Wire):
 
 
 class RankingOptions(Wire):
-    """The ranking of found files.
+    """The ranking of search results.
 
     Source: official SDK types, 2026-11.
     """
