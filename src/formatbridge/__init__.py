@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
+    from formatbridge.report.summary import LossGroup, summarize
 
 __all__ = [
     "FORMATS",
@@ -98,6 +99,7 @@ __all__ = [
     "InvalidPayloadError",
     "Limits",
     "Loss",
+    "LossGroup",
     "LossyConversionError",
     "NotFoundError",
     "Options",
@@ -133,6 +135,7 @@ __all__ = [
     "iter_events",
     "preload",
     "replay_response",
+    "summarize",
     "transport",
 ]
 
@@ -167,6 +170,7 @@ _HOMES = {
     "InvalidPayloadError": "errors",
     "Limits": "client.settings",
     "Loss": "report.ledger",
+    "LossGroup": "report.summary",
     "LossyConversionError": "errors",
     "NotFoundError": "errors",
     "Options": "options",
@@ -202,6 +206,7 @@ _HOMES = {
     "iter_events": "convert.collect",
     "preload": "convert.preload",
     "replay_response": "convert.replay",
+    "summarize": "report.summary",
     "transport": "client.transport",
 }
 
