@@ -174,4 +174,4 @@ def test_whoever_looks_at_a_conversion_in_a_debugger_works_out_no_report() -> No
     assert [loss.path for loss in made.losses] == ["/seed"]
 
     assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
-    assert repr(made) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"
+    assert repr(made) == "<ConvertedRequest request chat_completions -> messages, 1 loss (/seed lossy), 1 addition>"

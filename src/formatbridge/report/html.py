@@ -26,11 +26,11 @@ _SHOWN_MEMBERS = 3
 
 _STYLE = """<style>
 .fb-view{color:inherit;font-size:13px;line-height:1.45}
-.fb-view .fb-title{margin:.3em 0;font-weight:600}
+.fb-view .fb-title{margin:.3em 0}
 .fb-view .fb-sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(360px,100%),1fr));gap:12px}
 .fb-view .fb-side{min-width:0;border:1px solid rgba(128,128,128,.4);border-radius:6px}
-.fb-view .fb-name{padding:4px 10px;border-bottom:1px solid rgba(128,128,128,.4);font-weight:600}
-.fb-view .fb-code{max-height:36em;overflow:auto;padding:6px 0;font:12px/1.55 ui-monospace,Menlo,Consolas,monospace}
+.fb-view .fb-name{padding:4px 10px;border-bottom:1px solid rgba(128,128,128,.4)}
+.fb-view .fb-code{max-height:40em;overflow:auto;padding:6px 0;font:12px/1.55 ui-monospace,Menlo,Consolas,monospace}
 .fb-view .fb-line{padding-right:10px;border-left:4px solid transparent;text-indent:-2ch;white-space:pre-wrap;overflow-wrap:anywhere}
 .fb-view .fb-key{opacity:.8}
 .fb-view .fb-value{unicode-bidi:isolate}
@@ -67,7 +67,7 @@ def view(*content: str) -> str:
 
 def title(text: str) -> str:
     """Return a heading."""
-    return f'<div class="fb-title">{printable(text)}</div>'
+    return f'<div class="fb-title"><b>{printable(text)}</b></div>'
 
 
 def badge(label: str, text: str = "") -> str:
@@ -124,7 +124,7 @@ def side(name: str, body: Any, marks: Mapping[str, Sequence[Mark]], hint: str = 
     rows = _mark_rows(others)
     below = f'<div class="fb-below">Not visible above:{table((), rows)}</div>' if rows else ""
     return (
-        f'<div class="fb-side"><div class="fb-name">{printable(name)}</div>'
+        f'<div class="fb-side"><div class="fb-name"><b>{printable(name)}</b></div>'
         f'<div class="fb-code">{"".join(lines.html)}</div>{hints}{below}</div>'
     )
 
@@ -133,7 +133,7 @@ def unavailable_side(name: str, marks: Mapping[str, Sequence[Mark]]) -> str:
     """Return a side whose body is not kept: only its marks."""
     rows = _mark_rows([(pointer, mark) for pointer, each in marks.items() for mark in each])
     content = f'<div class="fb-hint">The body is not available.</div>{table((), rows) if rows else ""}'
-    return f'<div class="fb-side"><div class="fb-name">{printable(name)}</div>{content}</div>'
+    return f'<div class="fb-side"><div class="fb-name"><b>{printable(name)}</b></div>{content}</div>'
 
 
 def _mark_rows(marks: Iterable[tuple[str, Mark]]) -> list[tuple[str, ...]]:
