@@ -29,7 +29,7 @@ class Reply:
         self.request = request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self.answer = answer
-        """The answer in the caller's format. Its losses point into ``native``, its additions into its own body."""
+        """The answer in the caller's format. Its losses point into ``native``, its additions into ``body``."""
         self.native = native
         """The endpoint's answer, parsed and not converted."""
         self.request_id = errors.request_id(outcome.head.headers, names)
@@ -51,12 +51,12 @@ class Reply:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """Losses of the request and the answer: ``request.losses``, then ``answer.losses``, each with pointers into its own source."""
+        """``request.losses``, then ``answer.losses``, each with pointers into the source of its conversion."""
         return self.request.losses + self.answer.losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Additions to the request and the answer: ``request.additions``, then ``answer.additions``, each pointing into its own body."""
+        """``request.additions``, then ``answer.additions``, each with pointers into the body of its conversion."""
         return self.request.additions + self.answer.additions
 
     def parse(self) -> BaseModel:
