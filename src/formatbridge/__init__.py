@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
+    from formatbridge.report.summary import LossGroup, summarize
 
 __all__ = [
     "FORMATS",
@@ -99,6 +100,7 @@ __all__ = [
     "InvalidPayloadError",
     "Limits",
     "Loss",
+    "LossGroup",
     "LossyConversionError",
     "NotFoundError",
     "Options",
@@ -134,6 +136,7 @@ __all__ = [
     "iter_events",
     "preload",
     "replay_response",
+    "summarize",
     "transport",
 ]
 
@@ -168,6 +171,7 @@ _MODULES = {
     "InvalidPayloadError": "errors",
     "Limits": "client.settings",
     "Loss": "report.ledger",
+    "LossGroup": "report.summary",
     "LossyConversionError": "errors",
     "NotFoundError": "errors",
     "Options": "options",
@@ -203,6 +207,7 @@ _MODULES = {
     "iter_events": "convert.collect",
     "preload": "convert.preload",
     "replay_response": "convert.replay",
+    "summarize": "report.summary",
     "transport": "client.transport",
 }
 

@@ -178,7 +178,7 @@ def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
     assert [loss.path for loss in converted.losses] == ["/seed"]
 
     assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
-    assert repr(converted) == "<ConvertedRequest request chat_completions -> messages, 1 loss, 1 addition>"
+    assert repr(converted) == "<ConvertedRequest request chat_completions -> messages, 1 loss (/seed lossy), 1 addition>"
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])

@@ -14,6 +14,9 @@ from formatbridge.convert.input import check_answer
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
 
+MAX_SHOWN = 2000
+"""Characters of the text that a notebook shows."""
+
 
 class Reply:
     """A whole answer."""
@@ -26,7 +29,7 @@ class Reply:
         self.request = request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self.answer = answer
-        """The answer in the caller's format. Its losses point into ``native``, its additions into ``answer.body``."""
+        """The answer in the caller's format. Its losses point into ``native``, its additions into ``body``."""
         self.native = native
         """The endpoint's answer, parsed and not converted."""
         self.request_id = errors.request_id(outcome.head.headers, names)
@@ -48,12 +51,12 @@ class Reply:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """Losses of the request and the answer: ``request.losses``, then ``answer.losses``, with pointers into their sources."""
+        """``request.losses``, then ``answer.losses``, each with pointers into the source of its conversion."""
         return self.request.losses + self.answer.losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """Additions to the request and the answer: ``request.additions``, then ``answer.additions``, with pointers into their bodies."""
+        """``request.additions``, then ``answer.additions``, each with pointers into the body of its conversion."""
         return self.request.additions + self.answer.additions
 
     def parse(self) -> BaseModel:
@@ -73,3 +76,24 @@ class Reply:
 
     def __repr__(self) -> str:
         return f"<Reply {self.format} {self.status}, request {self.request_id}, attempts {self.attempts}>"
+
+    def _repr_html_(self) -> str:
+        """Return the facts about the call for a notebook, the text, and both conversions, folded. Headers are not part of a reply."""
+        from formatbridge.report import comparison, html
+
+        is_same = self.request.source == self.request.target
+        rows = [
+            ("format", html.printable(self.format if is_same else f"{self.format} via {self.request.target}")),
+            ("status", str(self.status)),
+            ("request id", html.printable(self.request_id or "none")),
+            ("attempts", str(self.attempts)),
+            ("text", html.printable(html.shortened(self.text(), MAX_SHOWN))),
+        ]
+        request = comparison.of_conversion("", self.request)
+        answer = comparison.of_conversion("", self.answer, self.native)
+        return html.view(
+            html.title("Reply"),
+            html.table((), rows),
+            html.details(f"Request {comparison.counts(self.request.losses, self.request.additions)}", request),
+            html.details(f"Answer {comparison.counts(self.answer.losses, self.answer.additions)}", answer),
+        )

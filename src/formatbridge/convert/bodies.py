@@ -31,11 +31,12 @@ from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.report.losses import SEVERITIES, Addition, Loss
 from formatbridge.report.reasons import REASONS
+from formatbridge.report.summary import Losses, short_summary
 from formatbridge.validation.error_messages import problems_of
 
 
@@ -76,13 +77,18 @@ class Converted:
     def losses(self) -> tuple[Loss, ...]:
         """Values that the target format cannot represent, or only with changes."""
         if self._losses is None:
-            self._losses = losses_of(self._ledger)
+            self._losses = Losses(losses_of(self._ledger))
         return self._losses
 
     @property
     def additions(self) -> tuple[Addition, ...]:
         """Values that the target requires and the source lacks."""
         return self._ledger.additions
+
+    @property
+    def source_body(self) -> JsonValue:
+        """The body that was converted; None if it is not kept. It is shared, not copied. Resolves the report of a stream."""
+        return self._ledger.source_body()
 
     def json(self) -> bytes:
         """Write the body as JSON in UTF-8, without spaces."""
@@ -96,16 +102,30 @@ class Converted:
         except ValidationError:
             raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
+    def to_dict(self) -> JsonObject:
+        """Return the body and its report as a dict, ready for JSON. The body is shared, not copied."""
+        return {
+            "kind": self.kind,
+            "source": self.source,
+            "target": self.target,
+            "body": self.body,
+            "losses": [loss.to_dict() for loss in self.losses],
+            "additions": [addition.to_dict() for addition in self.additions],
+        }
+
     def __repr__(self) -> str:
-        """Show the direction and the size of the report, not the payload. Debuggers call this, so it does not compute the report."""
+        """Show the direction and the summary of the report, not the payload. An unread report is not resolved: debuggers call this."""
         report = "report unread"
         if self._losses is not None:
-            report = f"{_counted(self._losses, 'loss', 'losses')}, {_counted(self.additions, 'addition', 'additions')}"
+            added = len(self.additions)
+            report = f"{short_summary(self._losses)}, {added} {'addition' if added == 1 else 'additions'}"
         return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
 
+    def _repr_html_(self) -> str:
+        """Return source and target for a notebook, side by side, with the losses and additions marked. Resolves the report."""
+        from formatbridge.report import comparison, html
 
-def _counted(entries: tuple[object, ...], singular: str, plural: str) -> str:
-    return f"{len(entries)} {singular if len(entries) == 1 else plural}"
+        return html.view(comparison.of_conversion(f"{type(self).__name__}: {self.source} → {self.target}", self))
 
 
 class ConvertedRequest(Converted):
@@ -143,7 +163,11 @@ class ConvertedRequest(Converted):
 
     def note(self, loss: Loss) -> None:
         """Add a loss to the report that did not occur in the conversion itself."""
-        self._losses = (*self.losses, loss)
+        self._losses = Losses((*self.losses, loss))
+
+    def to_dict(self) -> JsonObject:
+        """Return the body, its report and the parts of the URL as a dict, ready for JSON. The body is shared, not copied."""
+        return super().to_dict() | {"model": self.model, "stream": self.stream, "path": self.path}
 
     @property
     def path(self) -> str:
@@ -162,6 +186,10 @@ class ConvertedError(Converted):
         super().__init__(body, ledger, source_format, target_format, "error")
         self.status = status
         """The HTTP status."""
+
+    def to_dict(self) -> JsonObject:
+        """Return the body, its report and the HTTP status as a dict, ready for JSON. The body is shared, not copied."""
+        return super().to_dict() | {"status": self.status}
 
 
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:

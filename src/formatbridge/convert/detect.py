@@ -35,6 +35,18 @@ class Detection:
     confidence: float
     reasons: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        from formatbridge.report import html
+
+        rows = [
+            ("format", f"<b>{html.printable(self.format or 'unknown')}</b>"),
+            ("kind", html.printable(self.kind or "unknown")),
+            ("confidence", f"{self.confidence:.0%}"),
+            ("reasons", "<br>".join(map(html.printable, self.reasons[: html.MAX_REMARKS]))),
+        ]
+        return html.view(html.table((), rows))
+
 
 def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> Detection:
     """Detect the format and kind of a body.

@@ -73,6 +73,9 @@ class _MaskedReport:
     text: None = None
     unplaced: None = None  # every addition has its pointer
 
+    def source_body(self) -> None:
+        """Return None, for the data is not kept."""
+
 
 class _EncodedForms:
     """A secret and its three forms in base64 data. Tracebacks do not show any of them."""

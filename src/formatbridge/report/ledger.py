@@ -116,6 +116,14 @@ class Ledger:
         kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
         return _first_of_each(kept) if self.is_list else kept
 
+    def source_body(self) -> JsonValue:
+        """Return the body into which the report points; None if it is not available. The report of a lazy body is resolved first."""
+        with _LOCK:
+            if isinstance(self.body, LazyBody):
+                self._resolve()
+            body = self.body.body() if isinstance(self.body, LazyBody) else self.body
+        return None if body is UNSEEN else body
+
     @property
     def additions(self) -> tuple[Addition, ...]:
         """The additions that were noted."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from formatbridge.jsontext.types import JsonValue
+from formatbridge.jsontext.types import JsonObject, JsonValue
 
 Change = Literal["dropped", "changed"]
 """The kind of a loss: the target has no value (``dropped``), or another one (``changed``)."""
@@ -39,6 +39,25 @@ class Loss:
         """Describe the loss in one line, without the value, which may be secret."""
         return f"{self.path or 'body'} {self.kind} ({self.severity}): {self.why}"
 
+    def to_dict(self) -> JsonObject:
+        """Return the attributes as a dict, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        from formatbridge.report import html
+
+        rows = [
+            ("severity", html.badge(self.severity)),
+            ("pointer", f"<code>{html.printable(html.shortened(self.path or 'body'))}</code>"),
+            ("kind", self.kind),
+            ("reason", f"{html.printable(self.why)} (<code>{html.printable(self.code)}</code>)"),
+            ("before", f"<code>{html.printable(html.json_text(self.before))}</code>"),
+        ]
+        if self.kind == "changed":
+            rows.append(("after", f"<code>{html.printable(html.json_text(self.after))}</code>"))
+        return html.view(html.table((), rows))
+
 
 @dataclass(frozen=True, slots=True)
 class Addition:
@@ -51,3 +70,7 @@ class Addition:
     def __str__(self) -> str:
         """Describe the addition in one line."""
         return f"{self.path} added: {self.why}"
+
+    def to_dict(self) -> JsonObject:
+        """Return the attributes as a dict, ready for JSON."""
+        return asdict(self)

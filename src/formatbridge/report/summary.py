@@ -1,0 +1,115 @@
+"""Losses in groups: one line for each field, however many items of a list have lost it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.losses import SEVERITIES, Change, Loss, Severity
+
+_INDEX = re.compile(r"/(?:0|[1-9][0-9]*)(?=/|$)")
+_MAX_GROUPS, _MAX_PATTERN = 3, 60
+"""Groups, and characters of their patterns, in ``repr``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossGroup:
+    """Losses that differ only in the indexes of their pointers and in their values."""
+
+    pattern: str
+    """The pointer with ``*`` for each index, such as ``/input/*/id``."""
+    count: int
+    """The number of losses."""
+    severity: Severity
+    """How severe each of them is."""
+    kind: Change
+    """Whether the values were dropped or changed."""
+    code: str
+    """The reason in one word, which stays the same between versions."""
+    why: str
+    """The reason."""
+    example: Loss
+    """The first of them."""
+
+    def __str__(self) -> str:
+        """Describe the group in one line."""
+        return f"{_times(self)} {self.severity} {self.kind}: {self.why}"
+
+    def to_dict(self) -> JsonObject:
+        """Return the attributes as a dict, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        return groups_html([self])
+
+
+def summarize(losses: Iterable[Loss]) -> tuple[LossGroup, ...]:
+    """Group losses by the pattern of their pointers, their kind, severity and reason.
+
+    The most severe groups come first, then the largest. A key of digits counts as an index.
+    """
+    groups: dict[tuple[str, Severity, Change, str, str], list[Loss]] = {}
+    for loss in losses:
+        groups.setdefault((pattern_of(loss.path), loss.severity, loss.kind, loss.code, loss.why), []).append(loss)
+    summary = [LossGroup(key[0], len(members), *key[1:], members[0]) for key, members in groups.items()]
+    return tuple(sorted(summary, key=lambda group: (-SEVERITIES.index(group.severity), -group.count)))
+
+
+def pattern_of(pointer: str) -> str:
+    """Return a JSON pointer with ``*`` for each index."""
+    return _INDEX.sub("/*", pointer)
+
+
+class Losses(tuple[Loss, ...]):
+    """The losses of one report: a tuple that a notebook shows as its summary."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        return groups_html(summarize(self))
+
+
+def short_summary(losses: Sequence[Loss]) -> str:
+    """Return the number of losses and the first groups, for ``repr``: ``41 losses (/seed lossy, /input/*/id x40 info)``."""
+    if not losses:
+        return "0 losses"
+    groups = summarize(losses)
+    parts = [f"{_times(group, _MAX_PATTERN)} {group.severity}" for group in groups[:_MAX_GROUPS]]
+    if len(groups) > _MAX_GROUPS:
+        parts.append(f"{len(groups) - _MAX_GROUPS} more patterns")
+    return f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'} ({', '.join(parts)})"
+
+
+def groups_html(groups: Iterable[LossGroup]) -> str:
+    """Return the groups as a table in HTML."""
+    from formatbridge.report import html
+
+    rows = groups_rows(groups)
+    return html.view(html.table(("severity", "pointer", "number", "kind", "reason"), rows) if rows else "No losses.")
+
+
+def groups_rows(groups: Iterable[LossGroup]) -> list[tuple[str, ...]]:
+    """Return the cells of such a table."""
+    from formatbridge.report import html
+
+    return [
+        (
+            html.badge(group.severity),
+            f"<code>{html.printable(html.shortened(group.pattern or 'body'))}</code>",
+            str(group.count),
+            group.kind,
+            html.printable(group.why),
+        )
+        for group in groups
+    ]
+
+
+def _times(group: LossGroup, limit: int | None = None) -> str:
+    pattern = group.pattern or "body"
+    if limit is not None and len(pattern) > limit:
+        pattern = f"{pattern[: limit - 1]}…"
+    return pattern if group.count == 1 else f"{pattern} x{group.count}"
