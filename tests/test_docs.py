@@ -14,8 +14,8 @@ import pytest
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.report.reasons import REASONS
+from formatbridge.testing.relay_server import served
 from tests.documents import DOCS, DOCUMENTS
-from tests.relay_server import served
 
 ROOT = Path(__file__).parents[1]
 _BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -12,8 +12,8 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import FakeRelay
+from formatbridge.testing.relay_server import served
 from tests import official
-from tests.relay_server import served
 from tests.test_client_over_fake_relay import ANSWER, HEARD, every_pair, heard, request_of
 
 LIBRARIES = {"httpx": httpx, "httpx2": httpx2}
