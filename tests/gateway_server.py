@@ -7,7 +7,7 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,9 +93,10 @@ async def call(
     query: str = "",
     disconnects: asyncio.Event | None = None,
     on_chunk: Any = None,
+    reply: Reply | None = None,
 ) -> Reply:
     """Call an ASGI application. ``disconnects``: the client disconnects when it is set; ``on_chunk`` is awaited with each chunk."""
-    reply = Reply()
+    reply = reply or Reply()
     parts = [body] if isinstance(body, bytes) else list(body)
     messages: Iterator[dict[str, Any]] = iter(
         [{"type": "http.request", "body": part, "more_body": index < len(parts) - 1} for index, part in enumerate(parts)]
@@ -121,9 +122,3 @@ async def call(
 
     await app(scope_of(method, path, headers or {}, query), receive, send)
     return reply
-
-
-async def no_chunks() -> AsyncIterator[bytes]:
-    """Yield nothing."""
-    return
-    yield b""

@@ -84,8 +84,8 @@ class Gateway:
 
         ``profile_or_base_url``: a base URL, a ``RelayProfile`` or the name of one in ``PROFILES``; None: ``FORMATBRIDGE_BASE_URL``.
         ``api_key``: the gateway's key: a string (empty: no key), or a callable that returns it for each request. None:
-        ``FORMATBRIDGE_API_KEY``, else the key of each caller is passed on. With a key of its own a gateway accepts every caller, so control
-        who can reach it.
+        ``FORMATBRIDGE_API_KEY``, else the key of each caller is passed on. A gateway that has a key accepts every caller, so control who
+        can reach it.
         ``via``: the format of the endpoint; None: the format of each caller, or the relay's first endpoint where it lacks that one.
         ``headers``: added to every request to the relay.
         ``options``: None: raise on ``impossible`` losses. The caller then gets an error with status 400.
@@ -380,12 +380,12 @@ async def _until_disconnect(receive: Receive, respond: Callable[[], Any]) -> Non
     is_done = False
     async with anyio.create_task_group() as group:
 
-        async def watch() -> None:
+        async def cancel_on_disconnect() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
             group.cancel_scope.cancel()
 
-        group.start_soon(watch)
+        group.start_soon(cancel_on_disconnect)
         try:
             await respond()
             is_done = True

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from formatbridge.arguments import type_name
 from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, sdk_key
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError
@@ -176,5 +177,5 @@ def checked_store(store: Any) -> ResponseStore | None:
         checked: ResponseStore | None = store
         return checked
     raise ConfigurationError(
-        f"memory is {type(store).__name__}, expected an object with get and put, such as formatbridge.InMemoryStore"
+        f"memory is {type_name(store)}, expected an object with get and put, such as formatbridge.InMemoryStore"
     )

@@ -140,7 +140,7 @@ class ResponseStream:
         raise truncated
 
     def report(self) -> None:
-        """Report the answer so far, once. Some SDKs stop reading before the last byte."""
+        """Report the partial or whole answer, once. Some SDKs stop reading before the last byte."""
         report, self._report = self._report, None
         if report is not None:
             report(self._converter.response())

@@ -56,6 +56,15 @@ class SDKRequest:
         return next(((spec, match) for spec, match in matches if match is not None), None)
 
     @property
+    def allowed_method(self) -> str | None:
+        """The method of the endpoint or list at this path; None if there is nothing. A colon begins another method of a model."""
+        if self.endpoint is not None:
+            return "POST"
+        match = _LIST.fullmatch(self.path)
+        is_list = match is not None and (self.method != "POST" or ":" not in (match["model"] or ""))
+        return "GET" if is_list else None
+
+    @property
     def format(self) -> FormatSpec:
         """The format of the SDK, from the path or else from its headers."""
         if self.endpoint is not None:
@@ -106,7 +115,7 @@ SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
 
 
 class RejectedRequestError(Exception):
-    """The request has no answer. The SDK gets an error answer in its own format; this exception stays in the package.
+    """The request has no answer. The SDK gets an error answer in its format; this exception stays in the package.
 
     ``code``, ``param``: fields of the error body. ``headers``: of the error answer.
     """
@@ -135,7 +144,10 @@ def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
         source = formats.load(formats.FORMATS[0])
         body = {"error": {"message": str(error), "type": "invalid_request_error", "code": error.code, "param": error.param}}
     converted = convert_error(body, source=source, target=target, status=error.status)
-    return SDKResponse(converted.status, {"content-type": _JSON, "x-should-retry": "false", **error.headers}, converted.json())
+    detail = converted.body["error"]
+    if isinstance(detail, dict) and detail.get("code") == converted.status:  # Google's codes are fewer, such as none for 413
+        detail["code"] = error.status
+    return SDKResponse(error.status, {"content-type": _JSON, "x-should-retry": "false", **error.headers}, converted.json())
 
 
 def failure(error: FormatBridgeError, source: FormatSpec, via: FormatSpec) -> SDKResponse:
@@ -168,7 +180,7 @@ class SDKRequestHandler:
     def handle(self, request: SDKRequest) -> SDKFlow:
         """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
         try:
-            is_list = request.method == "GET" and _LIST.fullmatch(request.path)
+            is_list = request.method == request.allowed_method == "GET"
             return (yield from self._list_models(request) if is_list else self._exchange(request))
         except RejectedRequestError as error:
             return rejection(error, request.format)
@@ -214,10 +226,10 @@ class SDKRequestHandler:
 
     def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
         """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
-        if request.method != "POST" and (request.endpoint is not None or _LIST.fullmatch(request.path)):
-            allowed = "GET" if request.endpoint is None else "POST"
+        allowed = request.allowed_method
+        if allowed not in (None, request.method):
             message = f"{request.method} is not allowed for {request.path}, expected {allowed}"
-            raise RejectedRequestError(405, message, headers={"allow": allowed})
+            raise RejectedRequestError(405, message, headers={"allow": str(allowed)})
         if request.endpoint is None:
             paths = ", ".join(sdk.description for _, sdk in sdk_facts())
             expected = f"expected {paths} or a list of models"

@@ -24,7 +24,7 @@ class RelayServer(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def served(script: Any, **settings: Any) -> Iterator[FakeRelay]:
-    """Serve a fake relay on 127.0.0.1 in a thread of its own."""
+    """Serve a fake relay on 127.0.0.1 in another thread."""
     server = RelayServer(script, **settings)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
