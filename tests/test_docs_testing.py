@@ -1,4 +1,4 @@
-"""The pages about the doubles and the official SDKs run as they stand."""
+"""The pages about the doubles, the official SDKs and the gateway run as they stand."""
 
 from __future__ import annotations
 
@@ -44,3 +44,10 @@ def test_the_page_about_the_official_sdks_runs() -> None:
         pytest.importorskip(sdk)
 
     run("official-sdks.md")
+
+
+def test_the_page_about_the_gateway_runs() -> None:
+    """Somebody copies a block."""
+    pytest.importorskip("starlette")
+
+    run("gateway.md")

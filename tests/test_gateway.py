@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import formatbridge as fb
-from formatbridge.testing import Failure, FakeRelay
+from formatbridge.testing import Body, Failure, FakeRelay
 from tests import official
 from tests.directions import PAIRS
 from tests.gateway_server import CALLER_KEY, RELAY_KEY, Reply, call, gateway_over, http_client
@@ -167,6 +167,21 @@ def test_a_request_that_cannot_be_sent_is_refused(fields: dict[str, Any], messag
     assert (reply.status, relay.requests) == (400, [])
     assert json.loads(reply.content)["error"]["type"] == "invalid_request_error"
     assert message in json.loads(reply.content)["error"]["message"]
+
+
+@whole_and_streamed
+def test_an_answer_with_losses_is_sent(is_streaming: bool) -> None:
+    """A second choice that the caller's format cannot hold must not cost the first."""
+    choices = [
+        {"index": at, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} for at, text in enumerate("AB")
+    ]
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+    app = gateway_over(relay_of(Body(body, "chat_completions")), via="chat_completions")
+
+    reply = post(app, "messages", is_streaming=is_streaming)
+
+    answer = fb.collect_stream([reply.content], source="messages").body if is_streaming else json.loads(reply.content)
+    assert (reply.status, answer["content"]) == (200, [{"type": "text", "text": "A"}])
 
 
 def test_a_model_with_a_slash_keeps_its_name() -> None:

@@ -117,7 +117,7 @@ def test_a_client_that_stops_sending_is_refused() -> None:
 
 
 def test_a_client_that_stops_reading_ends_the_call() -> None:
-    """An answer that nobody reads must not stay open."""
+    """An answer without a reader must not stay open."""
     path, query, body = request_of("messages", is_streaming=True)
 
     async def read_nothing(_: bytes) -> None:
@@ -296,7 +296,7 @@ def test_headers_about_the_caller_are_not_sent_to_the_relay() -> None:
 
 @pytest.mark.parametrize("moment", ["headers", "stream"])
 def test_a_disconnect_aborts_the_call(moment: str) -> None:
-    """An answer that nobody reads is billed."""
+    """An answer without a reader is billed."""
     aborted: list[bool] = []
     path, query, body = request_of("responses", is_streaming=True)
 
@@ -526,7 +526,7 @@ def test_memory_is_flat_over_many_requests(is_streaming: bool) -> None:
     assert after - before < 20_000
 
 
-def test_many_errors_do_not_grow_the_memory() -> None:
+def test_many_errors_leave_the_memory_flat() -> None:
     """Exceptions refer to frames, and frames to bodies."""
     app = gateway_over(FakeRelay(Failure(500, "no"), api_key=None), "", via="messages")
 

@@ -42,12 +42,12 @@ def test_a_conversation_continues_by_the_id_of_its_last_answer(via: str, is_stre
     relay = relay_of(["one", "two", "three"])
     client = sdk_of("responses", gateway_over(relay, via=via, memory=fb.InMemoryStore()))
 
-    async def talk() -> None:
+    async def converse() -> None:
         first = await ask(client, is_streaming, input="a")
         second = await ask(client, is_streaming, input="b", previous_response_id=first.id)
         await ask(client, is_streaming, input=[{"role": "user", "content": "c"}], previous_response_id=second.id)
 
-    asyncio.run(talk())
+    asyncio.run(converse())
 
     assert [texts_of(relay, at) for at in range(3)] == [["a"], ["a", "one", "b"], ["a", "one", "b", "two", "c"]]
 
@@ -84,12 +84,12 @@ def test_a_tool_result_finds_its_call() -> None:
     client = sdk_of("responses", gateway_over(relay, via="messages", memory=fb.InMemoryStore()))
     tool: Any = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
-    async def talk() -> Any:
+    async def converse() -> Any:
         first = await ask(client, False, input="Rome?", tools=[tool])
         result = {"type": "function_call_output", "call_id": first.output[-1].call_id, "output": "25 degrees"}
         return await ask(client, False, input=[result], tools=[tool], previous_response_id=first.id)
 
-    assert asyncio.run(talk()).output_text == "sunny"
+    assert asyncio.run(converse()).output_text == "sunny"
     blocks = [block for turn in relay.requests[1].body["messages"] for block in _blocks(turn["content"])]
     assert [block["type"] for block in blocks] == ["text", "tool_use", "tool_result"]
 
@@ -99,12 +99,12 @@ def test_an_item_reference_is_replaced_by_its_item() -> None:
     relay = relay_of(["one", "two"])
     client = sdk_of("responses", gateway_over(relay, via="messages", memory=fb.InMemoryStore()))
 
-    async def talk() -> None:
+    async def converse() -> None:
         first = await ask(client, False, input="a")
         reference = {"type": "item_reference", "id": first.output[0].id}
         await ask(client, False, input=[{"role": "user", "content": "a"}, reference, {"role": "user", "content": "b"}])
 
-    asyncio.run(talk())
+    asyncio.run(converse())
 
     assert texts_of(relay, 1) == ["a", "one", "b"]
 
@@ -134,12 +134,12 @@ def test_a_caller_cannot_continue_the_conversation_of_another() -> None:
     relay = relay_of(["one", "two"])
     app = gateway_over(relay, via="messages", memory=fb.InMemoryStore())
 
-    async def talk() -> None:
+    async def converse() -> None:
         first = await ask(sdk_of("responses", app), False, input="a")
         with pytest.raises(official.openai.BadRequestError, match="not found"):
             await ask(sdk_of("responses", app, key="sk-other"), False, input="b", previous_response_id=first.id)
 
-    asyncio.run(talk())
+    asyncio.run(converse())
 
 
 def test_an_answer_that_is_not_to_be_stored_is_not() -> None:
@@ -161,12 +161,12 @@ def test_an_endpoint_of_the_format_keeps_its_answers() -> None:
     store = fb.InMemoryStore()
     client = sdk_of("responses", gateway_over(relay, via="responses", memory=store))
 
-    async def talk() -> Any:
+    async def converse() -> Any:
         first = await ask(client, False, input="a")
         await ask(client, False, input="b", previous_response_id=first.id)
         return first.id
 
-    assert (asyncio.run(talk()), len(store)) == (relay.requests[1].body["previous_response_id"], 0)
+    assert (asyncio.run(converse()), len(store)) == (relay.requests[1].body["previous_response_id"], 0)
 
 
 def test_the_key_is_not_in_the_store() -> None:

@@ -347,7 +347,7 @@ _HOP_HEADERS = frozenset(KEY_HEADERS) | {
 
 _SDK_PREFIX = "x-stainless-"
 _VENDOR_PREFIXES = ("anthropic-", "openai-", "x-goog-")
-"""Prefixes of headers that only the servers of the SDK's own format can read."""
+"""Prefixes of headers that only the servers of the SDK's format can read."""
 
 
 def sdk_key(headers: Mapping[str, str]) -> Secret | None:
@@ -374,7 +374,7 @@ def _is_forwarded(name: str, *, is_same: bool) -> bool:
 
 
 def response_headers(headers: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
-    """Return the headers for the SDK, with the request id under the SDK's own name. ``kind``: the media type."""
+    """Return the headers for the SDK, with the request id under the SDK's name. ``kind``: the media type."""
     forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
     id = errors.request_id(headers, profile.request_id_headers)
     sdk = target.endpoint.sdk
