@@ -95,13 +95,14 @@ async def read_body(request: SDKRequest, receive: Receive, max_bytes: int, secon
 class ResponseSender:
     """Sends one response. ``seconds``: how long the client may read nothing; None: no limit.
 
-    ``has_started``: whether the status was sent.
+    ``scope``: the cancel scope to cancel after that time. ``has_started``: whether the status was sent.
     """
 
     def __init__(self, send: Send, seconds: float | None) -> None:
         self._send = send
         self._seconds = seconds
         self._deadline = AsyncDeadline()
+        self.scope: Any = None
         self.has_started = False
 
     async def send_whole(self, response: SDKResponse) -> None:
@@ -129,10 +130,13 @@ class ResponseSender:
         await self._send_message({"type": "http.response.body", "body": chunk, "more_body": not is_last})
 
     async def _send_message(self, message: Message) -> None:
+        self._deadline.start(self._seconds, self.scope)
         try:
-            await self._deadline.within(self._seconds, self._send(message))
-        except (OSError, DeadlineError):  # servers raise an OSError after a disconnect, ASGI 2.4
+            await self._send(message)
+        except OSError:  # servers raise an OSError after a disconnect, ASGI 2.4
             raise ClientDisconnectedError from None
+        finally:
+            self._deadline.pause()
 
     def close(self) -> None:
         """Stop the timer."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from types import EllipsisType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from formatbridge import formats
 from formatbridge.arguments import type_name
@@ -177,25 +177,34 @@ class Gateway:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request. A response that cannot be completed after its start ends without its last message."""
-        timeout, limits = self._settings[False].timeout, self._handler.limits
-        sender = ResponseSender(send, timeout.write)
+        sender = ResponseSender(send, self._settings[False].timeout.write)
         request = request_of(scope)
         try:
-            body = await read_body(request, receive, limits.max_request_bytes, timeout.read)
-            await _until_disconnect(receive, lambda: self._respond(with_body(request, body), sender))
+            await self._receive_and_respond(request, receive, sender)
+        except ClientDisconnectedError:
+            _LOG.info("gateway: the client disconnected from %s %s", request.method, request.path)
+        finally:
+            sender.close()
+
+    async def _receive_and_respond(self, request: SDKRequest, receive: Receive, sender: ResponseSender) -> None:
+        """Read the body of a request and send the response; an exception that is no error of this library is raised after its response."""
+        try:
+            seconds = self._settings[False].timeout.read
+            body = await read_body(request, receive, self._handler.limits.max_request_bytes, seconds)
+            await _until_disconnect(receive, sender, lambda: self._respond(with_body(request, body), sender))
         except RejectedRequestError as error:
             await sender.send_whole(rejection(error, request.format))
         except FormatBridgeError as error:
+            if sender.has_started:
+                raise
             await sender.send_whole(failure(error, request.format, self._endpoint_for(request.format)))
         except ClientDisconnectedError:
-            _LOG.info("gateway: the client disconnected from %s %s", request.method, request.path)
+            raise
         except Exception:
             if not sender.has_started:
                 failed = RejectedRequestError(500, "the gateway has an internal error")
                 await sender.send_whole(rejection(failed, request.format))
             raise
-        finally:
-            sender.close()
 
     async def _respond(self, request: SDKRequest, sender: ResponseSender) -> None:
         """Convert and send a request, and send its response."""
@@ -372,8 +381,8 @@ class GatewayExchange:
         await self._http.close()
 
 
-async def _until_disconnect(receive: Receive, respond: Callable[[], Any]) -> None:
-    """Await a response, and cancel it when the client disconnects."""
+async def _until_disconnect(receive: Receive, sender: ResponseSender, respond: Callable[[], Awaitable[None]]) -> None:
+    """Await a response, and cancel it when the client disconnects or reads nothing for too long."""
     import anyio
 
     raised: Exception | None = None
@@ -385,12 +394,14 @@ async def _until_disconnect(receive: Receive, respond: Callable[[], Any]) -> Non
                 pass
             group.cancel_scope.cancel()
 
+        sender.scope = group.cancel_scope
         group.start_soon(cancel_on_disconnect)
         try:
             await respond()
             is_done = True
         except Exception as error:
             raised = error
+        sender.scope = None
         group.cancel_scope.cancel()
     if raised is not None:
         raise raised
