@@ -298,24 +298,26 @@ def test_headers_about_the_caller_are_not_sent_to_the_relay() -> None:
 def test_a_disconnect_aborts_the_call(moment: str) -> None:
     """An answer without a reader is billed."""
     aborted: list[bool] = []
+    disconnect: list[Callable[[], None]] = []
     path, query, body = request_of("responses", is_streaming=True)
 
     async def exchange(url: str) -> Reply:
-        disconnects = asyncio.Event()
+        disconnects, loop = asyncio.Event(), asyncio.get_running_loop()
+        disconnect.append(lambda: loop.call_soon_threadsafe(disconnects.set) and None)
 
-        async def disconnect(_: bytes) -> None:
+        async def disconnect_now(_: bytes) -> None:
             disconnects.set()
 
         async with fb.Gateway(url, KEY, via="messages") as app:
-            if moment == "headers":
-                asyncio.get_running_loop().call_later(0.2, disconnects.set)
-            return await asyncio.wait_for(call(app, path, body, query=query, disconnects=disconnects, on_chunk=disconnect), 10)
+            reply = call(app, path, body, query=query, disconnects=disconnects, on_chunk=disconnect_now)
+            return await asyncio.wait_for(reply, 10)
 
     def answer(peer: Peer, _: Received) -> bool:
         if moment == "stream":
             peer.send(framed(stream_of("messages"), "chunked", 400))
+        else:
+            disconnect[0]()
         try:
-            peer.drip(b" " * 10_000 if moment == "stream" else b"", 0.01)
             aborted.append(peer.receive() is None)
         except OSError:
             aborted.append(True)

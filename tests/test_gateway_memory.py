@@ -193,3 +193,18 @@ def test_a_store_in_memory_is_bounded() -> None:
     assert "2 objects" in repr(store)
     with pytest.raises(fb.ConfigurationError, match="max_bytes"):
         fb.InMemoryStore(max_bytes=0)
+
+
+@whole_and_streamed
+def test_a_store_that_fails_costs_no_answer(is_streaming: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """The answer has been paid for."""
+
+    class Failing(fb.InMemoryStore):
+        def put(self, id: str, value: dict[str, Any]) -> None:
+            raise OSError(f"no space for {len(value)} fields of {len(id)} characters")
+
+    reply = post(gateway_over(relay_of("one"), via="messages", memory=Failing()), "responses", is_streaming=is_streaming)
+
+    assert (reply.status, reply.is_complete) == (200, True)
+    assert b"one" in reply.content
+    assert "the memory raised" in caplog.text

@@ -23,7 +23,8 @@ from tests import official
 from tests.gateway_server import CALLER_KEY, RELAY_KEY, served, until
 from tests.javascript_sdks import installed
 from tests.servers import KEY, Peer, Received, Server, framed, stream_of
-from tests.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD
+from tests.test_fake_relay import ANSWER, BODIES, FORMATS, HEARD, PATHS
+from tests.test_vendor_refusals import agents, requires_agents
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,6 +63,32 @@ def test_the_javascript_sdks_get_the_same_answers(via: str, pytestconfig: pytest
 
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     assert json.loads(ran.stdout) == dict.fromkeys(FORMATS, ["Rome is sunny."] * 2)
+    assert relay.leaks(CALLER_KEY) == []
+
+
+@requires_agents
+@pytest.mark.parametrize("via", FORMATS)
+def test_recorded_requests_of_agents_are_served(via: str) -> None:
+    """Agents send long conversations with many tools, and headers of their vendors."""
+    # the relay has issued none of the tokens in these conversations, so its rules about tokens do not apply
+    with (
+        relay_served("Done.", api_key=RELAY_KEY, strict=False) as relay,
+        served(fb.Gateway(relay.base_url, RELAY_KEY, via=via, options=fb.Options())) as url,
+        httpx.Client(timeout=60) as client,
+    ):
+        texts = {}
+        for format in FORMATS:
+            for sample in agents(format):
+                path = PATHS[format].replace("/m:generate", f"/{sample.model}:streamGenerate")
+                query = {"alt": "sse"} if format == "generate_content" else {}
+                body = sample.body | ({} if format == "generate_content" else {"stream": True})
+                reply = client.post(url + path, params=query, json=body, headers={"authorization": f"Bearer {CALLER_KEY}"})
+                assert reply.status_code == 200, (sample.id, reply.text[:300])
+                answer = fb.collect_stream([reply.content], source=format, target="chat_completions").body
+                texts[sample.id] = answer["choices"][0]["message"]["content"]
+
+    assert len(texts) > 10
+    assert set(texts.values()) == {"Done."}
     assert relay.leaks(CALLER_KEY) == []
 
 
