@@ -14,7 +14,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -170,20 +169,21 @@ async def overhead(count: int) -> None:
 
 
 async def memory(count: int) -> None:
-    """Print the memory of Python objects after many requests."""
-    print("\n| requests via messages | kB of objects |\n| --- | --- |")
+    """Print the number of memory blocks of Python after many requests, one in ten of them a stream."""
+    print("\n| requests via messages | blocks | more than before |\n| --- | --- | --- |")
     with relay("messages") as url:
         app = fb.Gateway(url, "sk-local-0123456789", via="messages")
         bodies = [request_body(2, stream=stream) for stream in (False, True)]
-        for _ in range(50):
-            await call(app, bodies[0])
-        tracemalloc.start()
+        for at in range(200):
+            await call(app, bodies[at % 10 == 0])
+        gc.collect()
+        before = sys.getallocatedblocks()
         for done in range(0, count + 1, count // 5):
             gc.collect()
-            print(f"| {done:,} | {tracemalloc.get_traced_memory()[0] / 1000:.0f} |", flush=True)
+            blocks = sys.getallocatedblocks()
+            print(f"| {done:,} | {blocks:,} | {blocks - before:,} |", flush=True)
             for at in range(count // 5 if done < count else 0):
                 await call(app, bodies[at % 10 == 0])
-        tracemalloc.stop()
 
 
 def main() -> None:
