@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from formatbridge.client.calls import Prepared
     from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
     from formatbridge.client.flow import Attempt
+    from formatbridge.client.gateway import Gateway
+    from formatbridge.client.gateway_memory import InMemoryStore, ResponseStore
     from formatbridge.client.profile import PROFILES, RelayProfile
     from formatbridge.client.reply import Reply
     from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
@@ -96,6 +98,8 @@ __all__ = [
     "Format",
     "FormatBridgeError",
     "FormatSpec",
+    "Gateway",
+    "InMemoryStore",
     "InternalServerError",
     "InvalidPayloadError",
     "Limits",
@@ -113,6 +117,7 @@ __all__ = [
     "RelayProfile",
     "Reply",
     "RequestTooLargeError",
+    "ResponseStore",
     "Retry",
     "RetryCause",
     "Severity",
@@ -167,6 +172,8 @@ _MODULES = {
     "Format": "ir",
     "FormatBridgeError": "errors",
     "FormatSpec": "formats.format",
+    "Gateway": "client.gateway",
+    "InMemoryStore": "client.gateway_memory",
     "InternalServerError": "errors",
     "InvalidPayloadError": "errors",
     "Limits": "client.settings",
@@ -184,6 +191,7 @@ _MODULES = {
     "RelayProfile": "client.profile",
     "Reply": "client.reply",
     "RequestTooLargeError": "errors",
+    "ResponseStore": "client.gateway_memory",
     "Retry": "client.settings",
     "RetryCause": "client.settings",
     "Severity": "options",

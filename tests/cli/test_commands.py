@@ -16,7 +16,7 @@ import formatbridge as fb
 from formatbridge import ir
 from formatbridge.cli.main import main
 from formatbridge.convert.wire_models import models_of
-from tests.support.relay_server import served
+from formatbridge.testing.relay_server import served
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
 

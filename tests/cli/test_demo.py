@@ -9,7 +9,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.cli.demo import DIRECTIONS, demo, fake_relay, run_all
 from formatbridge.testing import FakeRelay
-from tests.support.relay_server import served
+from formatbridge.testing.relay_server import served
 
 
 def test_the_demonstration_runs_in_every_format_over_every_endpoint() -> None:

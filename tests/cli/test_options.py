@@ -17,7 +17,7 @@ import formatbridge as fb
 from formatbridge.cli.main import main
 from formatbridge.cli.parser import options_of, parser
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
-from tests.support.relay_server import served
+from formatbridge.testing.relay_server import served
 from tests.support.servers import body_of, stream_of
 
 Captured = pytest.CaptureFixture[bytes]

@@ -478,7 +478,7 @@ def test_the_warning_about_an_open_stream_names_its_line() -> None:
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         stream = client.stream(REQUEST, "messages").__enter__()
 
-        with pytest.warns(ResourceWarning, match=r"test_client_safety\.py:\d+ was not closed"):
+        with pytest.warns(ResourceWarning, match=r"test_security\.py:\d+ was not closed"):
             del stream
 
 

@@ -12,10 +12,10 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import FakeRelay
+from formatbridge.testing.relay_server import served
 from tests.client.test_fake_relay import ANSWER, EXPECTED, request_of, summary_of
 from tests.support import official_sdks
 from tests.support.exchanges import every_pair
-from tests.support.relay_server import served
 
 LIBRARIES = {"httpx": httpx, "httpx2": httpx2}
 every_library = pytest.mark.parametrize("library", LIBRARIES)

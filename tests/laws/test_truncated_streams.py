@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import formatbridge as fb
 from tests.support.directions import PAIRS
+from tests.support.javascript_sdks import installed
 from tests.support.sdk_clients import failures
 from tests.support.truncated_streams import MESSAGE, truncated_streams
 
-JAVASCRIPT = Path(__file__).parents[1] / "javascript"
-INSTALL_SECONDS = 120
 RUN_SECONDS = 60
 
 
@@ -35,7 +32,7 @@ def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: s
 
 def test_the_javascript_sdks_raise_for_every_truncated_stream(pytestconfig: pytest.Config) -> None:
     """The same for programs in JavaScript; one node process serves and reads all streams."""
-    place = _installed(pytestconfig)
+    place = installed(pytestconfig, "read_streams.mjs")
     cases = [each for source, target in PAIRS for each in truncated_streams(source, target)]
     values = [{"format": each.format, "body": base64.b64encode(each.body).decode()} for each in cases]
 
@@ -71,28 +68,3 @@ _JAVASCRIPT_CALLS = {
 def test_every_format_is_read_in_javascript() -> None:
     """A format that no one reads there would pass."""
     assert set(_JAVASCRIPT_CALLS) == set(fb.FORMATS)
-
-
-def _installed(config: pytest.Config) -> Path:
-    """Return a folder with the SDKs and the script that reads with them; installed once into pytest's cache."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
-    wanted = (JAVASCRIPT / "package.json").read_bytes()
-    place = config.cache.mkdir("javascript") if config.cache else pytest.skip("pytest has no cache")
-    kept = place / "package.json"
-    if not kept.exists() or kept.read_bytes() != wanted:
-        (place / "installing").mkdir(exist_ok=True)
-        (place / "installing" / "package.json").write_bytes(wanted)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error"]
-        try:
-            done = subprocess.run(command, cwd=place / "installing", capture_output=True, timeout=INSTALL_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm installed nothing in {INSTALL_SECONDS} seconds")
-        if done.returncode:
-            pytest.skip(f"npm cannot install the SDKs: {done.stderr.decode(errors='replace')[-300:]}")
-        shutil.rmtree(place / "node_modules", ignore_errors=True)
-        (place / "installing" / "node_modules").rename(place / "node_modules")
-        kept.write_bytes(wanted)
-    shutil.copy(JAVASCRIPT / "read_streams.mjs", place)  # modules are looked for next to the script
-    return place

@@ -18,8 +18,8 @@ from formatbridge import ir
 from formatbridge.cli.parser import parser
 from formatbridge.report.reasons import REASONS
 from formatbridge.testing import QUIRKS, FakeRelay
+from formatbridge.testing.relay_server import served
 from tests.documents import DOCS, DOCUMENTS
-from tests.support.relay_server import served
 
 ROOT = Path(__file__).parents[2]
 _BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -212,3 +212,10 @@ def test_an_example_of_the_page_is_understood(line: str) -> None:
     arguments = shlex.split(line.partition(" <")[0])
 
     assert parser().parse_args(arguments).command == arguments[0]
+
+
+def test_the_page_about_the_gateway_runs() -> None:
+    """A user copies a block."""
+    pytest.importorskip("starlette")
+
+    run("gateway.md")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
 from formatbridge.client.profile import RelayProfile
@@ -22,6 +22,7 @@ from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import (
     APIConnectionError,
     APIStatusError,
+    APITimeoutError,
     FormatBridgeError,
     InvalidPayloadError,
     UnexpectedResponseError,
@@ -55,15 +56,26 @@ class SDKRequest:
         return next(((spec, match) for spec, match in matches if match is not None), None)
 
     @property
+    def allowed_method(self) -> str | None:
+        """The method of the endpoint or list at this path; None if there is nothing. A colon begins another method of a model."""
+        if self.endpoint is not None:
+            return "POST"
+        match = _LIST.fullmatch(self.path)
+        is_list = match is not None and (self.method != "POST" or ":" not in (match["model"] or ""))
+        return "GET" if is_list else None
+
+    @property
     def format(self) -> FormatSpec:
         """The format of the SDK, from the path or else from its headers."""
         if self.endpoint is not None:
             return self.endpoint[0]
         known = sdk_facts()
-        return next((spec for spec, sdk in reversed(known) if self._is_of(sdk)), known[0][0])
+        return next((spec for spec, sdk in reversed(known) if self._is_of(spec, sdk)), known[0][0])
 
-    def _is_of(self, sdk: SdkFacts) -> bool:
-        return sdk.header in self.headers or (sdk.path_part is not None and sdk.path_part in self.path)
+    def _is_of(self, spec: FormatSpec, sdk: SdkFacts) -> bool:
+        """Return whether a header, or the beginning of the path of another endpoint, is of a format."""
+        parts = [sdk.path_part, f"{spec.endpoint.path}/"]
+        return sdk.header in self.headers or any(part is not None and part in self.path for part in parts)
 
 
 def sdk_facts() -> list[tuple[FormatSpec, SdkFacts]]:
@@ -84,14 +96,18 @@ class SDKResponse:
     """The response for the SDK: a whole body, or a converter for the endpoint's stream and a mask for its errors.
 
     ``content``: the body, or the bytes of the endpoint's stream that were already read.
+    ``encode_error_event``: encodes an event for which the SDK raises an exception. It follows an error of the stream. None: the SDK does
+    not need one.
+    ``answer_mask``: hides the key in answers, for a server that passes them on to other people.
     """
 
     status: int
     headers: Mapping[str, str]
     content: bytes = b""
     converter: StreamConverter | None = None
-    format: FormatSpec | None = None
+    encode_error_event: Callable[[ir.Error], bytes] | None = None
     mask: Mask = field(default_factory=lambda: Mask(()))
+    answer_mask: Mask = field(default_factory=lambda: Mask(()))
 
 
 SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
@@ -99,11 +115,48 @@ SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
 
 
 class RejectedRequestError(Exception):
-    """The transport has no answer for the request. The SDK gets an error answer in its format; this exception stays in the package."""
+    """The request has no answer. The SDK gets an error answer in its format; this exception stays in the package.
 
-    def __init__(self, status: int, message: str) -> None:
+    ``code``, ``param``: fields of the error body. ``headers``: of the error answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] = calls.NO_HEADERS,
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
+        self.param = param
+        self.headers = headers
+
+
+def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
+    """Return the error answer to a request without an answer; the SDK does not repeat the request."""
+    source: FormatSpec = target
+    body: Any = str(error)
+    if error.code is not None:
+        source = formats.load(formats.FORMATS[0])
+        body = {"error": {"message": str(error), "type": "invalid_request_error", "code": error.code, "param": error.param}}
+    converted = convert_error(body, source=source, target=target, status=error.status)
+    detail = converted.body["error"]
+    if isinstance(detail, dict) and detail.get("code") == converted.status:  # Google's codes are fewer, such as none for 413
+        detail["code"] = error.status
+    return SDKResponse(error.status, {"content-type": _JSON, "x-should-retry": "false", **error.headers}, converted.json())
+
+
+def failure(error: FormatBridgeError, source: FormatSpec, via: FormatSpec) -> SDKResponse:
+    """Return the error answer for an error of this library. The SDK repeats the request only after a failure of the connection."""
+    status = 504 if isinstance(error, APITimeoutError) else 502 if isinstance(error, APIConnectionError) else 400
+    converted = Bridge(source, via=via).reject(error, status)
+    can_retry = isinstance(error, APIConnectionError) and error.can_retry
+    headers = {"content-type": _JSON} if can_retry else {"content-type": _JSON, "x-should-retry": "false"}
+    return SDKResponse(converted.status, headers, converted.json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +178,14 @@ class SDKRequestHandler:
     clock: Clock = field(default_factory=Clock)
 
     def handle(self, request: SDKRequest) -> SDKFlow:
-        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer without a retry."""
+        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
         try:
-            is_list = request.method == "GET" and _LIST.fullmatch(request.path)
+            is_list = request.method == request.allowed_method == "GET"
             return (yield from self._list_models(request) if is_list else self._exchange(request))
         except RejectedRequestError as error:
-            converted = convert_error(str(error), source=request.format, target=request.format, status=error.status)
+            return rejection(error, request.format)
         except FormatBridgeError as error:
-            status = 502 if isinstance(error, APIConnectionError) else 400
-            converted = Bridge(request.format, via=self.via).reject(error, status)
-        return SDKResponse(converted.status, {"content-type": _JSON, "x-should-retry": "false"}, converted.json())
+            return failure(error, request.format, self.via)
 
     def _key(self, request: SDKRequest) -> Secret | None:
         return sdk_key(request.headers) if self.takes_sdk_key else current_key(self.key)
@@ -144,12 +195,14 @@ class SDKRequestHandler:
         self.report_conversion(exchange.request)
         forwarded = forwarded_headers(request.headers, request.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
+        answer_mask = _answer_mask(call, forwarded)
         head = yield from self._send(call)
-        start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
-        if is_stream:
-            headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
-            return SDKResponse(head.status, headers, start, exchange.stream(), request.format, call.mask)
         try:
+            start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
+            if is_stream:
+                headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
+                error_event = _error_event(request.format, self.via)
+                return SDKResponse(head.status, headers, start, exchange.stream(), error_event, call.mask, answer_mask)
             native = yield from self._read(head, call, start)
             answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
         except APIStatusError as error:
@@ -157,10 +210,9 @@ class SDKRequestHandler:
         self.report_conversion(answer)
         headers = response_headers(head.headers, request.format, self.profile, _JSON)
         if not streams:
-            return SDKResponse(head.status, headers, answer.json())
-        return SDKResponse(
-            head.status, headers | {"content-type": _EVENTS}, b"".join(replay_response(answer.body, source=request.format))
-        )
+            return SDKResponse(head.status, headers, answer.json(), answer_mask=answer_mask)
+        events = b"".join(replay_response(answer.body, source=request.format))
+        return SDKResponse(head.status, headers | {"content-type": _EVENTS}, events, answer_mask=answer_mask)
 
     def _read_start(self, head: Head) -> Generator[ReadBody, bytes, tuple[bytes, bool]]:
         """Return the first bytes of the body, and whether it is a stream, by its media type or else by its first bytes."""
@@ -174,7 +226,11 @@ class SDKRequestHandler:
 
     def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
         """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
-        if request.method != "POST" or request.endpoint is None:
+        allowed = request.allowed_method
+        if allowed not in (None, request.method):
+            message = f"{request.method} is not allowed for {request.path}, expected {allowed}"
+            raise RejectedRequestError(405, message, headers={"allow": str(allowed)})
+        if request.endpoint is None:
             paths = ", ".join(sdk.description for _, sdk in sdk_facts())
             expected = f"expected {paths} or a list of models"
             raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, {expected}")
@@ -204,7 +260,9 @@ class SDKRequestHandler:
             return self._error_response(error, head, request.format)
         self.report_conversion(converted)
         headers = response_headers(head.headers, request.format, self.profile, _JSON)
-        return SDKResponse(head.status, headers, codec.dumps(_chosen(converted.body, request.path)))
+        forwarded = forwarded_headers(request.headers, request.format, call.target_format)
+        body = codec.dumps(_chosen(converted.body, request.path))
+        return SDKResponse(head.status, headers, body, answer_mask=_answer_mask(call, forwarded))
 
     def _request_list(self, request: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
         """Request the list of models at each of its possible paths, until the answer is not a 404."""
@@ -255,6 +313,17 @@ class SDKRequestHandler:
         """Call ``report``, if there is one."""
         if self.report is not None:
             self.report(converted)
+
+
+def _answer_mask(call: Call, forwarded: Mapping[str, str]) -> Mask:
+    """Return a mask for the key and the secret headers of a call, without headers that the SDK added."""
+    return replace(call, secrets={name: secret for name, secret in call.secrets.items() if name not in forwarded}).mask
+
+
+def _error_event(source: FormatSpec, via: FormatSpec) -> Callable[[ir.Error], bytes] | None:
+    """Return what encodes an event that makes the SDK raise, for a stream that passes unchanged to an SDK that needs one."""
+    sdk = via.endpoint.sdk
+    return sdk.encode_error_event if sdk is not None and source is via else None
 
 
 def _chosen(listed: Mapping[str, Any], path: str) -> Any:

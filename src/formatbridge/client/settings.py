@@ -97,12 +97,17 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum sizes of answers and events of the relay, in bytes, and the maximum number of redirects."""
+    """Maximum sizes in bytes, and the maximum number of redirects.
+
+    ``max_response_bytes``, ``max_error_body``, ``max_header_bytes``: of what the relay sends.
+    ``max_request_bytes``: of the body of a request to a gateway, compressed or not.
+    """
 
     max_response_bytes: int = 256 * 1024 * 1024
     max_error_body: int = 64 * 1024
     max_header_bytes: int = 64 * 1024
     max_redirects: int = 2
+    max_request_bytes: int = 64 * 1024 * 1024
 
     def __post_init__(self) -> None:
         for field in fields(self):

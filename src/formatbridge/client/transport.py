@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from formatbridge import formats, ir
+from formatbridge import formats
 from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
 from formatbridge.client.connection_pool import PerLoop, create
@@ -21,13 +21,13 @@ from formatbridge.client.http_libraries import (
     library_of,
 )
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_requests import ReadBody, SDKRequest, SDKRequestHandler, SDKResponse
+from formatbridge.client.sdk_drivers import ResponseStream, run_flow, run_flow_async
+from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.masking import Mask, as_secret
-from formatbridge.convert.streams import StreamConverter
-from formatbridge.errors import ConfigurationError, StreamError, TruncatedStreamError
+from formatbridge.convert.masking import as_secret
+from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options
 
@@ -138,90 +138,36 @@ class RelayTransport:
     def handle_request(self, request: Any) -> Any:
         """Handle a request of a sync client."""
         library = library_of(request)
-        inner = self._inner(library, is_async=False)
-        flow = self._handler.handle(_sdk_request(request, request.read()))
-        response: Any = None
-        chunks: Any = None
-        sent: Any = None
-        try:
-            while True:
-                try:
-                    step = flow.send(sent)
-                except StopIteration as end:
-                    return self._sdk_response(library, end.value, response, chunks)
-                if isinstance(step, ReadBody):
-                    sent = _read_body(chunks, step.max_bytes)
-                    continue
-                if response is not None:
-                    response.close()
-                response = inner.handle_request(_request(library, step, request))
-                sent, chunks = _head(response), response.iter_bytes()
-        except BaseException:
-            if response is not None:
-                response.close()
-            raise
+        exchange = TransportExchange(library, self._inner(library, is_async=False), request)
+        answer = run_flow(self._handler.handle(_sdk_request(request, request.read())), exchange)
+        if answer.converter is None:
+            body = build_stream(library, (answer.content,))
+            return build_response(library, answer.status, _headers_of_body(answer), body)
+        stream = TransportStream(library, answer, self._handler.report)
+
+        def close() -> None:
+            exchange.close()
+            stream.report()
+
+        converted = stream.convert(chain((answer.content,), exchange.chunks))
+        return build_response(library, answer.status, answer.headers, build_stream(library, converted, close))
 
     async def handle_async_request(self, request: Any) -> Any:
         """Handle a request of an async client."""
         library = library_of(request)
-        inner = self._inner(library, is_async=True)
-        flow = self._handler.handle(_sdk_request(request, await request.aread()))
-        response: Any = None
-        chunks: Any = None
-        sent: Any = None
-        try:
-            while True:
-                try:
-                    step = flow.send(sent)
-                except StopIteration as end:
-                    return await self._sdk_response_async(library, end.value, response, chunks)
-                if isinstance(step, ReadBody):
-                    sent = await _read_body_async(chunks, step.max_bytes)
-                    continue
-                if response is not None:
-                    await response.aclose()
-                response = await inner.handle_async_request(_request(library, step, request))
-                sent, chunks = _head(response), response.aiter_bytes()
-        except BaseException:
-            if response is not None:
-                await response.aclose()
-            raise
-
-    def _sdk_response(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
-        """Return the SDK's response; a stream is converted as it arrives."""
+        exchange = AsyncTransportExchange(library, self._inner(library, is_async=True), request)
+        answer = await run_flow_async(self._handler.handle(_sdk_request(request, await request.aread())), exchange)
         if answer.converter is None:
-            if response is not None:
-                response.close()
-            return build_response(library, answer.status, _headers_of_body(answer), build_stream(library, (answer.content,)))
-        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
-
-        def close() -> None:
-            response.close()
-            stream.report()
-
-        converted = stream.convert(chain((answer.content,), chunks))
-        return build_response(library, answer.status, answer.headers, build_stream(library, converted, close))
-
-    async def _sdk_response_async(self, library: Any, answer: SDKResponse, response: Any, chunks: Any) -> Any:
-        if answer.converter is None:
-            if response is not None:
-                await response.aclose()
-            return build_response(
-                library, answer.status, _headers_of_body(answer), build_async_stream(library, _chained(answer.content))
-            )
-        stream = ResponseStream(library, answer.converter, self._error_event(answer), answer.mask, self._handler.report)
+            body = build_async_stream(library, _chained(answer.content))
+            return build_response(library, answer.status, _headers_of_body(answer), body)
+        stream = TransportStream(library, answer, self._handler.report)
 
         async def close() -> None:
-            await response.aclose()
+            await exchange.close()
             stream.report()
 
-        converted = stream.convert_async(_chained(answer.content, chunks))
+        converted = stream.convert_async(_chained(answer.content, exchange.chunks))
         return build_response(library, answer.status, answer.headers, build_async_stream(library, converted, close))
-
-    def _error_event(self, answer: SDKResponse) -> Callable[[ir.Error], bytes] | None:
-        """Return what encodes an event that makes the SDK raise, for a stream that passes unchanged to an SDK that needs one."""
-        sdk = self._handler.via.endpoint.sdk
-        return sdk.encode_error_event if sdk is not None and answer.format is self._handler.via else None
 
     def _inner(self, library: Any, *, is_async: bool) -> Any:
         """Return the transport to send with: the inner one, or the library's, created once for all threads or for each event loop."""
@@ -254,26 +200,6 @@ async def _chained(start: bytes, chunks: AsyncIterator[bytes] | None = None) -> 
             yield chunk
 
 
-def _read_body(chunks: Iterator[bytes], max_bytes: int) -> bytes:
-    pieces, remaining = [], max_bytes
-    for piece in chunks:
-        pieces.append(piece)
-        remaining -= len(piece)
-        if remaining < 0:
-            break
-    return b"".join(pieces)
-
-
-async def _read_body_async(chunks: AsyncIterator[bytes], max_bytes: int) -> bytes:
-    pieces, remaining = [], max_bytes
-    async for piece in chunks:
-        pieces.append(piece)
-        remaining -= len(piece)
-        if remaining < 0:
-            break
-    return b"".join(pieces)
-
-
 def _sdk_request(request: Any, content: bytes) -> SDKRequest:
     return SDKRequest(request.method, str(request.url), Headers(request.headers), content)
 
@@ -291,26 +217,66 @@ def _request(library: Any, call: Call, sdk_request: Any) -> Any:
     return forwarded
 
 
-class ResponseStream:
-    """The response stream to an SDK. A truncated stream ends in an error event; invalid data raises an error of the HTTP library.
+class TransportExchange:
+    """The call of one request through a transport of an HTTP library. ``chunks``: the decompressed body of the last answer."""
 
-    ``encode_error_event``: encodes an event for which the SDK raises an exception. It follows an error of the stream. None: the SDK does
-    not need one.
-    """
+    __slots__ = ("_inner", "_library", "_request", "_response", "chunks")
 
-    def __init__(
-        self,
-        library: Any,
-        converter: StreamConverter,
-        encode_error_event: Callable[[ir.Error], bytes] | None,
-        mask: Mask,
-        report: Callable[[Converted], object] | None,
-    ) -> None:
+    def __init__(self, library: Any, inner: Any, request: Any) -> None:
+        self._library, self._inner, self._request = library, inner, request
+        self._response: Any = None
+        self.chunks: Iterator[bytes] = iter(())
+
+    def send(self, call: Call) -> Head:
+        """Send a call and return the head of its answer."""
+        self.close()
+        self._response = response = self._inner.handle_request(_request(self._library, call, self._request))
+        self.chunks = response.iter_bytes()
+        return _head(response)
+
+    def next_chunk(self) -> bytes | None:
+        """Return the next chunk of the body; None at its end."""
+        return next(self.chunks, None)
+
+    def close(self) -> None:
+        """Close the answer."""
+        if self._response is not None:
+            self._response.close()
+
+
+class AsyncTransportExchange:
+    """The same for an async client."""
+
+    __slots__ = ("_inner", "_library", "_request", "_response", "chunks")
+
+    def __init__(self, library: Any, inner: Any, request: Any) -> None:
+        self._library, self._inner, self._request = library, inner, request
+        self._response: Any = None
+        self.chunks: AsyncIterator[bytes] = _chained(b"")
+
+    async def send(self, call: Call) -> Head:
+        """Send a call and return the head of its answer."""
+        await self.close()
+        self._response = response = await self._inner.handle_async_request(_request(self._library, call, self._request))
+        self.chunks = response.aiter_bytes()
+        return _head(response)
+
+    async def next_chunk(self) -> bytes | None:
+        """Return the next chunk of the body; None at its end."""
+        return await anext(self.chunks, None)
+
+    async def close(self) -> None:
+        """Close the answer."""
+        if self._response is not None:
+            await self._response.aclose()
+
+
+class TransportStream(ResponseStream):
+    """The response stream of a transport. Invalid data raises an error of the HTTP library, which SDKs know."""
+
+    def __init__(self, library: Any, answer: SDKResponse, report: Callable[[Converted], object] | None) -> None:
+        super().__init__(answer, report)
         self._library = library
-        self._converter = converter
-        self._mask = mask
-        self._encode_error_event = encode_error_event
-        self._report = report
         self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -319,7 +285,7 @@ class ResponseStream:
         is_broken = False
         try:
             for chunk in chunks:
-                if converted := self._feed(chunk):
+                if converted := self.feed(chunk):
                     yield converted
         except Exception as error:
             failure = self._error_to_raise(error)
@@ -335,7 +301,7 @@ class ResponseStream:
         is_broken = False
         try:
             async for chunk in chunks:
-                if converted := self._feed(chunk):
+                if converted := self.feed(chunk):
                     yield converted
         except Exception as error:
             failure = self._error_to_raise(error)
@@ -344,11 +310,6 @@ class ResponseStream:
         if failure is not None:
             raise failure
         yield self._finish(is_broken=is_broken)
-
-    def _feed(self, chunk: bytes) -> bytes:
-        """Convert a chunk; hide the key from the first error on."""
-        converted = self._converter.feed(chunk)
-        return self._mask.body(converted) if self._converter.error is not None else converted
 
     def _error_to_raise(self, error: Exception) -> Exception | None:
         """Return the exception for an error while reading; None for a broken connection. Raise any other exception."""
@@ -363,34 +324,10 @@ class ResponseStream:
         converted: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return converted
 
-    def _end(self, *, is_broken: bool) -> bytes:
-        """Return the last bytes of the converter; raise an error if the connection broke before the end of the stream."""
-        if not is_broken:
-            return self._converter.finish()
-        self._converter.feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
-        truncated = self._converter.abort()
-        if self._converter.is_over:
-            return truncated.tail
-        raise truncated
-
     def _finish(self, *, is_broken: bool) -> bytes:
-        """Handle the end of the bytes; a truncated stream ends in an error event, for which the SDK raises an exception."""
         failure: Exception | None = None
         try:
-            converted = self._end(is_broken=is_broken)
-        except TruncatedStreamError as error:
-            converted = error.tail
+            return self.finish(is_broken=is_broken)
         except StreamError as error:
-            converted, failure = b"", self._protocol_error(error)
-        if failure is not None:
-            raise failure
-        self.report()
-        if self._encode_error_event is not None and self._converter.error is not None:
-            converted += self._encode_error_event(self._converter.error)
-        return self._mask.body(converted)
-
-    def report(self) -> None:
-        """Report the partial answer, once. Some SDKs stop reading before the last byte."""
-        report, self._report = self._report, None
-        if report is not None:
-            report(self._converter.response())
+            failure = self._protocol_error(error)
+        raise failure

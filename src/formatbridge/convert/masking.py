@@ -22,6 +22,7 @@ HIDDEN = "***"
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 _MIN_MASKED_LENGTH = 6
 _MIN_BEGINNING_LENGTH = 8
+_MIN_LENGTH_IN_ANSWERS = 14
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{0,3})?|%[0-9a-fA-F]?|&(?:#[xX]?[0-9a-fA-F]*|[a-z]*)"
 _CUT = re.compile(rf"(?:{_ESCAPE})?(?=$|…|['\"])")
 """The text after the last complete character of a truncated text: part of an escape, then the end, an ellipsis or a closing quote."""
@@ -114,6 +115,14 @@ class Mask:
     def body(self, body: bytes) -> bytes:
         """Return bytes without the secrets, and without the beginning of a secret at their end."""
         return self.text(body.decode("latin-1")).encode("latin-1")
+
+    def answer(self, body: bytes) -> bytes:
+        """Return an answer without long secrets, where they are unchanged. A short one, such as ``unused``, may be a word of the text."""
+        for forms in self._secrets:
+            secret = forms.secret.reveal()
+            if len(secret) >= _MIN_LENGTH_IN_ANSWERS:
+                body = body.replace(secret.encode(), HIDDEN.encode())
+        return body
 
     def whole(self, value: Any) -> Any:
         """Return a value without the secrets: JSON, the attributes of an error, an answer with its report."""

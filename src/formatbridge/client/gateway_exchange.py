@@ -1,0 +1,106 @@
+"""The call of a gateway to the relay: time limits, decompression, and errors without the address of the relay."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from formatbridge.client.calls import Call, Head
+from formatbridge.client.connection_pool import ConnectionPool
+from formatbridge.client.decompression import Decompressor, UnreadableBodyError
+from formatbridge.client.errors import unexpected_body
+from formatbridge.client.flow import CallDeadline, CallSettings, Read, read_remaining, truncated_body
+from formatbridge.client.http_exchange import AsyncHTTPExchange
+from formatbridge.client.sdk_requests import SDKRequestHandler
+from formatbridge.errors import APIConnectionError, APIError, APITimeoutError
+
+_LOG = logging.getLogger("formatbridge")
+_DRAIN_SECONDS = 0.1
+"""Seconds to read the bytes after the end of a stream, so that its connection can be used again."""
+
+
+class GatewayExchange:
+    """The call of one request to the relay, with time limits and decompression."""
+
+    def __init__(self, pool: ConnectionPool, settings: Mapping[bool, CallSettings], handler: SDKRequestHandler) -> None:
+        self._http = AsyncHTTPExchange(pool, handler.clock)
+        self._settings = settings
+        self._clock = handler.clock
+        self._max_bytes = handler.limits.max_response_bytes
+        self._deadline: CallDeadline | None = None
+        self._decompressor: Decompressor | None = None
+        self._call: Call | None = None
+        self._head: Head | None = None
+
+    async def send(self, call: Call) -> Head:
+        """Send a call and return the head of its answer. An error does not show the address of the relay."""
+        if self._deadline is None:
+            self._deadline = CallDeadline(self._settings[call.stream], is_stream=call.stream)
+        self._call, self._decompressor = call, None
+        try:
+            self._head = head = await self._http.send(self._deadline.send(call))
+        except APITimeoutError:
+            raise
+        except APIConnectionError as error:
+            _LOG.warning("gateway: %s", call.mask.text(str(error)))
+            unreachable = APIConnectionError("the relay cannot be reached", phase=error.phase, can_retry=error.can_retry)
+        else:
+            return head
+        raise unreachable
+
+    async def next_chunk(self) -> bytes | None:
+        """Return the next decompressed chunk; None at the end of the body or, of an error's body, where it is unreadable."""
+        assert self._deadline is not None
+        assert self._call is not None
+        assert self._head is not None
+        try:
+            if self._decompressor is None:
+                self._decompressor = Decompressor(self._head.headers.get("content-encoding", ""), self._max_bytes)
+            chunk = await self._http.read(self._deadline.read())
+            if chunk is not None:
+                return self._decompressor.feed(chunk)
+            if self._decompressor.is_truncated and self._head.status < 300:
+                raise truncated_body()
+            return None
+        except UnreadableBodyError as error:
+            if self._head.status >= 300:
+                return None
+            unreadable = unexpected_body(error.reason, status=self._head.status, body=b"", id=None, mask=self._call.mask)
+        raise unreadable
+
+    async def next_stream_chunk(self) -> tuple[bytes | None, bool]:
+        """Return the next chunk of a stream, and whether the connection broke."""
+        try:
+            return await self.next_chunk(), False
+        except APIError as error:
+            _LOG.info("gateway: a stream broke: %s", type(error).__name__)
+            return None, True
+
+    def pause_idle(self) -> None:
+        """Pause the idle time while the client reads."""
+        if self._deadline is not None:
+            self._deadline.pause_idle()
+
+    def resume_idle(self) -> None:
+        """Resume the idle time."""
+        if self._deadline is not None:
+            self._deadline.resume_idle()
+
+    def restart_idle(self) -> None:
+        """Start the idle time again after an event."""
+        if self._deadline is not None:
+            self._deadline.restart_idle()
+
+    async def drain(self) -> None:
+        """Read the bytes after the last event, so that the connection can be used again."""
+        steps = read_remaining(self._clock, _DRAIN_SECONDS)
+        chunk: bytes | None = None
+        try:
+            while isinstance(step := steps.send(chunk), Read):
+                chunk = await self._http.read(step)
+        except (StopIteration, APIError):
+            return
+
+    async def close(self) -> None:
+        """Close the answer."""
+        await self._http.close()

@@ -1,0 +1,181 @@
+"""The memory of a gateway: what ``previous_response_id`` and ``item_reference`` of a responses request refer to.
+
+Only an endpoint of the responses format keeps earlier answers. For any other endpoint the gateway stores them and sends the whole
+conversation. Source: OpenAI, "Conversation state".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from formatbridge.arguments import type_name
+from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, sdk_key
+from formatbridge.convert.bodies import Converted, ConvertedError
+from formatbridge.errors import ConfigurationError
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
+
+T = TypeVar("T")
+FORMAT = "responses"
+"""The format whose requests refer to earlier answers."""
+_MAX_CHAIN = 10_000
+_REFERENCE = "item_reference"
+_STORED_STATUSES = ("completed", "incomplete")
+
+
+class ResponseStore(Protocol):
+    """Keeps JSON objects by id, for ``Gateway(memory=...)``. Both methods may be async.
+
+    An id begins with a digest of the caller's key, so that no caller reads the conversation of another.
+    """
+
+    def get(self, id: str) -> JsonObject | Awaitable[JsonObject | None] | None:
+        """Return the object of an id; None if it is unknown."""
+
+    def put(self, id: str, value: JsonObject) -> Awaitable[None] | None:
+        """Store an object."""
+
+
+class InMemoryStore:
+    """A store for tests and single processes. ``max_bytes``: the size of all objects as JSON; the least recently used ones are removed."""
+
+    def __init__(self, *, max_bytes: int = 64 * 1024 * 1024) -> None:
+        if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 1:
+            raise ConfigurationError(f"max_bytes is {max_bytes!r}, expected an integer of 1 or more")
+        self._max_bytes = max_bytes
+        self._size = 0
+        self._texts: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __repr__(self) -> str:
+        return f"<InMemoryStore, {len(self)} objects, {self._size} bytes>"
+
+    def get(self, id: str) -> JsonObject | None:
+        """Return a copy of the object of an id; None if it is unknown."""
+        with self._lock:
+            text = self._texts.get(id)
+            if text is None:
+                return None
+            self._texts.move_to_end(id)
+        value: JsonObject = codec.loads(text)
+        return value
+
+    def put(self, id: str, value: JsonObject) -> None:
+        """Store a copy of an object."""
+        text = codec.dumps(value)
+        with self._lock:
+            self._size += len(text) - len(self._texts.pop(id, b""))
+            self._texts[id] = text
+            while self._size > self._max_bytes:
+                _, removed = self._texts.popitem(last=False)
+                self._size -= len(removed)
+
+
+class Turn:
+    """One request with the conversation that it continues; it stores the answer."""
+
+    def __init__(self, store: ResponseStore, request: SDKRequest) -> None:
+        self._store = store
+        self._scope = _scope(request.headers)
+        self._previous: str | None = None
+        self._input: list[Any] = []
+        self._is_stored = False
+
+    async def resolve(self, request: SDKRequest) -> SDKRequest:
+        """Return the request with the whole conversation. Reject it where it refers to something unknown."""
+        try:
+            body = codec.loads(request.content)
+        except codec.NotJsonError:
+            return request
+        if not isinstance(body, dict):
+            return request
+        raw = body.get("input")
+        self._input = [{"role": "user", "content": raw}] if isinstance(raw, str) else list(raw) if isinstance(raw, list) else []
+        self._is_stored = body.get("store") is not False
+        has_references = any(isinstance(item, dict) and item.get("type") == _REFERENCE for item in self._input)
+        if has_references:
+            self._input = [await self._item(item) for item in self._input]
+        previous = body.get("previous_response_id")
+        if isinstance(previous, str):
+            self._previous = previous
+            body = {**body, "input": [*(await self._conversation(previous)), *self._input]}
+            del body["previous_response_id"]
+        elif has_references:
+            body = {**body, "input": self._input}
+        else:
+            return request
+        return replace(request, content=codec.dumps(body))
+
+    async def save(self, answer: Converted) -> None:
+        """Store a complete answer, once; an answer whose id is not from the endpoint is not unique and is not stored."""
+        id, output = answer.body.get("id"), answer.body.get("output")
+        is_complete = answer.body.get("status") in _STORED_STATUSES and not isinstance(answer, ConvertedError)
+        if not self._is_stored or not is_complete or not isinstance(id, str) or not isinstance(output, list):
+            return
+        self._is_stored = False
+        if any(addition.path == "/id" for addition in answer.additions):
+            return
+        items = [*self._input, *output]
+        await _result(self._store.put(self._key(id), {"previous": self._previous, "items": items}))
+        for index, item in enumerate(items):
+            if isinstance(item, dict) and isinstance(item.get("id"), str):
+                await _result(self._store.put(self._key(item["id"]), {"response": id, "index": index}))
+
+    async def _conversation(self, id: str) -> list[Any]:
+        """Return the items of an answer and of all before it, oldest first."""
+        turns: list[list[Any]] = []
+        previous: str | None = id
+        while previous is not None:
+            turn = await self._get(previous)
+            if turn is None or "items" not in turn or len(turns) >= _MAX_CHAIN:
+                message = f"Previous response with id {previous!r} not found."
+                raise RejectedRequestError(400, message, code="previous_response_not_found", param="previous_response_id")
+            turns.append(turn["items"])
+            previous = turn["previous"]
+        return [item for items in reversed(turns) for item in items]
+
+    async def _item(self, item: Any) -> Any:
+        """Return the item that an ``item_reference`` refers to; any other item unchanged."""
+        if not isinstance(item, dict) or item.get("type") != _REFERENCE:
+            return item
+        place = await self._get(str(item.get("id")))
+        turn = await self._get(place["response"]) if place is not None and "response" in place else None
+        if place is None or turn is None:
+            message = f"Item with id {str(item.get('id'))[:200]!r} not found."
+            raise RejectedRequestError(404, message, code="item_not_found", param="input")
+        return turn["items"][place["index"]]
+
+    async def _get(self, id: str) -> JsonObject | None:
+        return await _result(self._store.get(self._key(id)))
+
+    def _key(self, id: str) -> str:
+        return f"{self._scope}/{id}"
+
+
+async def _result(value: T | Awaitable[T]) -> T:
+    """Return a value, awaited if the store is async."""
+    return await value if isinstance(value, Awaitable) else value
+
+
+def _scope(headers: Mapping[str, str]) -> str:
+    """Return a digest of the caller's key."""
+    key = sdk_key(headers)
+    return hashlib.sha256(key.reveal().encode() if key is not None else b"").hexdigest()[:32]
+
+
+def checked_store(store: Any) -> ResponseStore | None:
+    """Return the argument ``memory``; raise ``ConfigurationError`` on an object without ``get`` and ``put``."""
+    if store is None or all(callable(getattr(store, name, None)) for name in ("get", "put")):
+        checked: ResponseStore | None = store
+        return checked
+    raise ConfigurationError(
+        f"memory is {type_name(store)}, expected an object with get and put, such as formatbridge.InMemoryStore"
+    )
