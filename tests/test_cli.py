@@ -312,7 +312,7 @@ def test_a_stream_whose_input_breaks_ends_in_an_error_event(
 
 def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
     """The first thing that anybody runs needs no relay, no key and no network."""
-    assert main(["demo"]) == 0
+    assert main(["demo", "--all"]) == 0
 
     assert capfd.readouterr().out.count("sunny in Rome, at 24") == 4
 
@@ -410,7 +410,7 @@ def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: st
     done = _in_a_shell(">&-", *command, *([request_file] if command is CONVERT else []))
 
     assert done.returncode == 2
-    assert done.stderr == b"formatbridge: standard output is closed, expected somewhere to write\n"
+    assert done.stderr == b"formatbridge: standard output is closed, expected an open one\n"
 
 
 @requires_shell
