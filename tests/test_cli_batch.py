@@ -133,7 +133,7 @@ def test_a_directory_is_converted_into_a_directory(tmp_path: Path) -> None:
     assert files["deep/b.jsonl"].count(b"\n") == 2
 
 
-def test_patterns_and_files_make_one_output(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_patterns_and_files_make_one_output(tmp_path: Path) -> None:
     """A shell that does not expand patterns leaves them to the command."""
     for name in ("a1.json", "a2.json", "b.json"):
         (tmp_path / name).write_text(json.dumps(REQUEST))

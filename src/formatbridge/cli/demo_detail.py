@@ -16,6 +16,9 @@ from formatbridge.cli.diff import Side, compare, print_rows
 from formatbridge.cli.terminal import rich_console
 from formatbridge.jsontext.types import JsonObject
 
+_TURNS = ("messages", "input", "contents")
+"""The member of a request that has the conversation."""
+
 
 def show_conversation(client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO) -> None:
     """Run the conversation and write each step: question, tool call, result, answer."""
@@ -30,8 +33,8 @@ def show_conversation(client: fb.Client, format: fb.Format, via: fb.Format, requ
         for call in calls:
             print(f"{call.name}({json.dumps(call.arguments, ensure_ascii=False)}) returns {json.dumps(WEATHER)}", file=out)
         request = request | with_results(request, answer, calls, format)
-        _title("4. The second request, with the answer and the result", out)
-        _show_request(client, format, via, request, out)
+        _title("4. The conversation in the second request, with the answer and the result", out)
+        _show_request(client, format, via, request, out, _TURNS)
         _title("5. The second answer", out)
         _, more = _show_answer(client, format, via, request, out)
         losses += more
@@ -51,9 +54,21 @@ def _title(text: str, out: TextIO) -> None:
         print(f"{text}\n{'-' * len(text)}", file=out)
 
 
-def _show_request(client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO) -> None:
+def _show_request(
+    client: fb.Client, format: fb.Format, via: fb.Format, request: JsonObject, out: TextIO, members: Sequence[str] = ()
+) -> None:
+    """Write a request and what is sent, side by side. ``members``: only these; none: all."""
     prepared = client.prepare(request, format, via, stream=True)
-    print_rows(compare(Side(format, request, prepared.losses), Side(via, prepared.body, prepared.additions)), out)
+    left, right = Side(format, request, prepared.losses), Side(via, prepared.body, prepared.additions)
+    print_rows(compare(_part(left, members), _part(right, members)), out)
+
+
+def _part(side: Side, members: Sequence[str]) -> Side:
+    """Return a side with some members of its body."""
+    if not members or not isinstance(side.body, dict):
+        return side
+    body = {name: value for name, value in side.body.items() if name in members}
+    return Side(side.format, body, [entry for entry in side.entries if entry.path.split("/")[1:2] in [[name] for name in body]])
 
 
 def _show_answer(
@@ -73,7 +88,8 @@ def _show_answer(
 
 
 def _members(event: BaseModel) -> JsonObject:
-    members: JsonObject = event.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    """Return the members of an event, without null."""
+    members: JsonObject = event.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     return members
 
 

@@ -17,6 +17,8 @@ _MARKS = {"dropped": "-", "changed": "~", "added": "+"}
 _GUTTER = " │ "
 _LONGEST_CELL = 6
 """Rows of one line; the rest of a longer one, such as an image, is not shown."""
+_LONGEST_WORD = 16
+"""Characters at the end of a row in which a space is searched, to break the line there."""
 _MAX_ALIGNED = 4000
 """Lines of a body up to which equal lines are searched, because the search is quadratic."""
 
@@ -73,7 +75,7 @@ def print_rows(rows: Sequence[Row], out: TextIO, width: int | None = None) -> No
             else:
                 from rich.text import Text
 
-                text = Text(f"{row.left.mark} {left:<{column}}", style=_style(row.left))
+                text = Text().append(f"{row.left.mark} {left:<{column}}", style=_style(row.left))
                 text.append(_GUTTER, style="dim").append(f"{row.right.mark} {right}", style=_style(row.right))
                 console.print(text, soft_wrap=True)
 
@@ -102,14 +104,16 @@ def _wrapped(row: Row, column: int) -> Iterator[tuple[str, str]]:
 
 def _parts(text: str, column: int) -> list[str]:
     """Return a text in parts of the width of a column; the continuation is indented."""
-    indent = len(text) - len(text.lstrip())
-    indent = min(indent + 2, column // 2)
-    parts, rest = [text[:column]], text[column:]
-    while rest:
-        parts.append(" " * indent + rest[: column - indent])
-        rest = rest[column - indent :]
+    indent = " " * min(len(text) - len(text.lstrip()) + 2, column // 2)
+    parts, rest = [], text[: column * (_LONGEST_CELL + 1)]
+    while len(rest) > column:
+        space = rest.rfind(" ", column - _LONGEST_WORD, column)  # a break between words, if there is one near the end
+        end = space + 1 if space >= len(indent) else column
+        parts.append(rest[:end])
+        rest = indent + rest[end:]
+    parts.append(rest)
     if len(parts) > _LONGEST_CELL:
-        parts = [*parts[: _LONGEST_CELL - 1], " " * indent + f"… {len(text):,} characters"]
+        parts = [*parts[: _LONGEST_CELL - 1], f"{indent}… {len(text):,} characters"]
     return parts
 
 
