@@ -98,7 +98,7 @@ def test_failed_lines_are_written_with_their_reason(log: Path, tmp_path: Path, c
     assert len(_questions(output)) == 4
     report = json.loads(capfdbinary.readouterr().err)
     assert (report["converted"], report["failed"], report["skipped"]) == (4, 1, 0)
-    assert [(group["path"], group["count"]) for group in report["groups"]] == [("/seed", 4)]
+    assert [(group["pattern"], group["count"]) for group in report["groups"]] == [("/seed", 4)]
 
 
 @pytest.mark.parametrize("failed", [True, False])

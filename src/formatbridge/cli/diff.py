@@ -107,7 +107,7 @@ def _parts(text: str, column: int) -> list[str]:
     indent = " " * min(len(text) - len(text.lstrip()) + 2, column // 2)
     parts, rest = [], text[: column * (_LONGEST_CELL + 1)]
     while len(rest) > column:
-        space = rest.rfind(" ", column - _LONGEST_WORD, column)  # a break between words, if there is one near the end
+        space = rest.rfind(" ", column - _LONGEST_WORD, column)  # a break between words, if there is one in the last characters
         end = space + 1 if space >= len(indent) else column
         parts.append(rest[:end])
         rest = indent + rest[end:]
@@ -133,8 +133,8 @@ def _value_lines(
     value: JsonValue, pointer: str, depth: int, key: str, entries: dict[str, list[Loss | Addition]], above: Loss | Addition | None
 ) -> Iterator[Line]:
     """Yield the lines of a value. ``above``: the entry of an object that contains it, if all of that object is gone."""
-    own = entries.get(pointer, []) if pointer else []
-    entry = max(own, key=_rank) if own else above
+    reported = entries.get(pointer, []) if pointer else []
+    entry = max(reported, key=_rank) if reported else above
     mark, style = (_MARKS[_kind(entry)], _severity(entry)) if entry else (" ", "")
     indent = "  " * depth
     members: list[tuple[str, str, JsonValue]] = []
@@ -147,7 +147,7 @@ def _value_lines(
         members = [(f"/{index}", "", member) for index, member in enumerate(value)]
     text = brackets[0] if brackets else json.dumps(value, ensure_ascii=False)
     yield Line(f"{indent}{key}{text}", mark, style)
-    yield from (_reason(each, depth) for each in own)
+    yield from (_reason(each, depth) for each in reported)
     below = entry if entry is not None and _kind(entry) != "changed" else None
     for step, name, member in members:
         yield from _value_lines(member, pointer + step, depth + 1, name, entries, below)

@@ -1,6 +1,6 @@
 """The command line: JSON in, JSON out, the report on standard error.
 
-Exit status: 0 success; 1 losses at or above ``--raise-on``, or ``detect`` found no format; 2 bad input or bad arguments; 3 an error
+Exit status: 0 success; 1 losses at or above ``--raise-on``, or ``detect`` matched no format; 2 bad input or bad arguments; 3 an error
 from the relay or from the connection to it; 129 the terminal was closed; 130 interrupted; 143 terminated. The command ends without an
 error if the reader of its output closes it. A closed standard error drops the report. A closed standard output, or one on a full disk,
 is an error.

@@ -105,7 +105,7 @@ class AtomicFile:
 
 
 class State(NamedTuple):
-    """How far a partial file is: bodies read, its size, the size of the file of failures, and the conversion that wrote it."""
+    """The position in a partial file: bodies read, its size, the size of the file of failures, and the conversion that wrote it."""
 
     bodies: int
     size: int

@@ -7,9 +7,10 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import formatbridge as fb
@@ -19,6 +20,8 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
 
 _INDEX = re.compile(r"/[0-9]+(?=/|$)")
+
+_GROUP_MEMBERS = ("pattern", "count", "severity", "kind", "code", "why")
 
 LossKey = tuple[str, Change, Severity, str, str]
 """Path, kind, severity, code and reason of a loss, without its values."""
@@ -70,10 +73,10 @@ class Report:
         groups = _groups(losses)
         if self.form == "json":
             counts = {"converted": converted, "failed": failed, "skipped": skipped}
-            self._write_json({**counts, "groups": [asdict(group) for group in groups]})
+            self._write_json({**counts, "groups": [{name: getattr(group, name) for name in _GROUP_MEMBERS} for group in groups]})
             return
         if self.form == "table":
-            rows = [[group.severity, group.kind, group.path, f"×{group.count:,}", group.why] for group in groups]
+            rows = [[group.severity, group.kind, group.pattern or "(body)", f"×{group.count:,}", group.why] for group in groups]
             _print_table(rows, right=3)
         parts = [f"{converted:,} converted"]
         parts += [f"{failed:,} failed, see {failures}"] if failed else []
@@ -98,27 +101,29 @@ class Report:
         _print_table(rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Losses of a batch with the same pattern of pointers and the same reason."""
+def _groups(losses: Counter[LossKey]) -> Sequence[Any]:
+    """Return the groups of the losses, the most severe and the most frequent first."""
+    summarize = _summarize
+    with suppress(ImportError):
+        summarize = import_module("formatbridge.report.summary").summarize
+    groups: Sequence[Any] = summarize(Counter({Loss(*key): count for key, count in losses.items()}).elements())
+    return groups
 
+
+def _summarize(losses: Iterable[Loss]) -> Sequence[Any]:
+    counts = Counter((_INDEX.sub("/*", loss.path), loss.severity, loss.kind, loss.code, loss.why) for loss in losses)
+    groups = [_Group(key[0], count, *key[1:]) for key, count in counts.items()]
+    return sorted(groups, key=lambda group: (-SEVERITIES.index(group.severity), -group.count))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    pattern: str
+    count: int
     severity: Severity
     kind: Change
-    path: str
-    count: int
     code: str
     why: str
-
-
-def _groups(losses: Counter[LossKey]) -> list[Group]:
-    """Return the groups of the losses, the most severe and the most frequent first."""
-    counts: Counter[LossKey] = Counter()
-    for (path, kind, severity, code, why), count in losses.items():
-        counts[_INDEX.sub("/*", path), kind, severity, code, why] += count
-    groups = [
-        Group(severity, kind, path or "(body)", count, code, why) for (path, kind, severity, code, why), count in counts.items()
-    ]
-    return sorted(groups, key=lambda group: (-SEVERITIES.index(group.severity), -group.count, group.path))
 
 
 def _print_table(rows: Sequence[Sequence[str]], right: int = -1) -> None:

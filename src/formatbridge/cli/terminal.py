@@ -52,7 +52,7 @@ def write_body(text: bytes, *, is_pretty: bool) -> None:
 
 
 class Progress(Protocol):
-    """Shows how far a batch is."""
+    """Shows the progress of a batch."""
 
     def update(self, size: int, converted: int, failed: int) -> None:
         """Show progress. ``size``: bytes read up to now; the others: counts of bodies."""

@@ -63,6 +63,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def suggestion(value: str, choices: Iterable[str]) -> str:
-    """Return the end of a message that names the nearest choice; empty if none is near."""
+    """Return the end of a message that names the nearest choice; empty if none is similar."""
     nearest = get_close_matches(value, list(choices), n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""
