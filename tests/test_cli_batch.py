@@ -283,18 +283,20 @@ def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, 
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "formatbridge", *CONVERT, "-", "--jsonl", "-o", str(tmp_path / "out.jsonl"), "--jobs", jobs]
     with subprocess.Popen(command, stdin=reader, stderr=subprocess.PIPE) as process:
-        os.write(writer, _lines(300))
-        deadline = time.monotonic() + 20
-        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-            if jobs == "2":
-                os.write(writer, _lines(50))
-            time.sleep(0.05)
-        assert list(tmp_path.iterdir())
-        process.send_signal(getattr(signal, number))
-        assert process.stderr is not None
-        error = process.stderr.read()
-        os.close(writer)
-        os.close(reader)
+        try:
+            os.write(writer, _lines(300))
+            deadline = time.monotonic() + 20
+            while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+                if jobs == "2":
+                    os.write(writer, _lines(50))
+                time.sleep(0.05)
+            assert list(tmp_path.iterdir())
+            process.send_signal(getattr(signal, number))
+            assert process.stderr is not None
+            error = process.stderr.read()
+        finally:
+            os.close(writer)
+            os.close(reader)
 
     assert (process.returncode, error) == (status, b"")
     assert list(tmp_path.iterdir()) == []
