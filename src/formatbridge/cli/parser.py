@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import formatbridge as fb
-from formatbridge.cli.format_argument import ALIASES, FORMAT
+from formatbridge.cli.format_argument import ALIASES, FORMAT, read_format
 from formatbridge.cli.usage import Parser
 
 KINDS = ("request", "response", "error", "models")
@@ -208,4 +208,8 @@ def _add_relay_commands(commands: Any) -> None:
 def complete(root: Parser) -> None:
     """Complete the arguments of a shell that asks for it, with argcomplete; then the process ends."""
     if "_ARGCOMPLETE" in os.environ and find_spec("argcomplete"):
+        for command in root.commands().values():
+            for action in command.actions():
+                if action.type is read_format:
+                    setattr(action, "completer", lambda **_: [*fb.FORMATS, *ALIASES])  # noqa: B010  # argcomplete reads it
         import_module("argcomplete").autocomplete(root)

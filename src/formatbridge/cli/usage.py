@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
         """Parse the arguments. Unknown ones are an error of the command, not of the root parser."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            parser = self._command(parsed.command)
+            parser = self.commands()[parsed.command]
             parser.error(f"unknown argument {unknown[0]!r}{suggestion(unknown[0], parser.option_names())}")
         parsed.argv = list(self._received)
         return parsed
@@ -56,10 +56,13 @@ class Parser(argparse.ArgumentParser):
                 return f"unknown argument {name!r}{suggestion(name, names)}"
         return ""
 
-    def _command(self, name: str) -> Parser:
-        subparsers = next(action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        command: Parser = subparsers.choices[name]
-        return command
+    def commands(self) -> Mapping[str, Parser]:
+        """Return the parsers of the commands by name."""
+        return next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
+
+    def actions(self) -> Sequence[argparse.Action]:
+        """Return the arguments of this command."""
+        return self._actions
 
 
 def suggestion(value: str, choices: Iterable[str]) -> str:
