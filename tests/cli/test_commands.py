@@ -312,7 +312,7 @@ def test_a_stream_whose_input_breaks_ends_in_an_error_event(
 
 def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
     """The first thing that anybody runs needs no relay, no key and no network."""
-    assert main(["demo"]) == 0
+    assert main(["demo", "--all"]) == 0
 
     assert capfd.readouterr().out.count("sunny in Rome, at 24") == 4
 

@@ -200,7 +200,7 @@ def test_the_page_has_each_option_of_a_command_and_no_other(command: str) -> Non
     places = {str(action.metavar or action.dest).upper() for action in actions if not action.option_strings}
     choices = {str(choice) for action in actions for choice in action.choices or ()}
 
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", SECTIONS[command])) == options
+    assert set(re.findall(r"(?<![\w-])(?:--[a-z][a-z-]+|-[a-z]\b)", SECTIONS[command])) == options
     assert [place for place in places if f"`{place.split('[')[0]}`" not in SECTIONS[command]] == []
     assert [choice for choice in choices if f"`{choice}`" not in PAGE] == []
     assert f"| [`{command}`](#{command}) |" in PAGE

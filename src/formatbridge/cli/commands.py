@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,31 +15,36 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats
+from formatbridge.cli.batch import is_directory, run_batch
+from formatbridge.cli.conversions import Conversion
+from formatbridge.cli.format_argument import format_name
+from formatbridge.cli.inputs import STDIN, Source, expand, has_many, open_input, read_file
+from formatbridge.cli.outputs import write_once
 from formatbridge.cli.parser import options_of
 from formatbridge.cli.report import Report, print_error
+from formatbridge.cli.terminal import indented, is_terminal, write_body
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replayed
 from formatbridge.convert.streams import through
-from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.losses import SEVERITIES
 
 _CHUNK_SIZE = 65_536
 """Bytes of one read."""
-_LEAST_CONFIDENCE = 0.2
-"""Confidence of a detection below which nothing is converted without ``--from``."""
 
 
 def _convert(arguments: argparse.Namespace, report: Report) -> int:
-    body = read_file(arguments.file)
-    if arguments.at is not None:
-        body = _value_at(body, arguments.at)
-    source, kind, report.facts = _format_and_kind(body, arguments.source, arguments.kind)
+    """Convert one body, or the bodies of several inputs and of JSON lines."""
+    sources = expand(arguments.files, is_lines=arguments.jsonl)
+    if has_many(arguments.files) or any(source.is_lines for source in sources) or arguments.failed or arguments.resume:
+        return run_batch(arguments, report, sources)
+    conversion = Conversion(arguments, raises=False)  # the report is complete before an error is raised
+    body = conversion.text(read_file(sources[0].name))
+    source, kind, report.facts = conversion.format_and_kind(body)
     if report.facts and report.form != "json":
         print_error("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(report.facts["read_as"]))
-    converted = _converted(body, source, kind, arguments)
+    converted = conversion.convert_as(body, source, kind)
     if isinstance(converted, ConvertedRequest) and converted.target_format.url_fields:
         report.facts["path"] = converted.path
     if isinstance(converted, ConvertedError):
@@ -48,51 +54,47 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     severe = [loss for loss in converted.losses if floor and SEVERITIES.index(loss.severity) >= SEVERITIES.index(floor)]
     if severe:
         raise fb.LossyConversionError(severe)
-    _write(sys.stdout.buffer, converted.json() + b"\n")
+    _write_converted(arguments, sources[0], body, converted)
     report.write()
     return 0
 
 
-def _format_and_kind(body: bytes, source: FormatOrName | None, kind: str | None) -> tuple[FormatOrName, str, JsonObject]:
-    """Return the format and the kind of a body, from the arguments or else detected, and the facts to report about a detection."""
-    if source is not None and kind is not None:
-        return source, kind, {}
-    try:
-        detected = fb.detect_format(body)
-    except fb.InvalidPayloadError as error:
-        name = formats.load(source).name if source is not None else "unknown"
-        raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
-    format_, kind_ = source or detected.format, kind or detected.kind
-    is_sure = detected.confidence >= _LEAST_CONFIDENCE and kind_ == detected.kind
-    if format_ is None or kind_ is None or (source is None and not is_sure):
-        guess = f"; it may be a {detected.format} {detected.kind}" if detected.format else ""
-        missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
-        raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
-    read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
-    return format_, kind_, {} if source else {"read_as": read_as}
+def _write_converted(arguments: argparse.Namespace, source: Source, body: bytes, converted: Converted) -> None:
+    """Write the converted body, or the comparison of ``--diff``, to ``-o`` or to standard output."""
+    to_stdout = arguments.output in (None, STDIN)
+    if arguments.diff:
+        from formatbridge.cli.diff import Side, compare, print_rows
 
-
-def _converted(body: bytes, source: FormatOrName, kind: str, arguments: argparse.Namespace) -> Converted:
-    options = replace(options_of(arguments), raise_on=None)  # the report is complete before an error is raised
-    target = arguments.target
-    if kind == "request":
-        return fb.convert_request(
-            body, source=source, target=target, model=arguments.model, stream=arguments.stream, options=options
-        )
-    if kind == "response":
-        return fb.convert_response(body, source=source, target=target, options=options)
-    if kind == "models":
-        return fb.convert_models(body, source=source, target=target, options=options)
-    return fb.convert_error(body, source=source, target=target, status=arguments.status, options=options)
+        loaded = codec.loads(body)
+        left = Side(converted.source, loaded, converted.losses)
+        rows = compare(left, Side(converted.target, converted.body, converted.additions))
+        if to_stdout:
+            print_rows(rows, sys.stdout)
+        else:
+            comparison = StringIO()
+            print_rows(rows, comparison)
+            write_once(Path(arguments.output), comparison.getvalue().encode())
+    elif to_stdout:
+        is_pretty = arguments.pretty or (is_terminal(sys.stdout) and not arguments.compact)
+        write_body(converted.json(), is_pretty=is_pretty)
+    else:
+        path = Path(arguments.output)
+        json_text = indented(converted.json()).encode() if arguments.pretty else converted.json()
+        write_once(path / source.relative if is_directory(arguments.output, 1) else path, json_text + b"\n")
 
 
 def _stream(arguments: argparse.Namespace, report: Report) -> int:
     """Convert a stream chunk by chunk. A truncated stream, or one that loses too much, ends in an error event."""
     if arguments.replay:
         return _replay(arguments, report)
+    with open_input(arguments.file) as source:
+        return _convert_stream(arguments, report, source)
+
+
+def _convert_stream(arguments: argparse.Namespace, report: Report, source: BinaryIO) -> int:
     out = sys.stdout.buffer
     converter = fb.StreamConverter(source=arguments.source, target=arguments.target, options=options_of(arguments))
-    read: Callable[[int], bytes] = getattr(_standard_input(), "read1", _standard_input().read)
+    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
     try:
         for chunk in through(converter, iter(lambda: read(_CHUNK_SIZE), b"")):
             if not arguments.collect:
@@ -113,7 +115,7 @@ def _stream(arguments: argparse.Namespace, report: Report) -> int:
 
 def _replay(arguments: argparse.Namespace, report: Report) -> int:
     """Write a whole answer as a stream; an answer that failed becomes a stream that failed."""
-    replay = replayed(_standard_input().read(), source=arguments.source, target=arguments.target, options=options_of(arguments))
+    replay = replayed(read_file(arguments.file), source=arguments.source, target=arguments.target, options=options_of(arguments))
     for chunk in replay.pieces:
         _write(sys.stdout.buffer, chunk)
     if replay.error:
@@ -124,9 +126,10 @@ def _replay(arguments: argparse.Namespace, report: Report) -> int:
 
 
 def _demo(arguments: argparse.Namespace, _report: Report) -> int:
-    from formatbridge.cli.demo import demo
+    from formatbridge.cli.demo import demo, pair
 
-    demo(sys.stdout, base_url=arguments.base_url, model=arguments.model)
+    pairs = None if arguments.all else pair(arguments.source, arguments.target)
+    demo(sys.stdout, pair=pairs, base_url=arguments.base_url, model=arguments.model)
     return 0
 
 
@@ -180,6 +183,7 @@ def _schema(arguments: argparse.Namespace, _report: Report) -> int:
     from formatbridge.convert.wire_models import model_named, models_of
 
     format, dot, name = arguments.name.partition(".")
+    format = format_name(format)
     if format not in fb.FORMATS or (dot and not name):
         raise fb.ConfigurationError(
             f"unknown schema {arguments.name!r}, expected FORMAT, FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
@@ -194,36 +198,36 @@ def _schema(arguments: argparse.Namespace, _report: Report) -> int:
 def _matrix(arguments: argparse.Namespace, _report: Report) -> int:
     from formatbridge.convert.matrix import matrix_table
 
+    if arguments.json:
+        print(json.dumps(_matrix_document(arguments), ensure_ascii=False))
+        return 0
     print(matrix_table(arguments.source, (*fb.FORMATS, *arguments.formats)))
     return 0
 
+
+def _matrix_document(arguments: argparse.Namespace) -> list[JsonObject]:
+    """Return a member for each feature: for each format, ``held`` or the severity of the loss."""
+    from formatbridge.convert.matrix import matrix_rows
+
+    names = [formats.load(name).name for name in (*fb.FORMATS, *arguments.formats)]
+    source = formats.load(arguments.source).name if arguments.source else None
+    columns = list(dict.fromkeys([source, *names] if source else names))
+    named = {formats.load(name).name: name for name in (*fb.FORMATS, *arguments.formats, *([arguments.source] if source else []))}
+    document = []
+    for topic, feature, marks in matrix_rows([named[name] for name in columns]):
+        support = {name: _SUPPORT[mark] for name, mark in zip(columns, marks, strict=True)}
+        if source is None or support.pop(source) in ("held", "info"):
+            document.append({"topic": topic, "feature": feature, "support": support})
+    return document
+
+
+_SUPPORT = {"=": "held", "(=)": "info", "~": "lossy", "-": "impossible"}
+"""Marks of the matrix, and their words in JSON."""
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], int]] = {
     "convert": _convert, "stream": _stream, "detect": _detect, "schema": _schema, "matrix": _matrix,
     "demo": _demo, "send": _send, "models": _models,
 }  # fmt: skip
-
-
-def _value_at(text: bytes, pointer: str) -> bytes:
-    """Return the value at a JSON pointer of a JSON text, as JSON text."""
-    try:
-        resolved, value = resolve(codec.loads(text), pointer)
-    except codec.NotJsonError as error:
-        raise fb.ConfigurationError(f"--at: the file {error.message}") from None
-    if resolved != pointer or value is ABSENT:
-        raise fb.ConfigurationError(f"--at: the file has no value at {pointer!r}")
-    return codec.dumps(value)
-
-
-def read_file(name: str | None) -> bytes:
-    """Return the content of a file; None: of standard input."""
-    return Path(name).read_bytes() if name else _standard_input().read()
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise fb.ConfigurationError("standard input is closed, expected something to read")
-    return sys.stdin.buffer
 
 
 def _write(out: BinaryIO, chunk: bytes) -> None:

@@ -7,19 +7,39 @@ from importlib import import_module
 from typing import Any
 
 from formatbridge.arguments import type_name
+from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.registry import check_name
 
+ALIASES = {
+    "openai": "chat_completions",
+    "openai-responses": "responses",
+    "anthropic": "messages",
+    "gemini": "generate_content",
+}
+"""Names of vendors, and the format that each stands for."""
+
+
+def format_name(text: str) -> str:
+    """Return the name of the format that an alias stands for; another text unchanged. A registered format has precedence."""
+    try:
+        check_name(text)
+    except FormatBridgeError:
+        return ALIASES.get(text, text)
+    return text
+
 
 def read_format(text: str) -> FormatOrName:
-    """Read the name of a format, built in or registered, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is."""
+    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is."""
+    text = format_name(text)
     module, colon, attribute = text.partition(":")
     if not colon:
         try:
             check_name(text)
         except FormatBridgeError as error:
-            raise ArgumentTypeError(f"{error}, or MODULE:ATTRIBUTE") from None
+            nearest = "" if "perhaps" in str(error) else suggestion(text, ALIASES)
+            raise ArgumentTypeError(f"{error}, or MODULE:ATTRIBUTE{nearest}") from None
         return text
     try:
         spec = getattr(import_module(module), attribute)

@@ -6,7 +6,7 @@ The exit status is
 - 1 for losses at or above ``--raise-on``, or if ``detect`` recognizes no format,
 - 2 for bad input or bad arguments,
 - 3 for an error from the relay or from the connection to it,
-- 130 if it was interrupted.
+- 129 if the terminal was closed, 130 if it was interrupted, 143 if it was terminated.
 
 The command ends without an error if the reader of its output closes it. A closed standard error drops the report. A closed standard
 output, or one on a full disk, is an error.
@@ -24,7 +24,8 @@ from io import StringIO, TextIOWrapper
 
 import formatbridge as fb
 from formatbridge.cli.commands import COMMANDS
-from formatbridge.cli.parser import parser
+from formatbridge.cli.outputs import Terminated
+from formatbridge.cli.parser import complete, parser
 from formatbridge.cli.report import Part, Report
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.input import check_answer
@@ -41,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     if sys.stderr is None:  # closed: argparse would print its errors to standard output
         sys.stderr = StringIO()
-    arguments = parser().parse_args(argv)
+    root = parser()
+    complete(root)
+    arguments = root.parse_args(argv)
     report = Report(getattr(arguments, "report", "none"))
     try:
         with warnings.catch_warnings(record=report.form == "json") as recorded:
@@ -49,12 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(arguments, report)
     except KeyboardInterrupt:
         return 130
+    except Terminated as error:
+        return error.status
     except BrokenPipeError:
         return 0
     except OSError as error:
         with suppress(OSError):
             report.parts.clear()
-            report.write(error=str(error))
+            report.write(error=_system_message(error))
         return 2
     finally:
         _flush()
@@ -83,6 +88,11 @@ def _run(arguments: argparse.Namespace, report: Report) -> int:
         report.write(error=_with_option_names(error))
         is_from_relay = isinstance(error, fb.APIError) or (command in ("send", "demo") and isinstance(error, fb.StreamError))
         return 3 if is_from_relay else 2
+
+
+def _system_message(error: OSError) -> str:
+    """Return the message of an error of the system: the file and the reason, without the number."""
+    return f"{error.filename}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
 
 
 def _error_facts(error: fb.FormatBridgeError) -> JsonObject:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from dataclasses import fields
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import formatbridge as fb
-from formatbridge.cli.format_argument import FORMAT
+from formatbridge.cli.format_argument import ALIASES, FORMAT, read_format
+from formatbridge.cli.usage import Parser
 
 KINDS = ("request", "response", "error", "models")
 
@@ -93,30 +97,22 @@ def options_of(arguments: argparse.Namespace) -> fb.Options:
     return fb.Options(**chosen)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of the whole command line."""
-    root = argparse.ArgumentParser(
+    root = Parser(
         prog="formatbridge",
         description="Convert payloads between four wire formats.",
-        epilog=f"FORMAT: {', '.join(fb.FORMATS)}, the name of a registered format, or MODULE:ATTRIBUTE of a FormatSpec.",
+        epilog=(
+            f"FORMAT: {', '.join(fb.FORMATS)}; an alias ({', '.join(ALIASES)}); the name of a registered format;"
+            " or MODULE:ATTRIBUTE of a FormatSpec."
+        ),
     )
     root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
-    convert = commands.add_parser("convert", help="convert one body and report what was lost")
-    convert.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
-    convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file")
-    convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
-    convert.add_argument("--to", dest="target", **FORMAT, required=True)
-    convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
-    convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
-    convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
-    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
-    _add_options(convert)
-    convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
-    convert.set_defaults(command="convert")
-
-    stream = commands.add_parser("stream", help="convert a stream from standard input to standard output as it arrives")
+    _add_convert(commands)
+    stream = commands.add_parser("stream", help="convert a stream to standard output as it arrives")
+    stream.add_argument("file", nargs="?", help="a file; the default is standard input")
     stream.add_argument("--from", dest="source", **FORMAT, required=True)
     stream.add_argument("--to", dest="target", **FORMAT, required=True)
     mode = stream.add_mutually_exclusive_group()
@@ -142,8 +138,37 @@ def parser() -> argparse.ArgumentParser:
     matrix = commands.add_parser("matrix", help="print which fields of other formats each format can hold")
     matrix.add_argument("--source", **FORMAT, help="only fields of this format")
     _add_formats(matrix)
+    matrix.add_argument("--json", action="store_true", help="write JSON instead of a table")
     matrix.set_defaults(command="matrix")
     return root
+
+
+def _add_convert(commands: Any) -> None:
+    convert = commands.add_parser("convert", help="convert bodies and report what was lost")
+    convert.add_argument(
+        "files", nargs="*", metavar="FILE", help="JSON files, JSON lines, directories or patterns; - or nothing: standard input"
+    )
+    convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file, or of each line")
+    convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
+    convert.add_argument("--to", dest="target", **FORMAT, required=True)
+    convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
+    convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
+    convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
+    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
+    output = convert.add_argument_group("output")
+    output.add_argument("-o", "--output", metavar="OUTPUT", help="a file, or a directory for several inputs; written when complete")
+    layout = output.add_mutually_exclusive_group()
+    layout.add_argument("--compact", action="store_true", help="write a body in one line (the default unless on a terminal)")
+    layout.add_argument("--pretty", action="store_true", help="write a body with a line for each member")
+    layout.add_argument("--diff", action="store_true", help="write source and target side by side, with the losses marked")
+    many = convert.add_argument_group("many bodies")
+    many.add_argument("--jsonl", action="store_true", help="each line of the input is a body; the default for .jsonl and .ndjson")
+    many.add_argument("--jobs", type=int, default=1, metavar="N", help="convert in N processes (default 1)")
+    many.add_argument("--failed", metavar="FILE", help="go on after a failure, and write failed bodies here with the reason")
+    many.add_argument("--resume", action="store_true", help="continue what an earlier run with -o has left")
+    _add_options(convert)
+    convert.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
+    convert.set_defaults(command="convert")
 
 
 def _add_formats(command: argparse.ArgumentParser) -> None:
@@ -155,7 +180,10 @@ def _add_formats(command: argparse.ArgumentParser) -> None:
 
 def _add_relay_commands(commands: Any) -> None:
     """Add the commands that call a relay. They read its key from ``FORMATBRIDGE_API_KEY`` only."""
-    demo = commands.add_parser("demo", help="run one conversation in each format, each through the endpoint of another format")
+    demo = commands.add_parser("demo", help="run one conversation in one format through the endpoint of another format")
+    demo.add_argument("--from", dest="source", **FORMAT, help="the format of the caller (default chat_completions)")
+    demo.add_argument("--to", dest="target", **FORMAT, help="the format of the endpoint (default messages)")
+    demo.add_argument("--all", action="store_true", help="a short run in each format instead")
     demo.add_argument("--base-url", help="a relay; the default is a fake relay in the process")
     demo.add_argument("--model", help="the default is the first model that the relay lists")
     demo.set_defaults(command="demo")
@@ -175,3 +203,13 @@ def _add_relay_commands(commands: Any) -> None:
     models = commands.add_parser("models", help="list the models of a relay")
     models.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
     models.set_defaults(command="models")
+
+
+def complete(root: Parser) -> None:
+    """Complete the arguments of a shell that asks for it, with argcomplete; then the process ends."""
+    if "_ARGCOMPLETE" in os.environ and find_spec("argcomplete"):
+        for command in root.commands().values():
+            for action in command.actions():
+                if action.type is read_format:
+                    setattr(action, "completer", lambda **_: [*fb.FORMATS, *ALIASES])  # noqa: B010  # argcomplete reads it
+        import_module("argcomplete").autocomplete(root)

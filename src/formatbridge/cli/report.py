@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import formatbridge as fb
+from formatbridge.cli.terminal import SEVERITY_STYLES, rich_console
 from formatbridge.convert.bodies import Converted
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.losses import Addition, Loss
+from formatbridge.report.losses import Addition, Change, Loss, Severity
+
+_GROUP_MEMBERS = ("pattern", "count", "severity", "kind", "code", "why")
+
+LossKey = tuple[str, Change, Severity, str, str]
+"""Path, kind, severity, code and reason of a loss, without its values."""
 
 
 class Part(NamedTuple):
@@ -57,6 +64,21 @@ class Report:
         if "error" in facts:
             print_error(f"formatbridge: {facts['error']}")
 
+    def write_summary(self, converted: int, failed: int, skipped: int, losses: Counter[LossKey], failures: str | None) -> None:
+        """Write the counts of a batch, and a line for each group of losses. ``failures``: the file of the failed bodies."""
+        groups = _groups(losses)
+        if self.form == "json":
+            counts = {"converted": converted, "failed": failed, "skipped": skipped}
+            self._write_json({**counts, "groups": [{name: getattr(group, name) for name in _GROUP_MEMBERS} for group in groups]})
+            return
+        if self.form == "table":
+            rows = [[group.severity, group.kind, group.pattern or "(body)", f"×{group.count:,}", group.why] for group in groups]
+            _print_table(rows, right=3)
+        parts = [f"{converted:,} converted"]
+        parts += [f"{failed:,} failed, see {failures}"] if failed else []
+        parts += [f"{skipped:,} skipped, converted by an earlier run"] if skipped else []
+        print_error(f"formatbridge: {', '.join(parts)}")
+
     def _write_json(self, facts: JsonObject) -> None:
         """Write one JSON document in ASCII, which every encoding of standard error can hold."""
         if self.warnings:
@@ -72,9 +94,38 @@ class Report:
             direction = [part.direction] if part.direction else []
             rows += [[*direction, loss.severity, loss.kind, loss.path or "(body)", loss.why] for loss in part.losses]
             rows += [[*direction, "", "added", item.path, f"{_shortened(item.value)}: {item.why}"] for item in part.additions]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+        _print_table(rows)
+
+
+def _groups(losses: Counter[LossKey]) -> tuple[fb.LossGroup, ...]:
+    """Return the groups of the losses, the most severe and the most frequent first."""
+    return fb.summarize(Counter({Loss(*key): count for key, count in losses.items()}).elements())
+
+
+def _print_table(rows: Sequence[Sequence[str]], right: int = -1) -> None:
+    """Write rows in columns to standard error. ``right``: the index of a column that is aligned to the right.
+
+    On a terminal with rich, severities are in colour and the last column wraps.
+    """
+    console = rich_console(sys.stderr)
+    if console is not None and rows:
+        from rich.table import Table
+
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+        for index in range(len(rows[0])):
+            table.add_column(justify="right" if index == right else "left", overflow="fold")
         for row in rows:
-            print_error("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
+            style = next((SEVERITY_STYLES[cell] for cell in row if cell in SEVERITY_STYLES), "")
+            table.add_row(*row, style=style)
+        console.print(table)
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if index == right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        print_error("  ".join([*cells, row[-1]]))
 
 
 def print_error(text: str) -> None:

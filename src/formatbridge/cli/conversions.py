@@ -1,0 +1,80 @@
+"""One conversion as the arguments of ``convert`` describe it, for one body and for each body of a batch."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import formatbridge as fb
+from formatbridge import formats
+from formatbridge.cli.parser import options_of
+from formatbridge.convert.bodies import Converted
+from formatbridge.formats.format import FormatOrName
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.field_paths import ABSENT, resolve
+
+_LEAST_CONFIDENCE = 0.2
+"""Confidence of a detection below which nothing is converted without ``--from``."""
+
+
+class Conversion:
+    """Converts bodies with the arguments of ``convert``. ``raises``: raise on losses from ``--raise-on`` up."""
+
+    def __init__(self, arguments: argparse.Namespace, *, raises: bool) -> None:
+        self._arguments = arguments
+        options = options_of(arguments)
+        self._options = options if raises else replace(options, raise_on=None)
+
+    def text(self, body: bytes) -> bytes:
+        """Return the JSON text to convert: the body, or the value at ``--at``."""
+        return body if self._arguments.at is None else _value_at(body, self._arguments.at)
+
+    def convert(self, body: bytes) -> Converted:
+        """Convert a body; detect its format and kind if an argument lacks."""
+        source, kind, _ = self.format_and_kind(body)
+        return self.convert_as(body, source, kind)
+
+    def convert_as(self, body: bytes, source: FormatOrName, kind: str) -> Converted:
+        """Convert a body of a known format and kind."""
+        arguments, options = self._arguments, self._options
+        target = arguments.target
+        if kind == "request":
+            return fb.convert_request(
+                body, source=source, target=target, model=arguments.model, stream=arguments.stream, options=options
+            )
+        if kind == "response":
+            return fb.convert_response(body, source=source, target=target, options=options)
+        if kind == "models":
+            return fb.convert_models(body, source=source, target=target, options=options)
+        return fb.convert_error(body, source=source, target=target, status=arguments.status, options=options)
+
+    def format_and_kind(self, body: bytes) -> tuple[FormatOrName, str, JsonObject]:
+        """Return the format and the kind of a body, from the arguments or else detected, and the facts to report about a detection."""
+        source, kind = self._arguments.source, self._arguments.kind
+        if source is not None and kind is not None:
+            return source, kind, {}
+        try:
+            detected = fb.detect_format(body)
+        except fb.InvalidPayloadError as error:
+            name = formats.load(source).name if source is not None else "unknown"
+            raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
+        format_, kind_ = source or detected.format, kind or detected.kind
+        is_sure = detected.confidence >= _LEAST_CONFIDENCE and kind_ == detected.kind
+        if format_ is None or kind_ is None or (source is None and not is_sure):
+            guess = f"; it may be a {detected.format} {detected.kind}" if detected.format else ""
+            missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
+            raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
+        read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
+        return format_, kind_, {} if source else {"read_as": read_as}
+
+
+def _value_at(text: bytes, pointer: str) -> bytes:
+    """Return the value at a JSON pointer of a JSON text, as JSON text."""
+    try:
+        resolved, value = resolve(codec.loads(text), pointer)
+    except codec.NotJsonError as error:
+        raise fb.ConfigurationError(f"--at: the file {error.message}") from None
+    if resolved != pointer or value is ABSENT:
+        raise fb.ConfigurationError(f"--at: the file has no value at {pointer!r}")
+    return codec.dumps(value)

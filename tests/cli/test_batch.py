@@ -1,0 +1,317 @@
+"""The command line over many bodies: inputs, outputs, failures, interruption and continuation."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.cli.main import main
+
+Captured = pytest.CaptureFixture[bytes]
+REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
+CONVERT = ("convert", "--from", "openai", "--kind", "request", "--to", "anthropic")
+INVALID = b'{"model": 5}\n'
+requires_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
+requires_signals = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+
+
+def _request(number: int) -> dict[str, Any]:
+    return REQUEST | {"messages": [{"role": "user", "content": f"question {number}"}]}
+
+
+def _lines(count: int) -> bytes:
+    return b"".join(json.dumps(_request(number)).encode() + b"\n" for number in range(count))
+
+
+def _questions(path: Path) -> list[str]:
+    return [json.loads(line)["messages"][0]["content"] for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(3) + b"\n" + INVALID + _lines(1))
+    return path
+
+
+def test_each_line_is_converted_like_a_body(tmp_path: Path, capfdbinary: Captured) -> None:
+    """The lines of the output are those of the library, in the order of the input."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(300))
+
+    assert main([*CONVERT, str(path)]) == 0
+
+    out, report = capfdbinary.readouterr()
+    converted = [
+        fb.convert_request(_request(number), source="chat_completions", target="messages").json() + b"\n" for number in range(300)
+    ]
+    assert out == b"".join(converted)
+    assert report.splitlines()[-2:] == [
+        "lossy  dropped  /seed  ×300  the target has no place for it".encode(),
+        b"formatbridge: 300 converted",
+    ]
+
+
+def test_json_lines_come_from_standard_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+    """A pipe has no name that shows what it holds."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(_lines(2))))
+
+    assert main([*CONVERT, "-", "--jsonl", "--report", "none"]) == 0
+
+    assert capfdbinary.readouterr().out.count(b"\n") == 2
+
+
+def test_an_invalid_line_stops_without_output(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    """Half a file looks like a file."""
+    output = tmp_path / "out.jsonl"
+    output.write_bytes(b"before")
+
+    assert main([*CONVERT, str(log), "-o", str(output)]) == 2
+    error = capfdbinary.readouterr().err
+    assert main([*CONVERT, str(log)]) == 2
+
+    assert error.startswith(f"formatbridge: {log}:5: chat_completions request: ".encode())
+    assert capfdbinary.readouterr().out == b""
+    assert output.read_bytes() == b"before"
+    assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "out.jsonl"}
+
+
+def test_failed_lines_are_written_with_their_reason(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    """One bad line of a million must not stop the others, and it can be repaired and converted again."""
+    output, failed = tmp_path / "out.jsonl", tmp_path / "failed.jsonl"
+
+    assert main([*CONVERT, str(log), "-o", str(output), "--failed", str(failed), "--report", "json"]) == 2
+
+    record = json.loads(failed.read_bytes())
+    assert (record["file"], record["line"], record["body"]) == (str(log), 5, INVALID.decode().strip())
+    assert "/model is 5" in record["reason"]
+    assert len(_questions(output)) == 4
+    report = json.loads(capfdbinary.readouterr().err)
+    assert (report["converted"], report["failed"], report["skipped"]) == (4, 1, 0)
+    assert [(group["pattern"], group["count"]) for group in report["groups"]] == [("/seed", 4)]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_losses_above_raise_on_are_failures_with_status_one(failed: bool, tmp_path: Path, capfdbinary: Captured) -> None:
+    """A script separates invalid lines from losses by the status."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(2))
+    options = ["--failed", str(tmp_path / "failed.jsonl")] if failed else []
+
+    assert main([*CONVERT, str(path), "--raise-on", "lossy", *options]) == 1
+
+    out, report = capfdbinary.readouterr()
+    assert out == b""
+    assert (b"log.jsonl:1: conversion loses /seed" in report) != failed
+
+
+def test_a_directory_is_converted_into_a_directory(tmp_path: Path) -> None:
+    """Names and levels of the inputs stay; other files are left out."""
+    source, output = tmp_path / "in", tmp_path / "out"
+    (source / "deep").mkdir(parents=True)
+    (source / "a.json").write_text(json.dumps(REQUEST))
+    (source / "deep" / "b.jsonl").write_bytes(_lines(2))
+    (source / "empty.jsonl").write_bytes(b"")
+    (source / "notes.txt").write_text("no body")
+
+    assert main([*CONVERT, str(source), "-o", str(output), "--pretty", "--report", "none"]) == 0
+
+    files = {str(path.relative_to(output)): path.read_bytes() for path in output.rglob("*") if path.is_file()}
+    assert {name: data.count(b"\n") > 5 for name, data in files.items()} == {
+        "a.json": True, "deep/b.jsonl": False, "empty.jsonl": False
+    }  # fmt: skip
+    assert files["deep/b.jsonl"].count(b"\n") == 2
+
+
+def test_patterns_and_files_make_one_output(tmp_path: Path) -> None:
+    """A shell that does not expand patterns leaves them to the command."""
+    for name in ("a1.json", "a2.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(REQUEST))
+
+    assert main([*CONVERT, str(tmp_path / "a*.json"), str(tmp_path / "b.json"), "-o", str(tmp_path / "all.jsonl")]) == 0
+
+    assert len(_questions(tmp_path / "all.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{tmp}/none"], "{tmp}/none has no file whose name ends in .json, .jsonl, .ndjson"),
+        (["{tmp}/*.nothing"], "no file matches {tmp}/*.nothing"),
+        (["{tmp}/missing.jsonl"], "{tmp}/missing.jsonl: cannot be read: No such file or directory"),
+        (["{tmp}/missing.json"], "{tmp}/missing.json: No such file or directory"),
+        (["{tmp}/x/a.json", "{tmp}/y/a.json", "-o", "{tmp}/out/"], "{tmp}/x/a.json and {tmp}/y/a.json have the same output"),
+        (["{tmp}/x/a.json", "{tmp}/y/a.json", "-o", "{tmp}/o.json"], "-o {tmp}/o.json: several bodies need a directory"),
+        (["{tmp}/x", "--resume"], "--resume needs -o"),
+        (["{tmp}/x", "--jobs", "0"], "--jobs is 0, expected 1 or more"),
+        (["{tmp}/x", "--diff"], "--diff compares one body"),
+    ],
+)
+def test_inputs_that_cannot_be_used_are_reported(arguments: list[str], message: str, tmp_path: Path, capfdbinary: Captured) -> None:
+    """Exit status 2, the reason, and no output."""
+    for name in ("none", "x", "y"):
+        (tmp_path / name).mkdir()
+    for name in ("x", "y"):
+        (tmp_path / name / "a.json").write_text(json.dumps(REQUEST))
+
+    assert main([*CONVERT, *(argument.format(tmp=tmp_path) for argument in arguments)]) == 2
+
+    out, error = capfdbinary.readouterr()
+    assert out == b""
+    assert error.decode().startswith(f"formatbridge: {message.format(tmp=tmp_path)}")
+
+
+def test_a_file_that_disappears_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process cleans up while the command runs."""
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(REQUEST))
+    size = Path.stat
+
+    def stat(path: Path, **options: Any) -> os.stat_result:
+        result = size(path, **options)
+        if path.name == "b.json" and sys._getframe(1).f_code.co_name == "size":
+            path.unlink()
+        return result
+
+    monkeypatch.setattr(Path, "stat", stat)
+    failed = tmp_path / "failed"
+
+    assert main([*CONVERT, str(tmp_path), "-o", str(tmp_path / "out"), "--failed", str(failed)]) == 2
+
+    assert json.loads(failed.read_bytes())["reason"] == "cannot be read: No such file or directory"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.json"]
+
+
+@requires_full
+def test_a_full_disk_is_reported_with_the_file(log: Path, capfdbinary: Captured) -> None:
+    """The name shows which disk is full."""
+    log.write_bytes(_lines(3))
+
+    assert main([*CONVERT, str(log), "-o", "/dev/full"]) == 2
+
+    assert capfdbinary.readouterr().err == b"formatbridge: /dev/full: No space left on device\n"
+
+
+def test_one_body_is_written_to_a_file_or_a_directory(tmp_path: Path, capfdbinary: Captured) -> None:
+    """``-o`` is the same for one body as for many."""
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(REQUEST))
+    (tmp_path / "out").mkdir()
+
+    assert main([*CONVERT, str(path), "-o", str(tmp_path / "b.json"), "--pretty"]) == 0
+    assert main([*CONVERT, str(path), "-o", str(tmp_path / "out")]) == 0
+    assert main([*CONVERT, str(path), "-o", str(tmp_path / "c.json"), "--raise-on", "lossy"]) == 1
+
+    assert (tmp_path / "b.json").read_bytes().count(b"\n") > 5
+    assert (tmp_path / "out" / "a.json").read_bytes().count(b"\n") == 1
+    assert not (tmp_path / "c.json").exists()
+    assert capfdbinary.readouterr().out == b""
+
+
+def test_processes_keep_the_order(tmp_path: Path, capfdbinary: Captured) -> None:
+    """The output does not depend on ``--jobs``."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(700))
+
+    assert main([*CONVERT, str(path), "-o", str(tmp_path / "two.jsonl"), "--jobs", "2"]) == 0
+    assert main([*CONVERT, str(path), "-o", str(tmp_path / "one.jsonl")]) == 0
+
+    assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+    assert "×700".encode() in capfdbinary.readouterr().err
+
+
+def test_a_stopped_run_is_continued(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    """The line is repaired, and what was converted is not converted again."""
+    output = tmp_path / "out.jsonl"
+    command = [*CONVERT, str(log), "-o", str(output), "--resume"]
+
+    assert main(command) == 2
+    assert not output.exists()
+    assert b"the same command continues after 3 bodies" in capfdbinary.readouterr().err
+    log.write_bytes(_lines(3) + b"\n" + _lines(2))
+    assert main(command) == 0
+
+    assert _questions(output) == ["question 0", "question 1", "question 2", "question 0", "question 1"]
+    assert b"2 converted, 3 skipped, converted by an earlier run" in capfdbinary.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "out.jsonl"}
+    assert main(command) == 0
+    assert b"0 converted, 1 skipped" in capfdbinary.readouterr().err
+
+
+def test_a_run_with_other_arguments_is_not_continued(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    """Two halves of different conversions would make one file."""
+    output = ["-o", str(tmp_path / "out.jsonl"), "--resume"]
+    assert main([*CONVERT, str(log), *output]) == 2
+
+    assert main([*CONVERT, str(log), "--default-max-tokens", "9", *output]) == 2
+
+    assert b"was written with other arguments, remove it to start again" in capfdbinary.readouterr().err
+
+
+def test_failures_of_a_continued_run_are_kept(tmp_path: Path) -> None:
+    """The file of failures has each failed body once."""
+    source, failed = tmp_path / "in", tmp_path / "failed.jsonl"
+    source.mkdir()
+    (source / "a.jsonl").write_bytes(INVALID + _lines(1))
+    (source / "b.json").write_bytes(INVALID)
+    command = [*CONVERT, str(source), "-o", str(tmp_path / "out"), "--failed", str(failed), "--resume"]
+
+    assert main(command) == 2
+    assert main(command) == 2
+
+    assert [json.loads(line)["file"] for line in failed.read_bytes().splitlines()] == [
+        str(source / name) for name in ("a.jsonl", "b.json")
+    ]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.jsonl"]
+
+
+@requires_signals
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, tmp_path: Path) -> None:
+    """Ctrl-C, a service manager, a terminal that was closed: as if the command had not begun."""
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "formatbridge", *CONVERT, "-", "--jsonl", "-o", str(tmp_path / "out.jsonl"), "--jobs", jobs]
+    with subprocess.Popen(command, stdin=reader, stderr=subprocess.PIPE) as process:
+        try:
+            os.write(writer, _lines(300))
+            deadline = time.monotonic() + 20
+            while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+                if jobs == "2":
+                    os.write(writer, _lines(50))
+                time.sleep(0.05)
+            assert list(tmp_path.iterdir())
+            process.send_signal(getattr(signal, number))
+            assert process.stderr is not None
+            error = process.stderr.read()
+        finally:
+            os.close(writer)
+            os.close(reader)
+
+    assert (process.returncode, error) == (status, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_ends_a_batch(tmp_path: Path) -> None:
+    """As in a pipe to ``head``."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(3000))
+    command = [sys.executable, "-m", "formatbridge", *CONVERT, str(path), "--failed", str(tmp_path / "failed"), "--report", "none"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        error = process.stderr.read()
+
+    assert (process.wait(), error) == (0, b"")
