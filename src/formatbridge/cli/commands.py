@@ -27,8 +27,6 @@ from formatbridge.report.losses import SEVERITIES
 
 _CHUNK_SIZE = 65_536
 """Bytes of one read."""
-_LEAST_CONFIDENCE = 0.2
-"""Confidence of a detection below which nothing is converted without ``--from``."""
 
 
 def _convert(arguments: argparse.Namespace, report: Report) -> int:
@@ -63,9 +61,9 @@ def _format_and_kind(body: bytes, source: FormatOrName | None, kind: str | None)
         name = formats.load(source).name if source is not None else "unknown"
         raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
     format_, kind_ = source or detected.format, kind or detected.kind
-    is_sure = detected.confidence >= _LEAST_CONFIDENCE and kind_ == detected.kind
-    if format_ is None or kind_ is None or (source is None and not is_sure):
-        guess = f"; it may be a {detected.format} {detected.kind}" if detected.format else ""
+    if format_ is None or kind_ is None or (source is None and kind_ != detected.kind):
+        likely = [f"{candidate.format} {candidate.kind}" for candidate in detected.candidates]
+        guess = f"; it may be a {' or a '.join(likely)}" if likely else ""
         missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
         raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
     read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
@@ -171,7 +169,8 @@ def _models(arguments: argparse.Namespace, _report: Report) -> int:
 
 def _detect(arguments: argparse.Namespace, _report: Report) -> int:
     detected = fb.detect_format(read_file(arguments.file), formats=(*fb.FORMATS, *arguments.formats))
-    print(json.dumps(asdict(detected)))
+    candidates = [candidate._asdict() for candidate in detected.candidates]
+    print(json.dumps(asdict(detected) | {"candidates": candidates}))
     return 0 if detected.format else 1
 
 

@@ -221,7 +221,7 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
@@ -286,7 +286,7 @@ def convert_response(
     for what is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "response") if source is None else source, target)
     request = checked_request(request, source_format, target_format)
     context = request.context if request else None
     try:
@@ -356,7 +356,7 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "error") if source is None else source, target)
     mended: list[Replacement] = []
     raw, at, text = read_error_body(body, source_format.name, mended)
     checked, is_known = check_error(raw, source_format)
@@ -381,7 +381,7 @@ def convert_models(
 ) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "models") if source is None else source, target)
     losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True
     if source_format is target_format:
