@@ -132,7 +132,7 @@ def _send(client: fb.Client, request: dict[str, Any], format: Any, via: Any, is_
 
 @whole_and_streamed
 @every_pair
-def test_a_token_returns_through_the_async_client(format: Any, via: Any, is_streaming: bool) -> None:
+def test_a_token_returns_through_the_async_client(format: str, via: Any, is_streaming: bool) -> None:
     """The other driver of the same flow."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}

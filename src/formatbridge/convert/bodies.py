@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
@@ -38,8 +39,14 @@ from formatbridge.report.losses import SEVERITIES, Addition, Loss
 from formatbridge.report.reasons import REASONS
 from formatbridge.validation.error_messages import problems_of
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
 
-class Converted:
+ModelT_co = TypeVar("ModelT_co", bound=BaseModel, default=BaseModel, covariant=True)
+"""The typed model of a body."""
+
+
+class Converted(Generic[ModelT_co]):
     """A body in the target format, and what it cost to get it there.
 
     ``body`` is ready for JSON; what is nested in it is shared, so change a copy. The report is worked out, and equal keys in JSON text
@@ -88,11 +95,11 @@ class Converted:
         """Write the body as JSON in UTF-8, without spaces."""
         return codec.dumps(self.body, self._ledger.text)
 
-    def parse(self) -> BaseModel:
+    def parse(self) -> ModelT_co:
         """Read the body as the target's typed model; raise ``InvalidPayloadError`` where it is not one."""
         model = wire_model(self.target_format, self.kind)
         try:
-            return model.model_validate(self.body)
+            return cast(ModelT_co, model.model_validate(self.body))
         except ValidationError:
             raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
@@ -108,7 +115,7 @@ def _counted(told: tuple[object, ...], one: str, several: str) -> str:
     return f"{len(told)} {one if len(told) == 1 else several}"
 
 
-class ConvertedRequest(Converted):
+class ConvertedRequest(Converted[ModelT_co]):
     """A request in the target format, and where on the relay it goes."""
 
     __slots__ = ("_tools", "model", "stream")
@@ -153,7 +160,7 @@ class ConvertedRequest(Converted):
         return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
 
 
-class ConvertedError(Converted):
+class ConvertedError(Converted[ModelT_co]):
     """An error body in the target format, and the HTTP status that belongs to it."""
 
     __slots__ = ("status",)
@@ -199,6 +206,43 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
         grave = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
         if grave:
             raise LossyConversionError(grave)
+
+
+class RequestArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_request``."""
+
+    source: FormatOrName | None
+    model: str | None
+    stream: bool | None
+    options: Options | None
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.chat_completions.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.messages.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.responses.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.generate_content.Request]: ...
+
+
+@overload
+def convert_request(body: Any, *, target: FormatOrName, **arguments: Unpack[RequestArguments]) -> ConvertedRequest: ...
 
 
 def convert_request(
@@ -268,6 +312,42 @@ def _same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool)
     if raw.get("stream") and not stream:
         made.pop("stream_options", None)
     return made
+
+
+class ResponseArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_response``."""
+
+    source: FormatOrName | None
+    request: ConvertedRequest | None
+    options: Options | None
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.chat_completions.Response] | ConvertedError[wires.chat_completions.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.messages.Response] | ConvertedError[wires.messages.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.responses.Response] | ConvertedError[wires.responses.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.generate_content.Response] | ConvertedError[wires.generate_content.Error]: ...
+
+
+@overload
+def convert_response(body: Any, *, target: FormatOrName, **arguments: Unpack[ResponseArguments]) -> Converted | ConvertedError: ...
 
 
 def convert_response(
@@ -347,6 +427,42 @@ def _failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) ->
     return target_format.encode_error(response.error, losses)
 
 
+class ErrorArguments(TypedDict, total=False):
+    """The arguments of ``convert_error`` besides the body and the target."""
+
+    source: FormatOrName | None
+    status: Required[int]
+    options: Options | None
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.chat_completions.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.messages.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.responses.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.generate_content.Error]: ...
+
+
+@overload
+def convert_error(body: Any, *, target: FormatOrName, **arguments: Unpack[ErrorArguments]) -> ConvertedError: ...
+
+
 def convert_error(
     body: Any, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
 ) -> ConvertedError:
@@ -374,6 +490,41 @@ def convert_error(
         made = written if is_crossing else raw
     refuse_losses(losses, options)
     return ConvertedError(made, losses, source_format, target_format, made_status)
+
+
+class ModelsArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_models``."""
+
+    source: FormatOrName | None
+    options: Options | None
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.chat_completions.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.messages.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.responses.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.generate_content.ModelList]: ...
+
+
+@overload
+def convert_models(body: Any, *, target: FormatOrName, **arguments: Unpack[ModelsArguments]) -> Converted: ...
 
 
 def convert_models(
