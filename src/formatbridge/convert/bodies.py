@@ -56,14 +56,14 @@ class Converted(Generic[ModelT_co]):
     __slots__ = ("_ledger", "_losses", "body", "kind", "source_format", "target_format")
 
     def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, kind: Kind) -> None:
-        #: The payload in the target format.
         self.body = body
-        #: The format that was converted.
+        """The payload in the target format."""
         self.source_format = source_format
-        #: The format of the body.
+        """The format that was converted."""
         self.target_format = target_format
-        #: ``request``, ``response``, ``error`` or ``models``.
+        """The format of the body."""
         self.kind: Kind = kind
+        """``request``, ``response``, ``error`` or ``models``."""
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
@@ -131,16 +131,18 @@ class ConvertedRequest(Converted[ModelT_co]):
     ) -> None:
         # What the base class would set, without a call of it: that is a fiftieth of a small request, and most small bodies are requests.
         self.body = body
+        """The payload in the target format."""
         self.source_format, self.target_format = ends
         self.kind = "request"
+        """Always ``request``."""
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
         self._losses = None
-        #: The model as the body or the path names it; empty where nothing does.
         self.model = model
-        #: Whether the answer is to be a stream.
+        """The model as the body or the path names it; empty where nothing does."""
         self.stream = stream
+        """Whether the answer is to be a stream."""
         self._tools = tools
 
     @property
@@ -167,8 +169,8 @@ class ConvertedError(Converted[ModelT_co]):
 
     def __init__(self, body: JsonObject, ledger: Ledger, source_format: FormatSpec, target_format: FormatSpec, status: int) -> None:
         super().__init__(body, ledger, source_format, target_format, "error")
-        #: The HTTP status.
         self.status = status
+        """The HTTP status."""
 
 
 def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
