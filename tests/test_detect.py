@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
+from time import perf_counter
 from typing import Any, cast, get_args
 
 import pytest
@@ -77,6 +78,20 @@ def test_few_bodies_are_ambiguous() -> None:
     _, unsure = outcomes(chain(shipped(), recorded()))
 
     assert unsure <= MAX_UNSURE
+
+
+def test_detection_costs_less_than_conversion() -> None:
+    """A gateway detects the format of each body. The limit is one conversion; the measured total is a quarter of it."""
+    bodies = [(json.dumps(fixture.body).encode(), fixture) for fixture in fixtures("request")]
+    started = perf_counter()
+    for body, _ in bodies:
+        fb.detect_format(body)
+    detected = perf_counter()
+    for body, fixture in bodies:
+        convert(body, fixture, "messages" if fixture.format != "messages" else "responses")
+    converted = perf_counter()
+
+    assert detected - started <= converted - detected
 
 
 PLAIN: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}

@@ -16,7 +16,10 @@ class Options:
     """Options of one conversion. The defaults lose least."""
 
     raise_on: Severity | None = None
-    """Raise ``LossyConversionError`` from this severity on; None: never, losses are only reported."""
+    """Raise ``LossyConversionError`` from this severity on; None: never, losses are only reported.
+
+    A client or SDK transport without ``options`` uses ``impossible``, because it sends the request before anyone can read the report.
+    """
     carry_reasoning: bool = True
     """Keep reasoning tokens of another format in a response, tagged, for the next request."""
     default_max_tokens: int = 4096
