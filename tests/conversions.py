@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import formatbridge as fb
@@ -33,7 +33,6 @@ def _convert(path: Path, kind: str, source: str, target: str) -> tuple[fb.Conver
         converter = fb.StreamConverter(source=source, target=target)
         return converter, converter.feed(path.read_bytes()) + converter.finish()
     body = json.loads(path.read_text(encoding="utf-8")).get("body")
-    converted = {"responses": fb.convert_response, "models": fb.convert_models}.get(kind, fb.convert_request)(
-        body, source=source, target=target
-    )
+    functions: dict[str, Callable[..., fb.Converted]] = {"responses": fb.convert_response, "models": fb.convert_models}
+    converted = functions.get(kind, fb.convert_request)(body, source=source, target=target)
     return converted, converted.json()

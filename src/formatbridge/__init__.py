@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.bridge import Bridge, Exchange
     from formatbridge.convert.collect import collect_stream, iter_events
     from formatbridge.convert.detect import Detection, detect_format
+    from formatbridge.convert.evidence import FormatCandidate
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
@@ -97,6 +98,7 @@ __all__ = [
     "Exchange",
     "Format",
     "FormatBridgeError",
+    "FormatCandidate",
     "FormatSpec",
     "Gateway",
     "InMemoryStore",
@@ -171,6 +173,7 @@ _MODULES = {
     "Exchange": "convert.bridge",
     "Format": "ir",
     "FormatBridgeError": "errors",
+    "FormatCandidate": "convert.evidence",
     "FormatSpec": "formats.format",
     "Gateway": "client.gateway",
     "InMemoryStore": "client.gateway_memory",

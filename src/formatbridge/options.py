@@ -13,40 +13,45 @@ from formatbridge.report.losses import SEVERITIES, Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of one conversion. With the defaults it loses the least.
-
-    ``raise_on``: raise ``LossyConversionError`` from this severity on; None: never, losses are only reported.
-    ``carry_reasoning``: keep reasoning tokens of another format in a response, tagged, for the next request.
-    ``default_max_tokens``: the limit in tokens for a target that requires one, if the source has none.
-    ``on_truncated``: raise an error for a truncated stream (``error``), or close it with finish reason ``length`` (``close``). A stream
-    from a format to the same format is never closed: it raises.
-    ``created``: the creation time of an answer whose source has none, in seconds since the epoch; None: 0.
-    ``mid_system``: instructions in the middle of a conversation stay there if the target allows it (``native``), or become part of the
-    system prompt (``hoist``).
-    ``unsigned_reasoning``: reasoning without a token of responses, in a request to responses. ``drop`` drops it, ``text`` writes it as text
-    of the assistant, ``item`` writes it as a reasoning item without an id, which open servers accept.
-    ``unsigned_calls``: a call without a signature, in a request to generate_content. ``placeholder`` adds the placeholder that Google
-    documents, ``leave`` adds none.
-    ``json_mode``: for requests to messages, which has no JSON mode: add an instruction (``instruct``), or drop the mode (``drop``).
-    ``strip_billing_header``: remove the text ``x-anthropic-billing-header: ...``, which Claude Code puts first in the system prompt of
-    messages. It changes often, and then a server that caches prompts by their beginning has no hit.
-    ``token_key``: a key of at least 16 bytes that seals reasoning tokens of other formats in answers. Tokens of a request without a valid
-    seal are dropped. None: tokens are neither sealed nor checked.
-    ``messages_version``: the API version of messages; from ``2026-10-21`` on it has no sampling parameters.
-    """
+    """Options of one conversion. The defaults lose least."""
 
     raise_on: Severity | None = None
+    """Raise ``LossyConversionError`` from this severity on; None: never, losses are only reported.
+
+    A client or SDK transport without ``options`` uses ``impossible``, because it sends the request before anyone can read the report.
+    """
     carry_reasoning: bool = True
+    """Keep reasoning tokens of another format in a response, tagged, for the next request."""
     default_max_tokens: int = 4096
+    """The limit in tokens for a target that requires one, where the source has none."""
     on_truncated: Literal["error", "close"] = "error"
+    """Raise an error for a truncated stream (``error``), or close it with finish reason ``length`` (``close``).
+
+    A stream from a format to the same format is never closed: it raises.
+    """
     created: int | None = None
+    """The creation time of an answer whose source has none, in seconds since the epoch; None: 0."""
     mid_system: Literal["native", "hoist"] = "native"
+    """Instructions in the middle of a conversation stay there where the target allows it (``native``), or become part of the system
+    prompt (``hoist``)."""
     unsigned_reasoning: Literal["drop", "text", "item"] = "drop"
+    """For requests to responses, with reasoning that has no token of that format: drop it (``drop``), write it as text of the
+    assistant (``text``), or write it as a reasoning item without an id, which open servers accept (``item``)."""
     unsigned_calls: Literal["placeholder", "leave"] = "placeholder"
+    """For requests to generate_content, with a call that has no signature: add the placeholder that Google documents
+    (``placeholder``), or leave it without one (``leave``)."""
     json_mode: Literal["instruct", "drop"] = "instruct"
+    """For requests to messages, which has no JSON mode: add an instruction (``instruct``), or drop the mode (``drop``)."""
     strip_billing_header: bool = False
+    """Remove the text ``x-anthropic-billing-header: ...``, which Claude Code puts first in the system prompt of messages.
+
+    It changes often, and then a server that caches prompts by their beginning has no hit.
+    """
     messages_version: str = "2023-06-01"
+    """The API version of messages; from ``2026-10-21`` on it has no sampling parameters."""
     token_key: bytes | None = field(default=None, repr=False)
+    """A key of at least 16 bytes that seals reasoning tokens of other formats in answers; tokens of a request without a valid seal
+    are dropped. None: tokens are neither sealed nor checked."""
 
     def __post_init__(self) -> None:
         _require("raise_on", self.raise_on, f"None or one of {', '.join(SEVERITIES)}", self.raise_on in (None, *SEVERITIES))

@@ -141,7 +141,7 @@ def test_an_ambiguous_body_is_not_converted(monkeypatch: pytest.MonkeyPatch, cap
     _give(monkeypatch, {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]})
 
     assert main(["convert", "--to", "responses"]) == 2
-    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request: pass --from\n")
+    assert capfdbinary.readouterr().err.endswith(b"it may be a messages request or a chat_completions request: pass --from\n")
 
 
 def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

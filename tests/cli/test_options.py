@@ -166,7 +166,7 @@ def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPat
     """How sure the detection is was said of another kind."""
     assert _run(monkeypatch, ASKED | {"n": 1}, "convert", "--kind", "response", "--to", "messages") == 2
 
-    assert "it may be a chat_completions request: pass --from" in capfdbinary.readouterr().err.decode()
+    assert "it may be a chat_completions request or a messages request: pass --from" in capfdbinary.readouterr().err.decode()
 
 
 def test_a_truncated_stream_of_a_relay_has_exit_status_three(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:

@@ -123,7 +123,7 @@ def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming:
 
 @whole_and_streamed
 @every_pair
-def test_a_token_returns_through_the_async_client(format: Any, via: Any, is_streaming: bool) -> None:
+def test_a_token_returns_through_the_async_client(format: str, via: Any, is_streaming: bool) -> None:
     """The other driver of the same flow."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}

@@ -71,6 +71,7 @@ def test_arguments_of_a_search_that_are_no_object_are_passed_on(streams: bool) -
     broken = answer | {"choices": [answer["choices"][0] | {"message": message | {"tool_calls": [call]}}]}
     exchange = fb.Bridge("responses", via="chat_completions").open(SEARCH, stream=streams)
 
+    converted: fb.Converted
     if streams:
         converter = exchange.stream()
         for event in fb.replay_response(broken, source="chat_completions"):

@@ -174,7 +174,8 @@ def _models(arguments: argparse.Namespace, _report: Report) -> int:
 
 def _detect(arguments: argparse.Namespace, _report: Report) -> int:
     detected = fb.detect_format(read_file(arguments.file), formats=(*fb.FORMATS, *arguments.formats))
-    print(json.dumps(asdict(detected)))
+    candidates = [candidate._asdict() for candidate in detected.candidates]
+    print(json.dumps(asdict(detected) | {"candidates": candidates}))
     return 0 if detected.format else 1
 
 

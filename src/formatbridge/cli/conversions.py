@@ -14,9 +14,6 @@ from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.field_paths import ABSENT, resolve
 
-_LEAST_CONFIDENCE = 0.2
-"""Confidence of a detection below which nothing is converted without ``--from``."""
-
 
 class Conversion:
     """Converts bodies with the arguments of ``convert``. ``raises``: raise on losses from ``--raise-on`` up."""
@@ -60,9 +57,9 @@ class Conversion:
             name = formats.load(source).name if source is not None else "unknown"
             raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
         format_, kind_ = source or detected.format, kind or detected.kind
-        is_sure = detected.confidence >= _LEAST_CONFIDENCE and kind_ == detected.kind
-        if format_ is None or kind_ is None or (source is None and not is_sure):
-            guess = f"; it may be a {detected.format} {detected.kind}" if detected.format else ""
+        if format_ is None or kind_ is None or (source is None and kind_ != detected.kind):
+            likely = [f"{candidate.format} {candidate.kind}" for candidate in detected.candidates]
+            guess = f"; it may be a {' or a '.join(likely)}" if likely else ""
             missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
             raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
         read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}

@@ -77,11 +77,17 @@ class Prepared:
     """A call that is not sent. Headers that may contain a secret have the value ``***``."""
 
     method: str
+    """The HTTP method."""
     url: str
+    """The URL with its query."""
     headers: dict[str, str]
+    """The headers by lower-case name."""
     body: JsonObject
+    """The body in the format of the endpoint."""
     losses: tuple[Loss, ...]
+    """What the endpoint cannot hold of the request."""
     additions: tuple[Addition, ...]
+    """What the endpoint requires and the request lacks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Self, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, assert_never, cast, overload
 
 from pydantic import BaseModel
+from typing_extensions import TypeVar
 
 from formatbridge import ir
 from formatbridge.client.base_client import BaseClient, BaseStream
@@ -13,17 +14,77 @@ from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
 from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import Reply
 from formatbridge.client.settings import Clock
-from formatbridge.convert.bodies import Converted
+from formatbridge.convert.bodies import Converted, ModelT_co
 from formatbridge.errors import APIError, FormatBridgeError
 from formatbridge.formats.format import FormatOrName
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
+
 T = TypeVar("T")
+EventT_co = TypeVar("EventT_co", default=BaseModel, covariant=True)
+"""The typed events of a stream."""
 
 
 class Client(BaseClient):
     """Sends requests of any format to any endpoint of one relay. Threads may share it."""
 
     _IS_ASYNC = False
+
+    @overload
+    def send(
+        self,
+        request: wires.chat_completions.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Reply[wires.chat_completions.Response]: ...
+
+    @overload
+    def send(
+        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.chat_completions.Response]: ...
+
+    @overload
+    def send(
+        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.messages.Response]: ...
+
+    @overload
+    def send(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.messages.Response]: ...
+
+    @overload
+    def send(
+        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.responses.Response]: ...
+
+    @overload
+    def send(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.responses.Response]: ...
+
+    @overload
+    def send(
+        self,
+        request: wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Reply[wires.generate_content.Response]: ...
+
+    @overload
+    def send(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.generate_content.Response]: ...
+
+    @overload
+    def send(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply: ...
 
     def send(
         self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
@@ -39,6 +100,61 @@ class Client(BaseClient):
         """
         return self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
+    @overload
+    def stream(
+        self,
+        request: wires.chat_completions.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Stream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
+
+    @overload
+    def stream(
+        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.messages.StreamEvent, wires.messages.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.messages.StreamEvent, wires.messages.Response]: ...
+
+    @overload
+    def stream(
+        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.responses.StreamEvent, wires.responses.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.responses.StreamEvent, wires.responses.Response]: ...
+
+    @overload
+    def stream(
+        self,
+        request: wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Stream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Stream: ...
+
     def stream(
         self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Stream:
@@ -50,19 +166,21 @@ class Client(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return self._drive(self._models_flow())
 
-    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    def generate_content(
+        self, model: str, *, via: FormatOrName | None = None, **fields: Any
+    ) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -85,7 +203,7 @@ class Client(BaseClient):
             http.close()
 
 
-class Stream(BaseStream):
+class Stream(BaseStream, Generic[EventT_co, ModelT_co]):
     """The stream of one answer: typed events of the caller's format, its text, and the accumulated answer.
 
     ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
@@ -103,15 +221,15 @@ class Stream(BaseStream):
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator[BaseModel]:
+    def __iter__(self) -> Iterator[EventT_co]:
         self._begin_reading()
         return self
 
-    def __next__(self) -> BaseModel:
+    def __next__(self) -> EventT_co:
         event = self._drive(self._next_event_flow())
         if event is None:
             raise StopIteration
-        return event
+        return cast(EventT_co, event)
 
     def text(self) -> Iterator[str]:
         """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
@@ -119,10 +237,10 @@ class Stream(BaseStream):
         while (piece := self._drive(self._next_text_flow())) is not None:
             yield piece
 
-    def response(self) -> Converted:
+    def response(self) -> Converted[ModelT_co]:
         """Read the rest and return the whole answer in the caller's format."""
         self._drive(self._read_rest_flow())
-        return self._incoming.response()
+        return cast("Converted[ModelT_co]", self._incoming.response())
 
     def close(self) -> None:
         """Close the stream. Further calls have no effect."""
@@ -138,11 +256,121 @@ class AsyncClient(BaseClient):
 
     _IS_ASYNC = True
 
+    @overload
+    async def send(
+        self,
+        request: wires.chat_completions.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Reply[wires.chat_completions.Response]: ...
+
+    @overload
+    async def send(
+        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.chat_completions.Response]: ...
+
+    @overload
+    async def send(
+        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.messages.Response]: ...
+
+    @overload
+    async def send(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.messages.Response]: ...
+
+    @overload
+    async def send(
+        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.responses.Response]: ...
+
+    @overload
+    async def send(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.responses.Response]: ...
+
+    @overload
+    async def send(
+        self,
+        request: wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> Reply[wires.generate_content.Response]: ...
+
+    @overload
+    async def send(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply[wires.generate_content.Response]: ...
+
+    @overload
+    async def send(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> Reply: ...
+
     async def send(
         self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
     ) -> Reply:
         """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
         return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
+
+    @overload
+    def stream(
+        self,
+        request: wires.chat_completions.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> AsyncStream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
+
+    @overload
+    def stream(
+        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.messages.StreamEvent, wires.messages.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.messages.StreamEvent, wires.messages.Response]: ...
+
+    @overload
+    def stream(
+        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.responses.StreamEvent, wires.responses.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.responses.StreamEvent, wires.responses.Response]: ...
+
+    @overload
+    def stream(
+        self,
+        request: wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> AsyncStream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
+
+    @overload
+    def stream(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> AsyncStream: ...
 
     def stream(
         self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
@@ -155,19 +383,21 @@ class AsyncClient(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
 
-    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: FormatOrName | None = None, **fields: Any) -> Reply:
+    async def generate_content(
+        self, model: str, *, via: FormatOrName | None = None, **fields: Any
+    ) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 
@@ -190,7 +420,7 @@ class AsyncClient(BaseClient):
             await http.close()
 
 
-class AsyncStream(BaseStream):
+class AsyncStream(BaseStream, Generic[EventT_co, ModelT_co]):
     """The stream of one answer, as ``Stream``, with ``async with`` and ``async for``."""
 
     _http: AsyncHTTPExchange | None = None
@@ -203,15 +433,15 @@ class AsyncStream(BaseStream):
     async def __aexit__(self, *raised: object) -> None:
         await self.close()
 
-    def __aiter__(self) -> AsyncIterator[BaseModel]:
+    def __aiter__(self) -> AsyncIterator[EventT_co]:
         self._begin_reading()
         return self
 
-    async def __anext__(self) -> BaseModel:
+    async def __anext__(self) -> EventT_co:
         event = await self._drive(self._next_event_flow())
         if event is None:
             raise StopAsyncIteration
-        return event
+        return cast(EventT_co, event)
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the visible text of the first choice as it arrives, without reasoning; never an empty string."""
@@ -219,10 +449,10 @@ class AsyncStream(BaseStream):
         while (piece := await self._drive(self._next_text_flow())) is not None:
             yield piece
 
-    async def response(self) -> Converted:
+    async def response(self) -> Converted[ModelT_co]:
         """Read the rest and return the whole answer in the caller's format."""
         await self._drive(self._read_rest_flow())
-        return self._incoming.response()
+        return cast("Converted[ModelT_co]", self._incoming.response())
 
     async def close(self) -> None:
         """Close the stream, even if the caller is cancelled meanwhile. Further calls have no effect."""

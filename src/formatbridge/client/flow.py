@@ -68,27 +68,32 @@ Step = Send | Read | Sleep | Close
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of one attempt, for ``on_attempt``.
-
-    ``number``: from 1.
-    ``status``: None if no answer arrived.
-    ``seconds``: the duration, up to the first event of a stream.
-    ``error``: the failure, if any.
-    ``pause``: seconds until the next attempt; None if it was the last.
-    """
+    """The result of one attempt, for ``on_attempt``."""
 
     number: int
+    """The number of the attempt, from 1."""
     method: str
+    """The HTTP method."""
     url: str
+    """The URL, without secrets."""
     format: ir.FormatName
+    """The caller's format."""
     via: ir.FormatName
+    """The format of the endpoint."""
     model: str
+    """The model of the request."""
     stream: bool
+    """Whether the request asks for a stream."""
     status: int | None
+    """The HTTP status; None if no answer arrived."""
     request_id: str | None
+    """The id of the answer; None if it has none."""
     seconds: float
+    """The duration in seconds, up to the first event of a stream."""
     error: Exception | None
+    """The failure, if any."""
     pause: float | None
+    """Seconds until the next attempt; None if it was the last."""
 
 
 @dataclass(frozen=True, slots=True)

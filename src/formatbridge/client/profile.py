@@ -66,30 +66,33 @@ RELAY_MODELS: ir.Format = "generate_content"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayProfile:
-    """The properties of one relay.
-
-    ``auth``: the header for the key, by endpoint; the default, ``authorization``, sends it as a bearer token.
-    ``version_headers``: headers for the API version of messages; all of them are sent, with ``messages_version``.
-    ``paths``, ``stream_paths``: paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does
-    not exist.
-    ``plain_only``: endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream.
-    ``models_format``: the format of the list of models.
-    ``headers``: headers of every call. ``repr`` hides secret ones. A profile with a secret header cannot be pickled: pass such a header to
-    the client instead.
-    ``request_id_headers``: headers with the id of an answer, in order of preference.
-    """
+    """The properties of one relay."""
 
     name: str = "relay"
+    """The name of the relay, for messages."""
     base_url: str | None = None
+    """The URL in front of all paths; None: the client needs one."""
     auth: Mapping[Endpoint, str] = field(default_factory=dict)
+    """The header for the key, by endpoint; the default, ``authorization``, sends it as a bearer token."""
     version_headers: tuple[str, ...] = ("vendor-version", "anthropic-version")
+    """Headers for the API version of messages; all of them are sent, with ``messages_version``."""
     messages_version: str = "2023-06-01"
+    """The API version of messages."""
     paths: Mapping[Endpoint, str] = field(default_factory=FormatPaths)
+    """Paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does not exist."""
     stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: FormatPaths(is_stream=True))
+    """Paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does not exist."""
     plain_only: frozenset[str] = frozenset()
+    """Endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream."""
     models_format: ir.FormatName = RELAY_MODELS
+    """The format of the list of models."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of every call.
+
+    ``repr`` hides secret ones. A profile with a secret header cannot be pickled: pass such a header to the client instead.
+    """
     request_id_headers: tuple[str, ...] = ("x-oneapi-request-id", "x-request-id", "request-id", "x-goog-request-id")
+    """Headers with the id of an answer, in order of preference."""
 
     def __post_init__(self) -> None:
         for name in ("auth", "paths", "stream_paths", "headers"):

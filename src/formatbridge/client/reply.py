@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import BaseModel
+from typing import Any, Generic
 
 from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.flow import Outcome
-from formatbridge.convert.bodies import Converted, ConvertedRequest
+from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co
 from formatbridge.convert.input import check_answer
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
@@ -18,13 +16,18 @@ MAX_SHOWN = 2000
 """Characters of the text that a notebook shows."""
 
 
-class Reply:
+class Reply(Generic[ModelT_co]):
     """A whole answer."""
 
     __slots__ = ("answer", "attempts", "native", "request", "request_id", "status")
 
     def __init__(
-        self, request: ConvertedRequest, answer: Converted, native: JsonObject, outcome: Outcome[Any], names: tuple[str, ...]
+        self,
+        request: ConvertedRequest,
+        answer: Converted[ModelT_co],
+        native: JsonObject,
+        outcome: Outcome[Any],
+        names: tuple[str, ...],
     ) -> None:
         self.request = request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
@@ -59,7 +62,7 @@ class Reply:
         """``request.additions``, then ``answer.additions``, each with pointers into the body of its conversion."""
         return self.request.additions + self.answer.additions
 
-    def parse(self) -> BaseModel:
+    def parse(self) -> ModelT_co:
         """Return the answer as the typed model of the caller's format."""
         return self.answer.parse()
 

@@ -26,24 +26,26 @@ CAUSES: frozenset[RetryCause] = frozenset({"connection", "timeout", "status"})
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """Time limits in seconds; None: no limit.
-
-    ``connect``: to open a connection.
-    ``write``: to send a chunk of the request.
-    ``read``: between two chunks of the answer.
-    ``pool``: to get a free connection.
-    ``idle``: until the next event of a stream, and from sending to the first. Pings do not count as events. Time that the caller needs for
-    an event is not counted.
-    ``total``: for the whole call with its retries. A client without a ``timeout`` argument has no total limit for streams; the values of a
-    ``Timeout`` hold for streams too.
-    """
+    """Time limits in seconds; None: no limit."""
 
     connect: float | None = 5
+    """To open a connection."""
     write: float | None = 60
+    """To send a chunk of the request."""
     read: float | None = 120
+    """Between two chunks of the answer."""
     pool: float | None = 10
+    """To get a free connection."""
     idle: float | None = 300
+    """Until the next event of a stream, and from sending to the first.
+
+    Pings do not count as events. Time that the caller needs for an event is not counted.
+    """
     total: float | None = 900
+    """For the whole call with its retries.
+
+    A client without a ``timeout`` argument has no total limit for streams; the values of a ``Timeout`` hold for streams too.
+    """
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -54,25 +56,25 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """When to send a call again. Only failures before the first event of an answer are retried.
-
-    ``max``: retries after the first attempt.
-    ``base``, ``cap``: the pause before attempt n+1 is random, from 0 to ``base * 2 ** (n - 1)`` seconds, at most ``cap``.
-    ``max_retry_after``: the longest pause in seconds that the relay may ask for; a longer one raises the error at once.
-    ``budget``: no retry starts later than this many seconds after the call began. A read or idle timeout of ``Timeout()`` is as long, so
-    no retry follows it.
-    ``statuses``: HTTP statuses to retry.
-    ``on``: kinds of failures to retry: ``connection``, ``timeout`` and ``status``. A timeout after the request was sent may be billed
-    twice.
-    """
+    """When to send a call again. Only failures before the first event of an answer are retried."""
 
     max: int = 2
+    """Retries after the first attempt."""
     base: float = 0.5
+    """The pause before attempt n+1 is random, from 0 to ``base * 2 ** (n - 1)`` seconds, at most ``cap``."""
     cap: float = 8
+    """The pause before attempt n+1 is random, from 0 to ``base * 2 ** (n - 1)`` seconds, at most ``cap``."""
     max_retry_after: float = 60
+    """The longest pause in seconds that the relay may ask for; a longer one raises the error at once."""
     budget: float = 120
+    """No retry starts later than this many seconds after the call began.
+
+    A read or idle timeout of ``Timeout()`` is as long, so no retry follows it.
+    """
     statuses: Set[int] = RETRIED_STATUSES
+    """HTTP statuses to retry."""
     on: Set[RetryCause] = CAUSES
+    """Kinds of failures to retry: ``connection``, ``timeout`` and ``status``. A timeout after the request was sent may be billed twice."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.max, int) or isinstance(self.max, bool) or self.max < 0:
@@ -104,10 +106,15 @@ class Limits:
     """
 
     max_response_bytes: int = 256 * 1024 * 1024
+    """The decompressed body of an answer, or of a whole stream."""
     max_error_body: int = 64 * 1024
+    """The part of an error body that is read."""
     max_header_bytes: int = 64 * 1024
+    """All headers of an answer."""
     max_redirects: int = 2
+    """The number of redirects of one attempt."""
     max_request_bytes: int = 64 * 1024 * 1024
+    """The body of a request to a gateway, compressed or not, in bytes."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
@@ -39,8 +40,14 @@ from formatbridge.report.reasons import REASONS
 from formatbridge.report.summary import Losses, short_summary
 from formatbridge.validation.error_messages import problems_of
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
 
-class Converted:
+ModelT_co = TypeVar("ModelT_co", bound=BaseModel, default=BaseModel, covariant=True)
+"""The typed model of a body."""
+
+
+class Converted(Generic[ModelT_co]):
     """A body in the target format, with the report of its conversion.
 
     ``body`` contains only JSON values. Nested values may be shared with other objects, so change a copy. The report, with the search for
@@ -94,11 +101,11 @@ class Converted:
         """Write the body as JSON in UTF-8, without spaces."""
         return codec.dumps(self.body, self._ledger.text)
 
-    def parse(self) -> BaseModel:
+    def parse(self) -> ModelT_co:
         """Return the body as the target's typed model; raise ``InvalidPayloadError`` if it is not valid."""
         model = wire_model(self.target_format, self.kind)
         try:
-            return model.model_validate(self.body)
+            return cast(ModelT_co, model.model_validate(self.body))
         except ValidationError:
             raise InvalidPayloadError(self.target, self.kind, problems_of(model, self.body)) from None
 
@@ -128,7 +135,7 @@ class Converted:
         return html.view(comparison.of_conversion(f"{type(self).__name__}: {self.source} → {self.target}", self))
 
 
-class ConvertedRequest(Converted):
+class ConvertedRequest(Converted[ModelT_co]):
     """A request in the target format, with its URL path."""
 
     __slots__ = ("_tools", "model", "stream")
@@ -144,8 +151,10 @@ class ConvertedRequest(Converted):
     ) -> None:
         # Set the attributes of the base class here: a call of its ``__init__`` costs 2 % of the conversion of a small request.
         self.body = body
+        """The payload in the target format."""
         self.source_format, self.target_format = formats
         self.kind = "request"
+        """Always ``request``."""
         self._ledger = ledger
         if ledger.unplaced is not None:
             ledger.place(body)
@@ -177,7 +186,7 @@ class ConvertedRequest(Converted):
         return path.replace("{model}", quote(self.model.removeprefix("models/"), safe="")) if "{model}" in path else path
 
 
-class ConvertedError(Converted):
+class ConvertedError(Converted[ModelT_co]):
     """An error body in the target format, and the HTTP status that belongs to it."""
 
     __slots__ = ("status",)
@@ -229,6 +238,43 @@ def refuse_losses(losses: Ledger, options: Options) -> None:
             raise LossyConversionError(severe)
 
 
+class RequestArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_request``."""
+
+    source: FormatOrName | None
+    model: str | None
+    stream: bool | None
+    options: Options | None
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.chat_completions.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.messages.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.responses.Request]: ...
+
+
+@overload
+def convert_request(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[RequestArguments]
+) -> ConvertedRequest[wires.generate_content.Request]: ...
+
+
+@overload
+def convert_request(body: Any, *, target: FormatOrName, **arguments: Unpack[RequestArguments]) -> ConvertedRequest: ...
+
+
 def convert_request(
     body: Any,
     *,
@@ -249,7 +295,7 @@ def convert_request(
         checked_model(model)
     if stream is not None:
         checked_stream(stream)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
@@ -297,6 +343,42 @@ def _same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool)
     return body
 
 
+class ResponseArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_response``."""
+
+    source: FormatOrName | None
+    request: ConvertedRequest | None
+    options: Options | None
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.chat_completions.Response] | ConvertedError[wires.chat_completions.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.messages.Response] | ConvertedError[wires.messages.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.responses.Response] | ConvertedError[wires.responses.Error]: ...
+
+
+@overload
+def convert_response(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ResponseArguments]
+) -> Converted[wires.generate_content.Response] | ConvertedError[wires.generate_content.Error]: ...
+
+
+@overload
+def convert_response(body: Any, *, target: FormatOrName, **arguments: Unpack[ResponseArguments]) -> Converted | ConvertedError: ...
+
+
 def convert_response(
     body: Any,
     *,
@@ -313,7 +395,7 @@ def convert_response(
     only for a body that is no JSON object or lacks its content.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "response") if source is None else source, target)
     request = checked_request(request, source_format, target_format)
     context = request.context if request else None
     try:
@@ -374,6 +456,42 @@ def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Led
     return target_format.encode_error(response.error, losses)
 
 
+class ErrorArguments(TypedDict, total=False):
+    """The arguments of ``convert_error`` besides the body and the target."""
+
+    source: FormatOrName | None
+    status: Required[int]
+    options: Options | None
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.chat_completions.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.messages.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.responses.Error]: ...
+
+
+@overload
+def convert_error(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ErrorArguments]
+) -> ConvertedError[wires.generate_content.Error]: ...
+
+
+@overload
+def convert_error(body: Any, *, target: FormatOrName, **arguments: Unpack[ErrorArguments]) -> ConvertedError: ...
+
+
 def convert_error(
     body: Any, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
 ) -> ConvertedError:
@@ -383,7 +501,7 @@ def convert_error(
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     status = checked_status(status)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "error") if source is None else source, target)
     replacements: list[Replacement] = []
     raw, at, text = read_error_body(body, source_format.name, replacements)
     checked, is_known = check_error(raw, source_format)
@@ -403,12 +521,47 @@ def convert_error(
     return ConvertedError(result, losses, source_format, target_format, target_status)
 
 
+class ModelsArguments(TypedDict, total=False):
+    """The optional arguments of ``convert_models``."""
+
+    source: FormatOrName | None
+    options: Options | None
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.chat_completions.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.messages.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.responses.ModelList]: ...
+
+
+@overload
+def convert_models(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ModelsArguments]
+) -> Converted[wires.generate_content.ModelList]: ...
+
+
+@overload
+def convert_models(body: Any, *, target: FormatOrName, **arguments: Unpack[ModelsArguments]) -> Converted: ...
+
+
 def convert_models(
     body: Any, *, source: FormatOrName | None = None, target: FormatOrName, options: Options | None = None
 ) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
-    source_format, target_format = formats.load_both(source_of(body) if source is None else source, target)
+    source_format, target_format = formats.load_both(source_of(body, "models") if source is None else source, target)
     losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True
     if source_format is target_format:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
+
+from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.arguments import type_name
@@ -13,6 +15,7 @@ from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
     ConvertedRequest,
+    ModelT_co,
     convert_error,
     convert_request,
     convert_response,
@@ -23,11 +26,45 @@ from formatbridge.errors import FormatBridgeError, LossyConversionError, Truncat
 from formatbridge.formats.format import FormatOrName
 from formatbridge.options import Options, options_of
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
 
-class Bridge:
+
+class BridgeArguments(TypedDict, total=False):
+    """The arguments of ``Bridge`` besides the caller's format."""
+
+    via: Required[FormatOrName]
+    options: Options | None
+    secrets: Iterable[str]
+
+
+class Bridge(Generic[ModelT_co]):
     """Converts exchanges between the caller's format and the endpoint's format. It has no state; threads and tasks may share it."""
 
     __slots__ = ("_mask", "options", "source_format", "target_format")
+
+    @overload
+    def __init__(
+        self: Bridge[wires.chat_completions.Response], format: Literal["chat_completions"], **arguments: Unpack[BridgeArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Bridge[wires.messages.Response], format: Literal["messages"], **arguments: Unpack[BridgeArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Bridge[wires.responses.Response], format: Literal["responses"], **arguments: Unpack[BridgeArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Bridge[wires.generate_content.Response], format: Literal["generate_content"], **arguments: Unpack[BridgeArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(self: Bridge[BaseModel], format: FormatOrName, **arguments: Unpack[BridgeArguments]) -> None: ...
 
     def __init__(
         self, format: FormatOrName, *, via: FormatOrName, options: Options | None = None, secrets: Iterable[str] = ()
@@ -61,7 +98,7 @@ class Bridge:
         model: str | None = None,
         answer_options: Options | None = None,
         home: Options | None = None,
-    ) -> Exchange:
+    ) -> Exchange[ModelT_co]:
         """Convert a request and return its exchange.
 
         ``stream`` and ``model`` override the fields of the body; generate_content has both in its URL. ``answer_options``: options for the
@@ -73,7 +110,7 @@ class Bridge:
         converted = convert_request(
             request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
         )
-        exchange = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
+        exchange: Exchange[ModelT_co] = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask
         return exchange
 
@@ -95,7 +132,7 @@ class Bridge:
         return f"Bridge({self.format!r}, via={self.via!r})"
 
 
-class Exchange:
+class Exchange(Generic[ModelT_co]):
     """One converted request. It converts the answer, stream or error to the caller's format."""
 
     __slots__ = ("_mask", "options", "request")
@@ -109,7 +146,7 @@ class Exchange:
         self.options = options
         """The options of the conversions of the answer."""
 
-    def response(self, body: Any) -> Converted:
+    def response(self, body: Any) -> Converted[ModelT_co] | ConvertedError:
         """Convert the endpoint's whole answer. A failed answer, or an error instead of an answer, becomes a ``ConvertedError``."""
         request = self.request
         try:
@@ -121,11 +158,12 @@ class Exchange:
                 raise
             masked = self._mask.error(error)
         else:
-            return self._mask.whole(converted) if self._mask and isinstance(converted, ConvertedError) else converted
+            masks = self._mask and isinstance(converted, ConvertedError)
+            return cast("Converted[ModelT_co]", self._mask.whole(converted) if masks else converted)
         del body  # tracebacks show this frame, and must not show data from the relay
         raise masked.with_traceback(None)
 
-    def stream(self) -> StreamConverter:
+    def stream(self) -> StreamConverter[ModelT_co]:
         """Return a new converter for the endpoint's stream."""
         request = self.request
         settings: dict[str, Any] = {
@@ -147,7 +185,7 @@ class Exchange:
         return f"<Exchange {self.request.source} via {self.request.target}>"
 
 
-class MaskingConverter(StreamConverter):
+class MaskingConverter(StreamConverter[ModelT_co]):
     """A converter that hides secrets in the errors of a stream: in its error event, in exceptions and in ``error``."""
 
     def __init__(self, mask: Mask, **settings: Any) -> None:

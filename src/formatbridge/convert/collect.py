@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, I
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -25,15 +25,68 @@ from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import repair
 from formatbridge.validation.wire_base import Unknown
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
+
+
+class CollectArguments(TypedDict, total=False):
+    """The optional arguments of ``collect_stream``."""
+
+    request: ConvertedRequest | None
+    options: Options | None
+
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes],
-    *,
-    source: FormatOrName,
-    target: FormatOrName | None = None,
-    request: ConvertedRequest | None = None,
-    options: Options | None = None,
+    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["chat_completions"], **arguments: Unpack[CollectArguments]
+) -> Converted[wires.chat_completions.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: Literal["chat_completions"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Converted[wires.chat_completions.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["messages"], **arguments: Unpack[CollectArguments]
+) -> Converted[wires.messages.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: Literal["messages"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Converted[wires.messages.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["responses"], **arguments: Unpack[CollectArguments]
+) -> Converted[wires.responses.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: Literal["responses"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Converted[wires.responses.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["generate_content"], **arguments: Unpack[CollectArguments]
+) -> Converted[wires.generate_content.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: Literal["generate_content"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Converted[wires.generate_content.Response]: ...
+
+
+@overload
+def collect_stream(
+    chunks: Iterable[bytes], *, source: FormatOrName, target: FormatOrName | None = None, **arguments: Unpack[CollectArguments]
 ) -> Converted: ...
 
 
@@ -42,9 +95,60 @@ def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
     source: FormatOrName,
-    target: FormatOrName | None = None,
-    request: ConvertedRequest | None = None,
-    options: Options | None = None,
+    target: Literal["chat_completions"],
+    **arguments: Unpack[CollectArguments],
+) -> Coroutine[Any, Any, Converted[wires.chat_completions.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: Literal["chat_completions"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.chat_completions.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: Literal["messages"], **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.messages.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: Literal["messages"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.messages.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: Literal["responses"], **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.responses.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: Literal["responses"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.responses.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes],
+    *,
+    source: FormatOrName,
+    target: Literal["generate_content"],
+    **arguments: Unpack[CollectArguments],
+) -> Coroutine[Any, Any, Converted[wires.generate_content.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: Literal["generate_content"], target: None = None, **arguments: Unpack[CollectArguments]
+) -> Coroutine[Any, Any, Converted[wires.generate_content.Response]]: ...
+
+
+@overload
+def collect_stream(
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: FormatOrName | None = None, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted]: ...
 
 
@@ -132,7 +236,47 @@ class _Reading:
 
 
 @overload
+def iter_events(
+    chunks: Iterable[bytes], *, format: Literal["chat_completions"]
+) -> Iterator[wires.chat_completions.StreamEvent]: ...
+
+
+@overload
+def iter_events(chunks: Iterable[bytes], *, format: Literal["messages"]) -> Iterator[wires.messages.StreamEvent]: ...
+
+
+@overload
+def iter_events(chunks: Iterable[bytes], *, format: Literal["responses"]) -> Iterator[wires.responses.StreamEvent]: ...
+
+
+@overload
+def iter_events(
+    chunks: Iterable[bytes], *, format: Literal["generate_content"]
+) -> Iterator[wires.generate_content.StreamEvent]: ...
+
+
+@overload
 def iter_events(chunks: Iterable[bytes], *, format: FormatOrName) -> Iterator[BaseModel]: ...
+
+
+@overload
+def iter_events(
+    chunks: AsyncIterable[bytes], *, format: Literal["chat_completions"]
+) -> AsyncIterator[wires.chat_completions.StreamEvent]: ...
+
+
+@overload
+def iter_events(chunks: AsyncIterable[bytes], *, format: Literal["messages"]) -> AsyncIterator[wires.messages.StreamEvent]: ...
+
+
+@overload
+def iter_events(chunks: AsyncIterable[bytes], *, format: Literal["responses"]) -> AsyncIterator[wires.responses.StreamEvent]: ...
+
+
+@overload
+def iter_events(
+    chunks: AsyncIterable[bytes], *, format: Literal["generate_content"]
+) -> AsyncIterator[wires.generate_content.StreamEvent]: ...
 
 
 @overload

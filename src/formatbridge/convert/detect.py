@@ -5,35 +5,38 @@ Detection does not validate: a detected body may still be invalid in its format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from formatbridge import ir
+from formatbridge.convert.evidence import FormatCandidate, find_candidates, is_sure, read_object
+from formatbridge.convert.input import model_of
 from formatbridge.errors import InvalidPayloadError
-from formatbridge.formats.format import DetectionRule, FormatOrName, Kind
-from formatbridge.formats.registry import FORMATS, load
+from formatbridge.formats.format import FormatOrName, Kind
+from formatbridge.formats.registry import FORMATS
 from formatbridge.jsontext import codec
-
-_KINDS: tuple[Kind, ...] = ("request", "response", "error", "models")
-"""The kinds of documents; the first one wins if the scores are equal."""
-_MEMBERS = {"*": 50, "0": 1}
-"""Path steps into an array, and how many members each examines."""
+from formatbridge.jsontext.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The most likely format and kind of a body; both None if no clue matches.
-
-    ``confidence``: from 0 (no clue) to 1 (all matching clues agree). ``reasons``: the matching clues, strongest first.
-    """
+    """The format and kind of a body, with the evidence."""
 
     format: ir.FormatName | None
+    """The name of the format, only where detection is sure; otherwise None."""
     kind: Kind | None
+    """The kind of document; None where there is no evidence, or where the best candidates are of several kinds."""
     confidence: float
+    """From 0 (no evidence, or as much for another format) to 1 (all evidence agrees)."""
     reasons: tuple[str, ...]
+    """The evidence for the first candidate, strongest first."""
+    is_sure: bool = False
+    """Whether one format has clearly more evidence than any other."""
+    candidates: tuple[FormatCandidate, ...] = ()
+    """All formats and kinds with evidence, the strongest first."""
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""
@@ -49,66 +52,42 @@ class Detection:
 
 
 def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> Detection:
-    """Detect the format and kind of a body.
+    """Detect a body's format and kind. The format is None where the evidence does not clearly exceed that for every other format.
 
     ``body``: a dict, JSON text, or a typed model, whose format is certain. ``formats``: the formats to consider. Raises
     ``InvalidPayloadError`` if the body is no JSON object.
     """
     if isinstance(body, BaseModel):
         return _detect_model(body)
-    value = _read(body)
-    matched: dict[tuple[ir.FormatName, Kind], list[DetectionRule]] = {}
-    for spec in map(load, formats):
-        for rule in spec.detection:
-            if any(_matches(item, rule) for item in _values(value, rule.path.split("/"))):
-                matched.setdefault((spec.name, rule.kind), []).append(rule)
-    if not matched:
+    candidates = tuple(find_candidates(_read(body), formats))
+    if not candidates:
         return Detection(None, None, 0.0, ())
-    scores = {key: sum(rule.score for rule in rules) for key, rules in matched.items()}
-    best, *others = sorted(scores, key=lambda key: (-scores[key], _KINDS.index(key[1])))
-    rival = max((scores[key] for key in others), default=0)
-    confidence = round((scores[best] - rival) / scores[best] * min(1.0, scores[best] / 10), 3)
-    return Detection(*best, confidence, tuple(map(_reason, sorted(matched[best], key=lambda rule: -rule.score))))
-
-
-def _matches(item: Any, rule: DetectionRule) -> bool:
-    return isinstance(item, rule.shape) and (not rule.values or item in rule.values)
-
-
-def _reason(rule: DetectionRule) -> str:
-    return f"{rule.path} is {' or '.join(map(str, rule.values))}" if rule.values else f"has {rule.path}"
+    best, *others = candidates
+    rival = max((other.score for other in others), default=0)
+    confidence = round((best.score - rival) / best.score * min(1.0, best.score / 10), 3)
+    if is_sure(candidates):
+        return Detection(best.format, best.kind, confidence, best.reasons, True, candidates)
+    kinds = {candidate.kind for candidate in candidates if candidate.score == best.score}
+    return Detection(None, best.kind if len(kinds) == 1 else None, confidence, best.reasons, False, candidates)
 
 
 def _detect_model(body: BaseModel) -> Detection:
-    from formatbridge.convert.input import model_of
-
     model = model_of(body)
     if model is None:
         raise InvalidPayloadError(
             "unknown", "payload", [("", f"is a {type(body).__name__}, expected a model of one of the formats")]
         )
-    return Detection(*model, 1.0, (f"is a {type(body).__name__} model",))
+    name, kind = model
+    reasons = (f"is a {type(body).__name__} model",)
+    candidates = () if kind is None else (FormatCandidate(name, kind, 30, reasons),)
+    return Detection(name, kind, 1.0, reasons, True, candidates)
 
 
-def _read(body: Any) -> dict[str, Any]:
+def _read(body: Any) -> JsonObject:
     try:
-        value = codec.loads(body, []) if isinstance(body, bytes | bytearray | str) else body
+        value: Any = read_object(body)
     except codec.NotJsonError as error:
         raise InvalidPayloadError("unknown", "payload", [(error.pointer, error.message)]) from None
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # an error as some streams wrap it
-        value = value[0]
     if not isinstance(value, dict):
         raise InvalidPayloadError("unknown", "payload", [("", f"is {codec.describe(value)}, expected an object")])
     return value
-
-
-def _values(value: Any, steps: list[str]) -> Iterator[Any]:
-    """Yield the values at a path, except null; of a long array only those of the first members."""
-    if not steps:
-        if value is not None:
-            yield value
-    elif steps[0] in _MEMBERS:
-        for member in value[: _MEMBERS[steps[0]]] if isinstance(value, list) else []:
-            yield from _values(member, steps[1:])
-    elif isinstance(value, dict) and steps[0] in value:
-        yield from _values(value[steps[0]], steps[1:])

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from formatbridge import formats, ir
+from formatbridge.convert.evidence import FormatCandidate, find_candidates, is_sure, likely_formats, read_object
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Kind
 from formatbridge.formats.registry import format_of_module
@@ -111,6 +112,7 @@ def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
 def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger and the validated body."""
     losses = _read_object(body, format, kind)
+    _refuse_other_format(losses.body, format, kind)
     try:
         checked = validator_of(format, kind)(losses.body)
     except ValidationError:
@@ -127,6 +129,7 @@ def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Json
     Raises ``InvalidPayloadError`` if the body lacks essential fields, and for an error body in place of an answer.
     """
     losses = _read_object(body, format, kind)
+    _refuse_other_format(losses.body, format, kind)
     repaired = None
     try:
         checked = validator_of(format, kind)(losses.body)
@@ -201,12 +204,47 @@ def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
         raise _no_json(error, source, kind) from None
 
 
-def source_of(body: Any) -> str:
-    """Return the name of a typed model's format, for calls without ``source``."""
+def source_of(body: Any, kind: Kind) -> str:
+    """Return the name of a body's format, where ``source`` is None: that of a typed model, or the detected one.
+
+    Raises ``ConfigurationError`` where detection is not sure, with the formats that the body may have.
+    """
     model = model_of(body)
     if model is not None:
         return model[0]
-    raise ConfigurationError("source is missing; it may be left out for a typed model only")
+    try:
+        value = read_object(body)
+    except codec.NotJsonError:
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"source is missing, and the {kind} is no JSON object that shows its format: pass source=")
+    candidates = _candidates(value, kind)
+    if is_sure(candidates):
+        return candidates[0].format
+    names = [candidate.format for candidate in candidates]
+    problem = f"may be {' or '.join(names)}" if names else "matches no format"
+    raise ConfigurationError(f"source is missing, and the {kind} {problem}: pass source=")
+
+
+def _candidates(body: JsonObject, kind: Kind) -> list[FormatCandidate]:
+    """Return the built-in formats that have evidence for one kind of document in a body."""
+    return [candidate for candidate in find_candidates(body) if candidate.kind == kind]
+
+
+def _refuse_other_format(body: JsonObject, format: FormatSpec, kind: Kind) -> None:
+    """Raise ``InvalidPayloadError`` on a body without content that is clearly of another format. It would become empty."""
+    name = format.content_fields.get(kind)
+    likely = _other_formats(body, format.name, kind) if name is not None and name not in body else None
+    if likely:
+        names, reasons = " or ".join(candidate.format for candidate in likely), ", ".join(likely[0].reasons[:3])
+        message = f"looks like a {kind} of {names} ({reasons}), expected {format.name} with {name}"
+        raise InvalidPayloadError(format.name, kind, [("", message)])
+
+
+def _other_formats(body: JsonObject, format: ir.FormatName, kind: Kind) -> list[FormatCandidate]:
+    """Return the likely formats of a body; none where that format is one of them."""
+    likely = likely_formats(_candidates(body, kind))
+    return [] if any(candidate.format == format for candidate in likely) else likely
 
 
 def model_of(body: Any) -> tuple[ir.FormatName, Kind | None] | None:
@@ -275,7 +313,7 @@ def is_error_response(body: Any, source: ir.FormatName) -> bool:
         raw, at, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
         return False
-    return at is not None and is_error_body(raw)
+    return at is not None and is_error_body(raw) and not _other_formats(raw, source, "response")
 
 
 def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:

@@ -57,7 +57,7 @@ def replayed(
     options: Options | None,
 ) -> Replay:
     """Replay an answer as ``replay_response`` does, and return its conversion too."""
-    source_format = formats.load(source_of(body) if source is None else source)
+    source_format = formats.load(source_of(body, "response") if source is None else source)
     target_format = formats.load(target) if target is not None else source_format
     chosen, request = options_of(options), checked_request(request, source_format, target_format)
     context = request.context if request else None

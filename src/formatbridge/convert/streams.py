@@ -9,11 +9,13 @@ import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import overload
+from typing import TYPE_CHECKING, Generic, Literal, Required, TypedDict, Unpack, cast, overload
+
+from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
-from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for
+from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, checked_request, encode_response_for
 from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
 from formatbridge.convert.replay import without_error
 from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
@@ -33,6 +35,9 @@ from formatbridge.report.ledger import LazyBody, Ledger
 from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
 
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
+
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
 )
@@ -42,7 +47,15 @@ _UNREADABLE = ir.Error(
 _TOO_LOSSY = ir.Error(kind="server", message="the answer loses too much in this format", code="stream_too_lossy", family="detail")
 
 
-class StreamConverter:
+class StreamArguments(TypedDict, total=False):
+    """The arguments of ``StreamConverter`` besides the target."""
+
+    source: Required[FormatOrName]
+    request: ConvertedRequest | None
+    options: Options | None
+
+
+class StreamConverter(Generic[ModelT_co]):
     """Converts the stream of one format to that of another, without I/O.
 
     ``feed`` takes any piece of the source's bytes and returns server-sent events of the target. ``finish`` takes the end of the bytes. It
@@ -55,6 +68,35 @@ class StreamConverter:
     ``Options(raise_on=...)`` an answer with too many losses raises ``LossyConversionError`` instead of its end. Each of these errors has an
     error event of the target in ``tail``, and the partial answer in ``partial``.
     """
+
+    @overload
+    def __init__(
+        self: StreamConverter[wires.chat_completions.Response],
+        *,
+        target: Literal["chat_completions"],
+        **arguments: Unpack[StreamArguments],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: StreamConverter[wires.messages.Response], *, target: Literal["messages"], **arguments: Unpack[StreamArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: StreamConverter[wires.responses.Response], *, target: Literal["responses"], **arguments: Unpack[StreamArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: StreamConverter[wires.generate_content.Response],
+        *,
+        target: Literal["generate_content"],
+        **arguments: Unpack[StreamArguments],
+    ) -> None: ...
+
+    @overload
+    def __init__(self: StreamConverter[BaseModel], *, target: FormatOrName, **arguments: Unpack[StreamArguments]) -> None: ...
 
     def __init__(
         self,
@@ -153,9 +195,9 @@ class StreamConverter:
         """Values that the target requires and the partial answer lacks."""
         return self.response().additions
 
-    def response(self) -> Converted:
+    def response(self) -> Converted[ModelT_co]:
         """Return the partial or whole answer, in the target format."""
-        return self._whole(replace(self._options, raise_on=None))
+        return cast("Converted[ModelT_co]", self._whole(replace(self._options, raise_on=None)))
 
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""

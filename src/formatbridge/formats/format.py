@@ -120,9 +120,10 @@ class StreamEncoder(Protocol):
 class DetectionRule:
     """Evidence that a body is one kind of document of a format.
 
-    ``score``: the strength of the evidence, from 2 (weak) to 30. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
-    for the first. ``values``: the values that match; empty: any value but null. ``shape``: the type that a value must have, for keys with
-    another meaning in other formats.
+    ``score``: the strength of the evidence, from 1 (weak) to 40. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
+    for the first. ``values``: the values that match; empty: any value but null. ``prefixes``: the beginnings of texts that match.
+    ``shape``: the type that a value must have, for keys with another meaning in other formats. ``without``: a field of the body that
+    must be absent, for fields that another format requires.
     """
 
     kind: Kind
@@ -130,6 +131,8 @@ class DetectionRule:
     path: str
     values: tuple[Any, ...] = ()
     shape: type = object
+    prefixes: tuple[str, ...] = ()
+    without: str = ""
 
 
 def detection_rules(kind: Kind, score: int, *paths: str, shape: type = object) -> tuple[DetectionRule, ...]:
@@ -234,6 +237,8 @@ class FormatSpec:
     """The HTTP endpoint."""
     detection: tuple[DetectionRule, ...] = ()
     """The evidence by which ``detect_format`` recognizes bodies."""
+    content_fields: Mapping[Kind, str] = field(default_factory=dict)
+    """The field of each kind of document that holds its content; a body without it may be of another format."""
 
     decode_request: DecodeRequest
     """Decode a request."""

@@ -28,12 +28,19 @@ class Loss:
     """
 
     path: str
+    """JSON pointer (RFC 6901) into the source body, at the most specific node that lost meaning."""
     kind: Change
+    """``changed``: the nearest value is in the target; ``dropped``: nothing is."""
     severity: Severity
+    """``info``: the model never sees it; ``lossy``: the output may differ; ``impossible``: the meaning of the payload changes."""
     code: str
+    """A stable identifier of the reason, such as ``no_counterpart``."""
     why: str
+    """The reason, for a user."""
     before: JsonValue = field(default=None, hash=False)  # a value may be an object, which has no hash
+    """The value in the source."""
     after: JsonValue = field(default=None, hash=False)
+    """The value in the target; None where there is none."""
 
     def __str__(self) -> str:
         """Describe the loss in one line, without the value, which may be secret."""
@@ -64,8 +71,11 @@ class Addition:
     """A value that the target requires and the source does not have. ``path`` is a JSON pointer into the target body."""
 
     path: str
+    """JSON pointer into the target body."""
     value: JsonValue = field(hash=False)
+    """The value that was added."""
     why: str
+    """The reason, for a user."""
 
     def __str__(self) -> str:
         """Describe the addition in one line."""

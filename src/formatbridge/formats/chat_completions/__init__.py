@@ -44,6 +44,7 @@ CHAT_COMPLETIONS = FormatSpec(
         sdk=SdkFacts(path=re.compile(r".*/chat/completions"), description="/chat/completions", request_id_header="x-request-id"),
     ),
     detection=DETECTION,
+    content_fields={"request": "messages", "response": "choices", "models": "data"},
     decode_request=decode_request,
     encode_request=encode_request,
     settings=SETTINGS,

@@ -9,10 +9,11 @@ from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 8, "messages", shape=list),
+    DetectionRule("request", 7, "messages", shape=list, without="max_tokens"),  # Messages requires it
     *detection_rules("request", 5, "messages/*/reasoning_details", "messages/*/thinking_blocks", shape=list),
     DetectionRule("request", 6, "messages/*/role", ("tool", "developer", "function")),
     DetectionRule("request", 3, "messages/*/role", ("system",)),
-    DetectionRule("request", 4, "messages/0/role", ("system",)),  # Messages accepts this role only after a user message
+    DetectionRule("request", 5, "messages/0/role", ("system",)),  # Messages accepts this role only after a user message
     DetectionRule("request", 6, "messages/*/reasoning_content"),
     DetectionRule("request", 5, "messages/*/refusal"),
     DetectionRule("request", 5, "messages/*/audio", shape=dict),
@@ -22,22 +23,34 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 6, "tools/*/custom", shape=dict),
     DetectionRule("request", 3, "thinking/type", ("enabled",)),  # without a budget, which Messages requires
     *detection_rules("request", 5, "response_format", "stream_options/include_usage"),
+    DetectionRule("request", 8, "thinking/clear_thinking"),  # of Z.ai
+    *detection_rules("request", 6, "reasoning", "provider", "chat_template_kwargs", shape=dict),  # of OpenRouter and vLLM
+    *detection_rules("request", 6, "random_seed", "safe_prompt", "enable_thinking", "min_p", "repetition_penalty", "usage/include"),
     *detection_rules(
-        "request", 4, "n", "stop", "seed", "logit_bias", "presence_penalty", "frequency_penalty", "max_completion_tokens",
+        "request", 6, "n", "stop", "seed", "logit_bias", "presence_penalty", "frequency_penalty", "max_completion_tokens",
         "reasoning_effort", "functions", "logprobs", "web_search_options", "modalities",
     ),
-    DetectionRule("request", 4, "prediction", shape=dict),
-    DetectionRule("request", 4, "tool_choice", shape=str),
-    DetectionRule("request", 3, "store", shape=bool),
-    DetectionRule("request", 3, "service_tier", ("default", "flex", "scale", "priority")),
+    DetectionRule("request", 5, "prediction", shape=dict),
+    DetectionRule("request", 5, "tool_choice", shape=str),
+    DetectionRule("request", 5, "store", shape=bool),
+    DetectionRule("request", 5, "service_tier", ("default", "flex", "scale", "priority")),
     DetectionRule("response", 10, "choices"),
     DetectionRule("response", 8, "object", ("chat.completion",)),
-    # Errors of Responses have the same shape; the result is the more common format.
+    # Errors and lists of models of Responses have the same shape. Only parameters, and fields of other servers, show the format.
     DetectionRule("error", 4, "error/message"),
     *detection_rules("error", 3, "error/type", "error/param"),
+    DetectionRule(
+        "error", 6, "error/param", shape=str,
+        prefixes=("messages", "stop", "response_format", "web_search_options", "max_completion_tokens", "max_tokens", "n", "logit_bias"),
+    ),
+    *detection_rules("error", 4, "error/failed_generation", "error/metadata"),  # of Groq and OpenRouter
     DetectionRule("models", 6, "object", ("list",)),
     DetectionRule("models", 4, "data/*/object", ("model",)),
     DetectionRule("models", 3, "data/*/id"),
+    *detection_rules(
+        "models", 5, "data/*/context_length", "data/*/context_window", "data/*/max_model_len", "data/*/max_context_length",
+        "data/*/top_provider", "data/*/pricing", "data/*/providers",
+    ),
 )  # fmt: skip
 
 

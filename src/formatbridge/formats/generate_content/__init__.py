@@ -62,6 +62,7 @@ GENERATE_CONTENT = FormatSpec(
         ),
     ),
     detection=DETECTION,
+    content_fields={"request": "contents", "response": "candidates", "models": "models"},
     decode_request=decode_request,
     encode_request=encode_request,
     settings=SETTINGS,

@@ -56,6 +56,7 @@ MESSAGES = FormatSpec(
         ),
     ),
     detection=DETECTION,
+    content_fields={"request": "messages", "response": "content", "models": "data"},
     decode_request=decode_request,
     encode_request=encode_request,
     settings=SETTINGS,

@@ -8,19 +8,33 @@ from formatbridge.formats.format import DetectionRule, detection_rules
 from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
-    DetectionRule("request", 7, "messages", shape=list),
-    DetectionRule("request", 2, "max_tokens"),
+    DetectionRule("request", 8, "messages", shape=list),
+    DetectionRule("request", 1, "max_tokens"),
     DetectionRule("request", 6, "system"),
     DetectionRule("request", 2, "top_k"),
     DetectionRule(
         "request", 6, "messages/*/content/*/type",
-        ("tool_use", "tool_result", "redacted_thinking", "image", "document", "server_tool_use", "search_result"),
+        ("tool_use", "tool_result", "redacted_thinking", "image", "document", "server_tool_use", "search_result",
+         "mcp_tool_use", "compaction", "container_upload"),
     ),
     DetectionRule("request", 3, "messages/*/content/*/cache_control"),
+    *detection_rules("request", 6, "messages/*/content/*/citations", "messages/*/content/*/signature"),
     DetectionRule("request", 6, "tools/*/input_schema"),
+    DetectionRule("request", 4, "tools/*/name"),
+    DetectionRule(
+        "request", 6, "tools/*/type", shape=str,
+        prefixes=(
+            "web_search_20250", "web_search_2026", "web_fetch_2", "code_execution_2", "text_editor_2", "bash_2", "computer_2",
+            "memory_2", "advisor_2", "tool_search_tool_", "mcp_toolset",
+        ),
+    ),
     DetectionRule("request", 5, "tool_choice/type", ("any", "tool", "auto", "none")),
     *detection_rules("request", 5, "stop_sequences", "anthropic_version", "mcp_servers", "container"),
-    *detection_rules("request", 5, "output_config", "cache_control", shape=dict),
+    *detection_rules("request", 5, "output_config", "cache_control", "context_management", "output_format", shape=dict),
+    DetectionRule("request", 5, "service_tier", ("standard_only",)),
+    DetectionRule("request", 5, "thinking/display"),
+    *detection_rules("request", 4, "speed", "inference_geo", shape=str),
+    DetectionRule("request", 4, "thread", shape=dict),
     DetectionRule("request", 7, "thinking/budget_tokens"),
     DetectionRule("request", 5, "thinking/type", ("adaptive",)),
     DetectionRule("response", 8, "type", ("message",)),
@@ -28,7 +42,8 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("response", 3, "content/*/type"),
     DetectionRule("error", 12, "type", ("error",)),
     DetectionRule("models", 6, "data/*/type", ("model",)),
-    *detection_rules("models", 4, "data/*/display_name", "has_more"),
+    DetectionRule("models", 4, "data/*/display_name"),
+    DetectionRule("models", 7, "has_more"),
 )  # fmt: skip
 
 

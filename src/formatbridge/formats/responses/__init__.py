@@ -53,6 +53,7 @@ RESPONSES = FormatSpec(
         ),
     ),
     detection=DETECTION,
+    content_fields={"request": "input", "response": "output", "models": "data"},
     decode_request=decode_request,
     encode_request=encode_request,
     settings=SETTINGS,

@@ -8,20 +8,30 @@ from formatbridge.formats.format import DetectionRule, detection_rules
 from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
-    DetectionRule("request", 4, "tool_choice", shape=str),
-    DetectionRule("request", 3, "store", shape=bool),
-    DetectionRule("request", 3, "service_tier", ("default", "flex", "scale", "priority")),
+    DetectionRule("request", 5, "tool_choice", shape=str),
+    DetectionRule("request", 5, "store", shape=bool),
+    DetectionRule("request", 5, "service_tier", ("default", "flex", "scale", "priority")),
     DetectionRule("request", 8, "input"),
     *detection_rules(
         "request", 5, "instructions", "previous_response_id", "max_output_tokens", "include", "truncation", "conversation",
         "background", "max_tool_calls",
     ),
     *detection_rules("request", 5, "text", "reasoning", "prompt", shape=dict),
+    DetectionRule("request", 4, "prompt/id", shape=str),
     DetectionRule("request", 4, "tools/*/name"),
-    DetectionRule("response", 30, "object", ("response",)),  # high: a response repeats many fields of its request
+    DetectionRule("response", 40, "object", ("response",)),  # high: a response repeats many fields of its request
     DetectionRule("response", 12, "output"),
     *detection_rules("response", 4, "incomplete_details", "parallel_tool_calls"),
     DetectionRule("response", 3, "created_at"),
+    DetectionRule("error", 4, "error/message"),
+    *detection_rules("error", 3, "error/type", "error/param"),
+    DetectionRule(
+        "error", 6, "error/param", shape=str,
+        prefixes=("input", "text", "instructions", "previous_response_id", "max_output_tokens", "conversation", "reasoning."),
+    ),
+    DetectionRule("models", 6, "object", ("list",)),
+    DetectionRule("models", 4, "data/*/object", ("model",)),
+    DetectionRule("models", 3, "data/*/id"),
 )  # fmt: skip
 
 

@@ -1,0 +1,104 @@
+"""Type checkers infer precise types for public calls, and public attributes have docstrings."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import formatbridge as fb
+
+ROOT = Path(__file__).parents[2]
+EXPECTED = ROOT / "tests" / "support" / "types_expected.py"
+EXAMPLES = ROOT / "examples"
+CLASSES = sorted(name for name in fb.__all__ if inspect.isclass(getattr(fb, name)) and getattr(fb, name).__module__ != "typing")
+
+
+@pytest.fixture(scope="module")
+def pyright() -> list[str]:
+    """The command of pyright, which the wrapper from the package index downloads at its first use."""
+    program = shutil.which("pyright", path=str(Path(sys.executable).parent)) or shutil.which("pyright")
+    if program is None:
+        pytest.skip("pyright is not installed; the extra 'dev' has it")
+    try:
+        works = subprocess.run([program, "--version"], capture_output=True, timeout=120, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        works = False
+    if not works:
+        pytest.skip("pyright cannot run; its wrapper needs Node.js and access to the npm registry")
+    return [program, "--pythonpath", sys.executable]
+
+
+def test_mypy_infers_the_expected_types() -> None:
+    """Each ``assert_type`` fails for a type that is less precise."""
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", str(EXPECTED)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", [EXPECTED, *sorted(EXAMPLES.glob("*.py"))], ids=lambda path: path.name)
+def test_pyright_infers_the_expected_types(path: Path, pyright: list[str], tmp_path: Path) -> None:
+    """Pyright is what most editors use; it resolves overloads by other rules than mypy."""
+    shutil.copy(path, tmp_path)
+    settings = {"include": [path.name], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": "strict"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+
+    done = subprocess.run([*pyright, "-p", str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_public_attributes_have_docstrings(name: str) -> None:
+    """An editor shows the string below an attribute when the pointer is over its name."""
+    value = getattr(fb, name)
+    tree = ast.parse(inspect.getsource(importlib.import_module(value.__module__)))
+    node = next(each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.name == value.__name__)
+
+    assert _undocumented(node) == []
+
+
+def _undocumented(node: ast.ClassDef) -> list[str]:
+    """Return the public attributes of a class, and of its ``__init__``, that no string follows, and methods without docstrings."""
+    functions = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    initial = [each for each in functions if each.name == "__init__" and not _is_overload(each)]
+    missing = [name for body in (node.body, *(each.body for each in initial)) for name in _attributes_without_docstring(body)]
+    missing += [
+        each.name
+        for each in functions
+        if not each.name.startswith("_") and not _is_overload(each) and ast.get_docstring(each) is None
+    ]
+    return missing
+
+
+def _attributes_without_docstring(body: list[ast.stmt]) -> list[str]:
+    found = []
+    for statement, following in zip(body, [*body[1:], None], strict=True):
+        name = _attribute(statement)
+        is_string = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        if name and not name.startswith("_") and not is_string:
+            found.append(name)
+    return found
+
+
+def _attribute(statement: ast.stmt) -> str | None:
+    """Return the attribute that a statement sets or declares."""
+    match statement:
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AnnAssign(target=ast.Attribute(attr=name, value=ast.Name(id="self"))):
+            return name
+        case ast.Assign(targets=[ast.Attribute(attr=name, value=ast.Name(id="self"))]):
+            return name
+    return None
+
+
+def _is_overload(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in function.decorator_list)

@@ -1,0 +1,88 @@
+"""The types that a type checker infers for public calls. ``test_types`` checks this file with mypy and pyright; nothing runs it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any, assert_type
+
+from pydantic import BaseModel
+
+import formatbridge as fb
+from formatbridge.formats.chat_completions import wire as chat
+from formatbridge.formats.generate_content import wire as gemini
+from formatbridge.formats.messages import wire as messages
+from formatbridge.formats.responses import wire as responses
+
+
+def requests(body: bytes) -> None:
+    """A request has the model of its target."""
+    assert_type(fb.convert_request(body, target="chat_completions").parse(), chat.Request)
+    assert_type(fb.convert_request(body, target="messages").parse(), messages.Request)
+    assert_type(fb.convert_request(body, target="responses").parse(), responses.Request)
+    assert_type(fb.convert_request(body, target="generate_content").parse(), gemini.Request)
+    assert_type(fb.convert_request(body, source="messages", target="responses", model="m"), fb.ConvertedRequest[responses.Request])
+    assert_type(fb.convert_request(body, target="messages").body, dict[str, Any])
+
+
+def other_targets(body: bytes, name: str, spec: fb.FormatSpec, format: fb.Format) -> None:
+    """Without a literal name the model is not known."""
+    assert_type(fb.convert_request(body, target=name), fb.ConvertedRequest[BaseModel])
+    assert_type(fb.convert_request(body, target=spec).parse(), BaseModel)
+    assert_type(fb.convert_request(body, target=format).parse(), BaseModel)
+
+
+def answers(body: bytes) -> None:
+    """A failed answer is an error, so ``parse`` may return either until the caller checks the class."""
+    converted = fb.convert_response(body, target="messages")
+    assert_type(converted.parse(), messages.Response | messages.Error)
+    if not isinstance(converted, fb.ConvertedError):
+        assert_type(converted.parse(), messages.Response)
+    assert_type(fb.convert_error(body, target="responses", status=429).parse(), responses.Error)
+    assert_type(fb.convert_models(body, target="generate_content").parse(), gemini.ModelList)
+
+
+def streams(chunks: Iterable[bytes], async_chunks: AsyncIterable[bytes]) -> None:
+    """Events are the union of their format; a collected answer has the model of its target."""
+    assert_type(fb.iter_events(chunks, format="messages"), Iterator[messages.StreamEvent])
+    assert_type(fb.iter_events(async_chunks, format="responses"), AsyncIterator[responses.StreamEvent])
+    assert_type(fb.collect_stream(chunks, source="messages"), fb.Converted[messages.Response])
+    assert_type(fb.collect_stream(chunks, source="messages", target="responses").parse(), responses.Response)
+    converter = fb.StreamConverter(source="messages", target="chat_completions")
+    assert_type(converter.response().parse(), chat.Response)
+
+
+async def async_streams(chunks: AsyncIterable[bytes]) -> None:
+    """An async stream is collected by an awaitable."""
+    assert_type(await fb.collect_stream(chunks, source="messages", target="responses"), fb.Converted[responses.Response])
+    assert_type((await fb.collect_stream(chunks, source="chat_completions")).parse(), chat.Response)
+
+
+def bridges(body: bytes) -> None:
+    """Answers have the model of the caller's format."""
+    exchange = fb.Bridge("messages", via="responses").open(body)
+    assert_type(exchange, fb.Exchange[messages.Response])
+    assert_type(exchange.stream().response().parse(), messages.Response)
+
+
+def clients(client: fb.Client, body: dict[str, object], request: messages.Request) -> None:
+    """The format is a literal name, or that of a typed request."""
+    assert_type(client.send(body, "responses").parse(), responses.Response)
+    assert_type(client.send(body, format="generate_content", via="messages"), fb.Reply[gemini.Response])
+    assert_type(client.send(request).parse(), messages.Response)
+    assert_type(client.messages(model="m").parse(), messages.Response)
+    assert_type(client.send(body), fb.Reply[BaseModel])
+    with client.stream(request) as stream:
+        for event in stream:
+            assert_type(event, messages.StreamEvent)
+        assert_type(stream.response().parse(), messages.Response)
+
+
+async def async_clients(client: fb.AsyncClient, body: dict[str, object], request: responses.Request) -> None:
+    """The async client has the same types."""
+    assert_type((await client.send(body, "messages")).parse(), messages.Response)
+    assert_type(await client.send(request, via="messages"), fb.Reply[responses.Response])
+    assert_type((await client.generate_content("m")).parse(), gemini.Response)
+    async with client.stream(body, "chat_completions") as stream:
+        async for event in stream:
+            assert_type(event, chat.StreamEvent)
+        assert_type((await stream.response()).parse(), chat.Response)
