@@ -125,7 +125,8 @@ class Converted(Generic[ModelT_co]):
         report = "report unread"
         if self._losses is not None:
             added = len(self.additions)
-            report = f"{short_summary(self._losses)}, {added} {'addition' if added == 1 else 'additions'}"
+            summary = ascii(short_summary(self._losses))[1:-1]  # keys of a body may have control characters
+            report = f"{summary}, {added} {'addition' if added == 1 else 'additions'}"
         return f"<{type(self).__name__} {self.kind} {self.source} -> {self.target}, {report}>"
 
     def _repr_html_(self) -> str:
