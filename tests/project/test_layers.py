@@ -73,6 +73,16 @@ def test_the_page_on_architecture_lists_every_module_of_the_client() -> None:
     assert sorted(events) == sorted(path.stem for path in (SOURCE / "client").glob("*.py") if path.stem != "__init__")
 
 
+def test_the_page_on_architecture_lists_every_file_of_a_format() -> None:
+    """A new reader looks for the subject of a file there first."""
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.partition("## A format\n")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"`(\w+)\.py`", section))
+    common = set.intersection(*({path.stem for path in (SOURCE / "formats" / name).glob("*.py")} for name in FORMATS))
+
+    assert sorted(common - listed) == []
+
+
 def _table(name: str) -> list[str]:
     """Return the rows of a table of the page on architecture."""
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")

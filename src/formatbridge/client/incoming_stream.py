@@ -137,9 +137,8 @@ class IncomingStream:
     def _open_whole_body(self, head: Head, call: Call, start: bytes) -> Flow[None]:
         """Read a whole answer, or an error, instead of a stream."""
         body = yield from read_body(head, self._settings, self._deadline, call, self._decompressor, start)
-        answer = read_json(
-            head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False
-        )  # nothing would report them
+        # Nothing would report replaced surrogates here, so they are an error.
+        answer = read_json(head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False)
         try:
             stream = b"".join(replay_response(answer.text, source=self._target_format))
         except InvalidPayloadError as error:

@@ -47,8 +47,8 @@ class FieldPaths:
     """The pointers of canonical fields in the bodies of a source format, and the loss rules of its unmodelled fields.
 
     - ``places``: ``Class.field`` to pointers relative to the node, of which the first with a value counts. A field with the same name in
-      the body needs no row. A pointer that begins with @ is relative to the node's ``aside``; each ^ goes one level up. A step into a list
-      is an index, or a text in the list. ``Class.field@pointer`` is a row for the node at this pointer alone.
+      the body needs no row. ``@/segment`` is relative to the node's ``second_src``, and each ``^`` goes one level up. A step into a
+      list is an index, or a text in the list. ``Class.field@pointer`` is a row for the node at this pointer alone.
     - ``rules``: ``Class.pointer`` of a field in ``extra`` to its loss rule; without a row it is lossy.
     - ``shared``: fields whose pointer also has a value that stays, such as the key of a text. Losing such a field is a change.
     - ``snake_case``: the format also accepts its keys in snake_case.

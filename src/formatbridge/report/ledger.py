@@ -21,7 +21,7 @@ from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Sever
 from formatbridge.report.reasons import REASONS, REQUIRED
 from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, NoteResolver
 
-# Formats import everything for the report from this module.
+# Names that encoders use together with the ledger.
 __all__ = ["WHOLE_NODE", "Examine", "FieldPaths", "LazyBody", "Ledger", "LossRule", "null_ledger", "resolve"]
 
 Text = bytes | bytearray | str

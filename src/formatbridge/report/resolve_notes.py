@@ -75,12 +75,12 @@ class NoteResolver:
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
         self._keep(path, "dropped" if is_whole else "changed", severity, code, before, None)
         if not name and getattr(node, "second_src", None):
-            path, before = self._follow(self._dropped_aside(node))
+            path, before = self._follow(self._dropped_second_src(node))
             self._keep(path, "dropped", severity, code, before, None)
         if not name and getattr(node, "signature", None):  # which may be outside the node
             self._resolve_dropped(node.signature, "", code, severity)
 
-    def _dropped_aside(self, node: Any) -> str:
+    def _dropped_second_src(self, node: Any) -> str:
         """Return the pointer of the dropped share of a node's second source object; of the whole object if all its nodes are dropped."""
         dropped = self._shares.setdefault(node.second_src, set())
         share = getattr(node, "index_src", "")
