@@ -275,6 +275,12 @@ def test_failures_of_a_continued_run_are_kept(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.jsonl"]
 
 
+def _restore_signals() -> None:
+    """Undo what the parent of the tests ignores, such as ``nohup``: a child inherits it."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+
 @requires_signals
 @pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -282,7 +288,7 @@ def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, 
     """Ctrl-C, a service manager, a terminal that was closed: as if the command had not begun."""
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "formatbridge", *CONVERT, "-", "--jsonl", "-o", str(tmp_path / "out.jsonl"), "--jobs", jobs]
-    with subprocess.Popen(command, stdin=reader, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdin=reader, stderr=subprocess.PIPE, preexec_fn=_restore_signals) as process:  # noqa: PLW1509
         try:
             os.write(writer, _lines(300))
             deadline = time.monotonic() + 20
@@ -292,9 +298,9 @@ def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, 
                 time.sleep(0.05)
             assert list(tmp_path.iterdir())
             process.send_signal(getattr(signal, number))
-            assert process.stderr is not None
-            error = process.stderr.read()
+            _, error = process.communicate(timeout=30)
         finally:
+            process.kill()
             os.close(writer)
             os.close(reader)
 
