@@ -88,17 +88,24 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that a message adds and that are identical to a known one."""
-    known = {_json_text_of(tool) for tool in request.tools}
+    known: dict[str, list[ir.Tool]] = {}
+    for tool in request.tools:
+        known.setdefault(_label_of(tool), []).append(tool)
     messages = []
     for message in request.messages:
         fresh = []
         for tool in message.tools or ():
-            definition = _json_text_of(tool)
-            if definition not in known:
-                known.add(definition)
+            namesakes = known.setdefault(_label_of(tool), [])
+            if not namesakes or _json_text_of(tool) not in map(_json_text_of, namesakes):
+                namesakes.append(tool)
                 fresh.append(tool)
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
+
+
+def _label_of(tool: ir.Tool) -> str:
+    """Return the name of a tool, or the value by which a choice names a server tool."""
+    return server_tool_name(tool) if isinstance(tool, ir.HostedTool | ir.McpServer) else tool.name
 
 
 def _json_text_of(tool: ir.Tool) -> str:
