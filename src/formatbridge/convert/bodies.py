@@ -66,8 +66,6 @@ class Converted(Generic[ModelT_co]):
         self.kind: Kind = kind
         """``request``, ``response``, ``error`` or ``models``."""
         self._ledger = ledger
-        if ledger.unplaced is not None:
-            ledger.place(body)
         self._losses: tuple[Loss, ...] | None = None
 
     @property
@@ -90,7 +88,7 @@ class Converted(Generic[ModelT_co]):
     @property
     def additions(self) -> tuple[Addition, ...]:
         """Values that the target requires and the source lacks."""
-        return self._ledger.additions
+        return self._ledger.additions(self.body)
 
     @property
     def source_body(self) -> JsonValue:
@@ -157,8 +155,6 @@ class ConvertedRequest(Converted[ModelT_co]):
         self.kind = "request"
         """Always ``request``."""
         self._ledger = ledger
-        if ledger.unplaced is not None:
-            ledger.place(body)
         self._losses = None
         self.model = model
         """The model as the body or the path names it; empty where nothing does."""

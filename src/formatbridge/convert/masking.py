@@ -12,6 +12,7 @@ from formatbridge import ir
 from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError, FormatBridgeError
+from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Addition, Loss
 
@@ -69,10 +70,14 @@ class _MaskedReport:
     """A resolved report without its ledger, which holds data that the relay sent."""
 
     losses: tuple[Loss, ...]
-    additions: tuple[Addition, ...]
+    resolved_additions: tuple[Addition, ...]
     body: None = None
     text: None = None
-    unplaced: None = None  # every addition has its pointer
+
+    def additions(self, body: JsonValue) -> tuple[Addition, ...]:
+        """Return the additions, whose pointers are known."""
+        del body
+        return self.resolved_additions
 
     def source_body(self) -> None:
         """Return None, for the data is not kept."""

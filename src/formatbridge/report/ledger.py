@@ -88,7 +88,18 @@ class Ledger:
     may change.
     """
 
-    __slots__ = ("_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "body", "is_list", "text", "unplaced")
+    __slots__ = (
+        "_added_members",
+        "_additions",
+        "_notes",
+        "_original",
+        "_paths",
+        "_repaired",
+        "_resolved",
+        "body",
+        "is_list",
+        "text",
+    )
 
     def __init__(self, body: JsonValue, paths: FieldPaths, text: Text | None = None) -> None:
         self.body = body
@@ -100,8 +111,8 @@ class Ledger:
         # If malformed values were removed: the decoded body, and a function that translates its pointers to pointers into the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
-        """Additions to objects of the target's body, until ``place`` finds their pointers."""
+        # Values that were added to objects of the target's body, with their keys. Their pointers are searched when somebody reads them.
+        self._added_members: list[tuple[dict[str, JsonValue], str]] = []
         self.text = text
         """The JSON text of the body, which may have repeated keys; None if the body was no text."""
         self.is_list = False
@@ -124,10 +135,15 @@ class Ledger:
             body = self.body.body() if isinstance(self.body, LazyBody) else self.body
         return None if body is UNSEEN else body
 
-    @property
-    def additions(self) -> tuple[Addition, ...]:
-        """The additions that were noted."""
-        return tuple(Addition(path, value, why) for path, (value, why) in self._additions.items())
+    def additions(self, body: JsonValue) -> tuple[Addition, ...]:
+        """Return the additions that were noted. ``body``: the target's body, which has them."""
+        additions = self._additions
+        if self._added_members:
+            holders = {id(node) for node, _ in self._added_members}
+            pointers = {id(node): pointer_to(path) for path, node in objects_in(body) if id(node) in holders}
+            members = [(f"{pointers[id(node)]}/{key}", node[key]) for node, key in self._added_members if id(node) in pointers]
+            additions = additions | {path: (value, REQUIRED) for path, value in members if path not in additions}
+        return tuple(Addition(path, value, why) for path, (value, why) in additions.items())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
         """Note that a field of a node is dropped; without ``name``, the whole node.
@@ -153,21 +169,9 @@ class Ledger:
         return value
 
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
-        """Add a required value to an object of the target's body and note it. ``place`` finds its pointer."""
+        """Add a required value to an object of the target's body and note it."""
         node[key] = value
-        self.unplaced = self.unplaced or []
-        self.unplaced.append((node, key))
-
-    def place(self, body: JsonValue) -> None:
-        """Find the pointers of the values that ``added_in`` has added to the target's body."""
-        if self.unplaced is None:
-            return
-        wanted = {id(node) for node, _ in self.unplaced}
-        pointers = {id(node): pointer_to(path) for path, node in objects_in(body) if id(node) in wanted}
-        for node, key in self.unplaced:
-            if id(node) in pointers:
-                self.added(f"{pointers[id(node)]}/{key}", node[key])
-        self.unplaced = None
+        self._added_members.append((node, key))
 
     def withdraw(self, body: JsonValue) -> None:
         """Remove additions that are no longer in the target's body."""
@@ -210,7 +214,7 @@ class Ledger:
             if is_lazy:
                 self._resolve()
             state = {name: getattr(self, name) for name in self.__slots__}
-            state |= {name: copy(state[name]) for name in ("_notes", "_additions", "unplaced")}
+            state |= {name: copy(state[name]) for name in ("_notes", "_additions", "_added_members")}
             state["_resolved"] = self._resolved and self._resolved.copy()
         return None, state | ({"body": None} if is_lazy else {})
 
