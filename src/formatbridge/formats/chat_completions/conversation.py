@@ -31,7 +31,7 @@ from formatbridge.formats.chat_completions.tool_calls import (
     flush_media,
 )
 from formatbridge.formats.shared.media import read_data_url
-from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
@@ -45,8 +45,6 @@ _ASSISTANT = MESSAGE | SIGNATURE_FIELDS | {"images"}
 _RESULT = frozenset({"role", "content", "tool_call_id"})
 _CONTENT = frozenset({"role", "content"})
 _ASSISTANT_AND_AUDIO = _ASSISTANT | {"audio"}
-_COMMON = frozenset({"role", "content", "refusal", "tool_calls"})
-"""Keys of most assistant messages, which have nothing else."""
 
 
 def decode_message(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
@@ -64,9 +62,6 @@ def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir
         parts += decode_images(raw.get("images"), src)
         extra = rest(raw, _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO)  # empty audio is no loss
         return ir.Message("assistant", parts, src, joined(extra, unread) if unread else extra)
-    if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # only a text and the id
-        result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)
-        return ir.Message("tool", [result], src)
     if role in ("tool", "function"):
         result = decode_result(raw, src)
         extra = rest(raw, _CONTENT if result.has_generated_id else _RESULT)
@@ -98,9 +93,6 @@ def encode_message(message: ir.Message, losses: Ledger, generated_ids: set[str],
     because they must follow the last result.
     """
     role, parts = message.role, message.parts
-    first = parts[0] if len(parts) == 1 else None
-    if type(first) is ir.Text and is_only_text(first):  # nearly always
-        return [{"role": "user" if role == "tool" else role, "content": first.text}]
     if role in ("assistant", "system", "developer"):
         is_assistant = role == "assistant"
         encoded = encode_assistant_parts(parts, losses, generated_ids) if is_assistant else _encode_instruction(message, losses)
@@ -130,7 +122,7 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
         else:
             texts.append(part)
     content = encode_content(texts, losses)
-    return {"role": message.role, "content": content} if content else None
+    return {"role": message.role, "content": content} if content or any(type(part) is ir.Text for part in texts) else None
 
 
 # Assistant messages, in a request or in a response.
@@ -143,8 +135,7 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     """
     parts: list[ir.Part] = []
     unread: JsonObject | None = None
-    is_common = _COMMON.issuperset(raw)
-    if not (is_common or REASONING_FIELDS.isdisjoint(raw)):
+    if not REASONING_FIELDS.isdisjoint(raw):
         reasoning, unread = decode_reasoning(raw, src)
         parts += reasoning
     content, calls = raw.get("content"), raw.get("tool_calls")
@@ -155,14 +146,14 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     if calls:
         for index, call in enumerate(calls):
             parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
-    legacy = None if is_common else raw.get("function_call")
+    legacy = raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
     elif legacy and has_values(legacy):
         unread = joined(unread, rest(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
-    if not (is_common or SIGNATURE_FIELDS.isdisjoint(raw)):
+    if not SIGNATURE_FIELDS.isdisjoint(raw):
         unread = joined(unread, decode_message_signature(raw, parts, src))
     return parts, unread
 

@@ -58,12 +58,7 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     unpaired: list[ir.ToolResult] = []
     messages: list[ir.Message] = []
     for index, raw in enumerate(raws):
-        content, role = raw.get("content"), raw["role"]
-        src = f"/messages/{index}"
-        if len(raw) == 2 and type(content) is str and role != "tool":  # a text and nothing else
-            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
-        else:
-            messages.append(decode_message(raw, src, unpaired))
+        messages.append(decode_message(raw, f"/messages/{index}", unpaired))
     if unpaired:
         pair_loose(messages)
     return messages

@@ -29,8 +29,6 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
             return _decode_custom_call(raw, src, answer_id)
         return ir.Opaque(format="chat_completions", raw=raw, label=str(kind), severity="impossible", src=src)
     name, arguments = function.get("name"), function.get("arguments")
-    if call_id and name and arguments and kind and len(raw) == 3 and len(function) == 2:  # nothing else
-        return ir.ToolCall(call_id, name, arguments, src)
     call = ir.ToolCall(call_id or _generate_id(src, answer_id), name or "", arguments or "", src)
     call.has_generated_id, call.cache = not call_id, decode_cache_control(raw, src)
     call.signature, extra = _decode_call_extra(raw, src, _CALL)

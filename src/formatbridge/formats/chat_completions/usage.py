@@ -37,26 +37,10 @@ _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
-    """Decode usage. If two names of one count have different values, the first that is not zero is valid."""
-    if not _COMMON.issuperset(raw):
-        return _decode_any(raw, src)
-    prompt, completion = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
-    usage = ir.Usage(
-        raw.get("prompt_tokens") or 0,
-        raw.get("completion_tokens") or 0,
-        raw.get("total_tokens") or None,
-        prompt.get("cached_tokens"),
-        prompt.get("cache_write_tokens"),
-        completion.get("reasoning_tokens"),
-        src,
-    )
-    if prompt or completion:
-        _decode_details(usage, prompt, completion)
-    return usage
+    """Decode usage, with the names of any compatible server.
 
-
-def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
-    """Decode usage with the names of any compatible server."""
+    If two names of one count have different values, the first that is not zero is valid.
+    """
     unread: JsonObject = {}
     prompt_at, prompt = details(raw, *DETAILS[0], "cached_tokens", unread)
     completion_at, completion = details(raw, *DETAILS[1], "reasoning_tokens", unread)
@@ -76,13 +60,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     return usage
 
 
-def _decode_details(
-    usage: ir.Usage,
-    prompt: JsonObject,
-    completion: JsonObject,
-    prompt_at: str = "prompt_tokens_details",
-    completion_at: str = "completion_tokens_details",
-) -> None:
+def _decode_details(usage: ir.Usage, prompt: JsonObject, completion: JsonObject, prompt_at: str, completion_at: str) -> None:
     """Decode the details other than cached tokens and reasoning. Most responses have no others, or zeros."""
     if usage.reasoning:
         count_reasoning_in(usage)

@@ -86,9 +86,6 @@ def encode_message(message: ir.Message, contents: list[JsonObject], context: Enc
         is_joined = _holds_results(last["parts"])
     else:
         is_joined = role == "model" == last["role"]
-    if type(first) is ir.Text and len(parts) == 1 and first.text and is_only_text(first) and not is_joined:  # only a text
-        contents.append({"role": role, "parts": [{"text": first.text}]})
-        return
     written: list[JsonObject] = last["parts"] if is_joined and last else []
     count = len(written)
     encode_parts(parts, written, f"/contents/{len(contents) - is_joined}/parts", context, losses)
@@ -177,10 +174,6 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
     reserved: dict[str, JsonObject] = {}
     start = len(encoded)
     for part in parts:
-        if type(part) is ir.Text and not tokens and is_only_text(part):  # nothing to note
-            if part.text:
-                encoded.append({"text": part.text})
-            continue
         if type(part) is ir.ToolCall and not tokens and not part.has_generated_id:
             encoded.append(encode_call(part, context, losses))
             continue

@@ -16,7 +16,6 @@ from formatbridge.report.ledger import Ledger
 
 _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema"})
 _OBJECT = frozenset({"object", "null"})
-_COMMON_FUNCTION = frozenset({"name", "description", "parameters"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
@@ -66,12 +65,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode one function declaration; of two schemas for the same value the JSON Schema has priority."""
-    schema = raw.get("parametersJsonSchema")
-    if len(raw) == 3 and isinstance(schema, dict) and "description" in raw:  # the third key is the name, which is required
-        return ir.FunctionTool(raw["name"], raw["description"], schema, False, src)
     parameters, unread_fields = _decode_either(raw, "parameters", "parametersJsonSchema")
-    if _COMMON_FUNCTION.issuperset(raw):
-        return ir.FunctionTool(raw["name"], raw.get("description"), parameters, False, src, unread_fields)
     output, unread_response = _decode_either(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
         name=raw["name"],

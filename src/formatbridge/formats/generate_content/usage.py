@@ -58,9 +58,6 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
     details = raw.get(name)
     if not details:
         return None
-    first = details[0]
-    if len(details) == 1 and len(first) == 2 and first.get("modality") == "TEXT" and first.get("tokenCount"):  # the common case
-        return {"text": first["tokenCount"]}
     counts: dict[str, int] = {}
     items = [(enum_name(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in details]
     text_count = (total or 0) - sum(count for _, count, _ in items)

@@ -344,19 +344,6 @@ class TurnEncoder:
                     self._generated_ids.add(part.id)
 
     def _add_user(self, message: ir.Message) -> None:
-        """Add the blocks of a user turn."""
-        parts = message.parts
-        if len(parts) == 1 and not self._pending:  # most turns are one result or one text
-            if type(parts[0]) is ir.ToolResult:
-                self._add_result(parts[0])
-                return
-            text = sole_text(parts)
-            if text is not None:
-                self._append("user", text)
-                return
-        self._add_user_parts(message)
-
-    def _add_user_parts(self, message: ir.Message) -> None:
         """Add the tool results of a user turn to the turns after their calls, then its other blocks."""
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []

@@ -77,12 +77,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
         )
         messages.append(ir.Message("system", parts, "/system"))
     for index, raw in enumerate(body["messages"]):
-        content, role = raw.get("content"), raw["role"]
-        src = f"/messages/{index}"
-        if len(raw) == 2 and type(content) is str and role != "system":  # most messages
-            messages.append(ir.Message(role, [ir.Text(content, f"{src}/content")], src))
-        else:
-            messages.append(decode_message(raw, src))
+        messages.append(decode_message(raw, f"/messages/{index}"))
     return messages
 
 

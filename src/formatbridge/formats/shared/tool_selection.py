@@ -88,24 +88,36 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that a message adds and that are identical to a known one."""
-    known: dict[str, list[ir.Tool]] = {}
+    known = _KnownTools()
     for tool in request.tools:
-        known.setdefault(_label_of(tool), []).append(tool)
+        known.add(tool)
     messages = []
     for message in request.messages:
-        fresh = []
-        for tool in message.tools or ():
-            namesakes = known.setdefault(_label_of(tool), [])
-            if not namesakes or _json_text_of(tool) not in map(_json_text_of, namesakes):
-                namesakes.append(tool)
-                fresh.append(tool)
+        fresh = [tool for tool in message.tools or () if known.add(tool)]
         messages.append(message if not message.tools or len(fresh) == len(message.tools) else replace(message, tools=fresh))
     return replace(request, messages=messages)
 
 
-def _label_of(tool: ir.Tool) -> str:
-    """Return the name of a tool, or the value by which a choice names a server tool."""
-    return server_tool_name(tool) if isinstance(tool, ir.HostedTool | ir.McpServer) else tool.name
+class _KnownTools:
+    """A set of tools. Definitions are compared only where names are equal, because the comparison needs the whole JSON text."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, ir.Tool] = {}
+        self._definitions: dict[str, set[str]] = {}  # of the names that several tools have
+
+    def add(self, tool: ir.Tool) -> bool:
+        """Add a tool; return whether no tool in the set is identical."""
+        label = server_tool_name(tool) if isinstance(tool, ir.HostedTool | ir.McpServer) else tool.name
+        first = self._first.setdefault(label, tool)
+        if first is tool:
+            return True
+        definitions = self._definitions.get(label)
+        if definitions is None:
+            definitions = self._definitions[label] = {_json_text_of(first)}
+        definition = _json_text_of(tool)
+        is_new = definition not in definitions
+        definitions.add(definition)
+        return is_new
 
 
 def _json_text_of(tool: ir.Tool) -> str:
