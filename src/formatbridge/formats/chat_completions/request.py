@@ -29,7 +29,7 @@ from formatbridge.formats.shared.tool_results import pair_loose, with_results_in
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -72,19 +72,19 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
 def _decode_other_fields(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
     unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = joined(rest(body, _KNOWN), unread)
+    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
     choice, legacy = body.get("tool_choice"), body.get("function_call")
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
-        request.extra = joined(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
+        request.extra = merge_extra(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
     elif legacy:
         request.tool_choice = decode_tool_choice(legacy, request.tools, "/function_call")
     format, audio = body.get("response_format"), body.get("audio")
     if not CONFIG_FIELDS.isdisjoint(body):
         request.reasoning, unread = decode_reasoning_config(body)
-        request.extra = joined(request.extra, unread)
+        request.extra = merge_extra(request.extra, unread)
     if format:
         request.output_format = decode_format(format)
     if audio:

@@ -336,7 +336,7 @@ class StreamEncoder:
             refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 out += self._chunk(event.choice, {"refusal": refusal})
-        if choice.audio is not None and (samples := choice.audio.rest()):
+        if choice.audio is not None and (samples := choice.audio.remaining()):
             out += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             spans = zip(choice.citations, map(choice.separators.span_of, choice.citations), strict=True)

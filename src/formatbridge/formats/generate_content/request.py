@@ -42,7 +42,7 @@ from formatbridge.formats.shared.tool_results import with_results_in_place
 from formatbridge.formats.shared.tool_selection import note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -84,10 +84,10 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
     calling_config = tool_config.get("functionCallingConfig")
     if calling_config:
         request.tool_choice = decode_tool_choice(calling_config, request.tools, "/toolConfig/functionCallingConfig")
-    request.extra = joined(
-        rest(body, _REQUEST),
-        rest(config, _CONFIG, "generationConfig/"),
-        rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
+    request.extra = merge_extra(
+        read_extra(body, _REQUEST),
+        read_extra(config, _CONFIG, "generationConfig/"),
+        read_extra(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
         unread,
         unread_fields,
     )
@@ -170,7 +170,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
 
 def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
     """Decode the system instruction as one message, if it is not empty."""
-    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
+    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), read_extra(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 

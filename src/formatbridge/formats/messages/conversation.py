@@ -52,7 +52,7 @@ from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, read_all_objects
 from formatbridge.formats.shared.tool_results import note_orphan
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -69,7 +69,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_blocks(content, content_src)
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
-    return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
+    return ir.Message(role, parts, src, read_extra(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
 def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
@@ -102,7 +102,7 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
     content, config = raw.get("content"), raw.get("output_config") or {}
     parts: list[ir.Part] = []
     tools: list[ir.Tool] = []
-    extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
+    extra = merge_extra(read_extra(raw, _SYSTEM), read_extra(config, frozenset({"effort"}), "output_config/")) or {}
     effort = config.get("effort")
     if effort is not None and effort not in EFFORTS:
         extra["output_config/effort"] = effort
@@ -116,8 +116,8 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
             parts.append(decode_part(block, block_src, SYSTEM_BLOCK_KINDS))
         else:
             tools.append(decode_tool(definition, f"{block_src}/tool/definition"))
-            extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
-            extra |= rest(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
+            extra |= read_extra(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
+            extra |= read_extra(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
         role="system",
         parts=parts,

@@ -35,7 +35,7 @@ from formatbridge.formats.shared.settings import decode_flat_settings
 from formatbridge.formats.shared.tool_selection import adds_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger
@@ -101,8 +101,10 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.reasoning, unread_reasoning = decode_reasoning_config(body)
     if config or "output_format" in body:
         request.output_format, unread_format = decode_format(body)
-    unread_config = rest(config, _OUTPUT_CONFIG, "output_config/") if config else None
-    request.extra = joined(rest(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format)
+    unread_config = read_extra(config, _OUTPUT_CONFIG, "output_config/") if config else None
+    request.extra = merge_extra(
+        read_extra(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format
+    )
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:

@@ -7,7 +7,7 @@ from formatbridge.formats.messages.content import collapse, decode_cache, decode
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -19,7 +19,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a ``tool_use`` block."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
     if len(raw) > 4:  # four fields are required
-        call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
+        call.cache, call.extra = decode_cache(raw, src), read_extra(raw, _CALL)
     return call
 
 
@@ -64,7 +64,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     )
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # two fields besides the content are required
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
+        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), read_extra(raw, _RESULT)
     return result
 
 
