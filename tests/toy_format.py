@@ -546,9 +546,9 @@ class StreamEncoder:
     def _add(self, fields: JsonObject) -> bytes:
         return _frame({"event": "add", "at": self._count - 1, **fields})
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error, after which nothing follows."""
-        del behind
+        del events_before
         is_over, self._is_over = self._is_over, True
         return b"" if is_over else _frame(encode_error(error, null_ledger())[1])
 

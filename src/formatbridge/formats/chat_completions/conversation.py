@@ -62,9 +62,8 @@ def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir
     if role == "assistant":
         parts, unread = decode_assistant_parts(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = read_extra(
-            raw, _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO
-        )  # empty audio is no loss
+        known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
+        extra = read_extra(raw, known)
         return ir.Message("assistant", parts, src, merge_extra(extra, unread) if unread else extra)
     if role == "tool" and len(raw) == 3 and type(content) is str and raw.get("tool_call_id"):  # only a text and the id
         result = ir.ToolResult(raw["tool_call_id"], [ir.Text(content, f"{src}/content")], src)

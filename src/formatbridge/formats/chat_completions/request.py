@@ -12,7 +12,7 @@ from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
     SETTINGS,
     decode_counted_logprobs,
-    decode_shaped_settings,
+    decode_nested_settings,
     encode_settings,
     encode_streaming,
 )
@@ -25,7 +25,7 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.settings import decode_flat_settings
-from formatbridge.formats.shared.tool_results import pair_loose, with_results_in_place
+from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
@@ -65,13 +65,13 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
         else:
             messages.append(decode_message(raw, src, unpaired))
     if unpaired:
-        pair_loose(messages)
+        pair_results_without_ids(messages)
     return messages
 
 
 def _decode_other_fields(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
-    unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)

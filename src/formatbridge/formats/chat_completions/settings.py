@@ -56,7 +56,7 @@ _MOST_STOPS = 4
 _OBFUSCATION = "include_obfuscation"
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are not flat. Return values that contradict another field, by pointer."""
     unread: JsonObject | None = None
     limit = body.get("max_tokens")

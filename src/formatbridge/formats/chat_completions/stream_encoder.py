@@ -98,9 +98,9 @@ class StreamEncoder:
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error; nothing follows, not even ``[DONE]``."""
-        del behind  # events have no numbers here
+        del events_before  # events have no numbers here
         _, body = encode_error(error, null_ledger())
         return encode_event(dumps(body))
 

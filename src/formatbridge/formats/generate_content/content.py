@@ -21,7 +21,7 @@ from formatbridge.formats.generate_content.reasoning import (
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque
-from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments
 from formatbridge.formats.shared.tool_results import Unanswered
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -290,11 +290,11 @@ class EncodeContext:
     """Facts about the request or response whose parts are encoded, and about its calls.
 
     ``is_answer``: it is a response. ``carries``: tokens of other formats are kept, tagged. ``runs``: the ids of the code executions that
-    this format can express. ``generated_ids``: the ids of calls that had none. ``objects``: arguments that were parsed before.
+    this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed before.
     ``refusal_severity``: the severity of encoding a refusal as text.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "objects", "refusal_severity", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "parsed", "refusal_severity", "runs")
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class EncodeContext:
         *,
         is_answer: bool = False,
         carries: bool = False,
-        objects: Objects = NOT_READ,
+        parsed: ParsedArguments = NOTHING_PARSED,
         refusal_severity: Severity = "lossy",
     ) -> None:
         self._messages = messages
@@ -313,7 +313,7 @@ class EncodeContext:
         self.runs = runs
         self.is_answer = is_answer
         self.carries = carries
-        self.objects = objects
+        self.parsed = parsed
         self.refusal_severity = refusal_severity
 
     def name_of(self, result: ir.ToolResult) -> str | None:

@@ -20,14 +20,14 @@ from formatbridge.formats.shared.choices import numbered
 from formatbridge.formats.shared.model_lists import encode_time, time_of
 from formatbridge.formats.shared.parts import OVERRULED, note_finish
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
-from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Severity
-from formatbridge.streaming.replay import altered
+from formatbridge.streaming.replay import copy_part
 
 _candidate_index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
@@ -149,7 +149,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
         carries=options.carry_reasoning,
-        objects=read_objects(moved) if ir.ToolCall in kinds else NOT_READ,
+        parsed=parse_arguments_of(moved) if ir.ToolCall in kinds else NOTHING_PARSED,
         refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
@@ -174,8 +174,8 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
             assert isinstance(reasoning, ir.Reasoning)
             signature = reasoning.signature
             is_kept = keeps_id(signature, reasoning.id, "generate_content")
-            moved[reasoning_at] = altered(reasoning, signature=None, id=None if is_kept else reasoning.id)
-            moved.append(altered(part, signature=signature))
+            moved[reasoning_at] = copy_part(reasoning, signature=None, id=None if is_kept else reasoning.id)
+            moved.append(copy_part(part, signature=signature))
             reasoning_at, has_unsigned, is_after_unsigned = None, False, False
             continue
         moved.append(part)

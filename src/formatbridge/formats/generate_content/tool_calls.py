@@ -53,7 +53,7 @@ def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> Js
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, context.objects, argument_loss)
+        arguments = encode_arguments_object(call, losses, context.parsed, argument_loss)
     part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return part | encode_signature(call.signature, losses, carry=context.carries) if call.signature else part
 

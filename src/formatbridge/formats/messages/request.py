@@ -20,7 +20,7 @@ from formatbridge.formats.messages.reasoning import decode_reasoning_config, enc
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import (
     SETTINGS,
-    decode_shaped_settings,
+    decode_nested_settings,
     encode_limit,
     encode_settings,
 )
@@ -59,7 +59,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
-        _decode_shaped_options(body, request)
+        _decode_nested_options(body, request)
     settings = request.settings
     if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value
         del settings["top_p"]
@@ -86,7 +86,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     return messages
 
 
-def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are objects or lists."""
     tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
     unread_servers = unread_reasoning = unread_format = None
@@ -94,7 +94,7 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
         unread_servers = decode_servers(body, request)
-    unread_settings = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread_settings = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
     if config or "thinking" in body:

@@ -16,7 +16,7 @@ from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
 from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_text
-from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -118,7 +118,7 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
 
 def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
     """Encode the parts of a response as content blocks."""
-    objects = read_objects(parts) if ir.ToolCall in map(type, parts) else NOT_READ
+    parsed = parse_arguments_of(parts) if ir.ToolCall in map(type, parts) else NOTHING_PARSED
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
@@ -129,7 +129,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
                 blocks.append({"type": "text", "text": part.text})
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
-            call = encode_answer_call(part, losses, objects)
+            call = encode_answer_call(part, losses, parsed)
             carried = encode_carried_token(part.signature, losses, options) if part.signature else None
             if carried:
                 blocks.append(carried)

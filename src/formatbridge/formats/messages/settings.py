@@ -1,4 +1,4 @@
-"""Settings of Anthropic Messages: flat settings in a table, and shaped settings by functions."""
+"""Settings of Anthropic Messages: flat settings in a table, and nested settings by functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENCODED = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 _ENCODED_WITH_SAMPLING = _ENCODED | {*_SAMPLING}
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are objects or depend on several fields; return their unread fields."""
     unread: JsonObject = {}
     if "service_tier" in body or "speed" in body:

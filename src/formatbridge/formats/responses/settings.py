@@ -48,7 +48,7 @@ _MIN_OUTPUT_TOKENS = 16
 _CACHE = ("mode", "ttl", "comparison_response_id")
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are not flat; return the unmodelled fields, by pointer."""
     if FIELDS.isdisjoint(body):
         return None

@@ -52,7 +52,7 @@ class Unanswered(Generic[_Call]):
         return self._turns[0][1][0] if self._turns else None
 
 
-def pair_loose(messages: list[ir.Message]) -> None:
+def pair_results_without_ids(messages: list[ir.Message]) -> None:
     """Set the call ids of results that have none, or only the name of a function.
 
     A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
