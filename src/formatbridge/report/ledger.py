@@ -111,7 +111,7 @@ class Ledger:
         # If malformed values were removed: the decoded body, and a function that translates its pointers to pointers into the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        # Values that were added to objects of the target's body, with their keys. Their pointers are searched when somebody reads them.
+        # Values that were added to objects of the target's body, with their keys. Their pointers are searched when the additions are read.
         self._added_members: list[tuple[dict[str, JsonValue], str]] = []
         self.text = text
         """The JSON text of the body, which may have repeated keys; None if the body was no text."""
