@@ -18,7 +18,7 @@ from formatbridge.formats.shared.errors import KIND_FIELDS, classify, kept_statu
 from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_carried, native_token
 from formatbridge.formats.shared.settings import encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
-from formatbridge.formats.shared.unmodelled_fields import joined, rest, unknown_event
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra, unknown_event
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import Path
@@ -210,19 +210,19 @@ def _drop_rest(node: Any, losses: Ledger) -> None:
 
 def _decode_line(raw: JsonObject, src: str) -> ir.Part:
     """Decode a line. What an answer lacks because it was malformed is empty."""
-    extra, text, kind = rest(raw, _LINE), raw.get("text") or "", raw.get("kind")
+    extra, text, kind = read_extra(raw, _LINE), raw.get("text") or "", raw.get("kind")
     if kind == "reasoning":
         seal = raw.get("seal")
         signature = decode_token(seal, NAME, "thinking", f"{src}/seal") if seal else None
-        return ir.Reasoning(text, src, signature, extra=joined(extra, _others(raw, "id", "name")))
+        return ir.Reasoning(text, src, signature, extra=merge_extra(extra, _others(raw, "id", "name")))
     if kind == "call":
         id, name = raw.get("id") or src.rpartition("/")[2], raw.get("name") or ""
-        return ir.ToolCall(id, name, text, src, has_generated_id=not raw.get("id"), extra=joined(extra, _others(raw, "seal")))
+        return ir.ToolCall(id, name, text, src, has_generated_id=not raw.get("id"), extra=merge_extra(extra, _others(raw, "seal")))
     if kind == "result":
         content: list[ir.Part] = [ir.Text(text, src)]
-        extra = joined(extra, _others(raw, "seal", "name"))
+        extra = merge_extra(extra, _others(raw, "seal", "name"))
         return ir.ToolResult(raw.get("id") or "", content, src, has_generated_id=not raw.get("id"), extra=extra)
-    return ir.Text(text, src, joined(extra, _others(raw, "seal", "id", "name")))
+    return ir.Text(text, src, merge_extra(extra, _others(raw, "seal", "id", "name")))
 
 
 def _others(raw: JsonObject, *names: str) -> JsonObject | None:
@@ -283,7 +283,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         stream=bool(body.get("stream")) if stream is None else stream,
         messages=[ir.Message(_ROLES[by], parts, parts[0].src) for by, parts in turns],
         tools=[_decode_tool(raw, f"/tools/{at}") for at, raw in enumerate(body.get("tools") or ())],
-        extra=rest(body, frozenset({"model", "lines", "tools", "stream", *_SETTINGS.canonical})),
+        extra=read_extra(body, frozenset({"model", "lines", "tools", "stream", *_SETTINGS.canonical})),
     )
     settings: dict[str, Any] = request.settings  # type: ignore[assignment]  # built key by key
     settings |= {name: body[wire] for name, wire in _SETTINGS.wire.items() if body.get(wire) is not None}
@@ -306,7 +306,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def _decode_tool(raw: JsonObject, src: str) -> ir.FunctionTool:
-    extra = rest(raw, frozenset({"name", "about", "accepts"}))
+    extra = read_extra(raw, frozenset({"name", "about", "accepts"}))
     return ir.FunctionTool(raw["name"], raw.get("about"), raw.get("accepts"), src=src, extra=extra)
 
 
@@ -325,7 +325,7 @@ def _encode_tool(tool: ir.Tool, losses: Ledger) -> JsonObject | None:
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode a whole answer."""
     choice = ir.Choice([_decode_line(raw, f"/lines/{at}") for at, raw in enumerate(body["lines"])], _decode_stop(body))
-    extra = rest(body, frozenset({"id", "model", "lines", "stop", "tokens"}))
+    extra = read_extra(body, frozenset({"id", "model", "lines", "stop", "tokens"}))
     return ir.Response(NAME, body.get("id"), body.get("model"), [choice], usage=_decode_tokens(body), extra=extra)
 
 
@@ -352,7 +352,7 @@ def _decode_stop(body: JsonObject) -> ir.Finish | None:
 
 def _decode_tokens(body: JsonObject) -> ir.Usage | None:
     raw = body.get("tokens")
-    extra = rest(raw, frozenset({"read", "written"}), "tokens/") if raw else None
+    extra = read_extra(raw, frozenset({"read", "written"}), "tokens/") if raw else None
     return ir.Usage(raw["read"], raw["written"], extra=extra) if raw else None
 
 
@@ -392,7 +392,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
         message=str(detail.get("message") or ""),
         status=status,
         type=reason,
-        extra=joined(rest(body, known), rest(detail, frozenset({"reason", "message"}), "error/")),
+        extra=merge_extra(read_extra(body, known), read_extra(detail, frozenset({"reason", "message"}), "error/")),
     )
 
 
@@ -407,8 +407,10 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 def decode_models(body: JsonObject) -> ir.ModelList:
     """Decode a list of models."""
     known = frozenset({"id"})
-    models = [ir.Model(id=raw["id"], src=f"/available/{at}", extra=rest(raw, known)) for at, raw in enumerate(body["available"])]
-    return ir.ModelList(format=NAME, models=models, extra=rest(body, frozenset({"available"})))
+    models = [
+        ir.Model(id=raw["id"], src=f"/available/{at}", extra=read_extra(raw, known)) for at, raw in enumerate(body["available"])
+    ]
+    return ir.ModelList(format=NAME, models=models, extra=read_extra(body, frozenset({"available"})))
 
 
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
@@ -441,7 +443,7 @@ class StreamDecoder:
             return [*self._begun(), events.Failed(decode_error(raw, status=None))]
         match raw.get("event"):
             case "begin":
-                self.start = events.Start(raw["id"], raw["model"], extra=rest(raw, frozenset({"event", "id", "model"})))
+                self.start = events.Start(raw["id"], raw["model"], extra=read_extra(raw, frozenset({"event", "id", "model"})))
                 return self._begun()
             case "add":
                 return [*self._begun(), *self._add(raw)]
@@ -468,7 +470,7 @@ class StreamDecoder:
     def _end(self, raw: JsonObject) -> list[events.Event]:
         self.is_complete = True
         result = self._closed()
-        finish, usage, extra = _decode_stop(raw), _decode_tokens(raw), rest(raw, frozenset({"event", "stop", "tokens"}))
+        finish, usage, extra = _decode_stop(raw), _decode_tokens(raw), read_extra(raw, frozenset({"event", "stop", "tokens"}))
         result += [events.Meta(extra)] if extra else []
         result += [events.Finished(0, finish)] if finish else []
         result += [events.UsageUpdate(usage)] if usage else []
@@ -544,9 +546,9 @@ class StreamEncoder:
     def _add(self, fields: JsonObject) -> bytes:
         return _frame({"event": "add", "at": self._count - 1, **fields})
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error, after which nothing follows."""
-        del behind
+        del events_before
         is_over, self._is_over = self._is_over, True
         return b"" if is_over else _frame(encode_error(error, null_ledger())[1])
 

@@ -25,7 +25,7 @@ from formatbridge.ir import events
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.accumulate import Collector
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests.corpus import Entry, entries, requires_corpus
 from tests.fixtures import check, streams
@@ -55,7 +55,7 @@ def _collect(emitted: list[events.Event]) -> ir.Response:
 
 def _encode(answer: ir.Response) -> bytes:
     encoder = StreamEncoder(Options(), None)
-    return b"".join(encoder.feed(event) for event in replay(answer))
+    return b"".join(encoder.feed(event) for event in events_of_response(answer))
 
 
 def _body(answer: ir.Response) -> Any:

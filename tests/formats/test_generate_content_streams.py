@@ -19,7 +19,7 @@ from formatbridge.ir import events
 from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from formatbridge.streaming.sse import StreamReader
 from tests.corpus import Entry, entries, requires_corpus
 from tests.fixtures import check
@@ -466,14 +466,14 @@ def test_a_written_stream_adds_up_to_the_written_answer(sample: Sample) -> None:
     """Laws 6, 7 and 8: from every format, the events put together are the body that would have been written whole."""
     answer = _answer(sample)
     if answer.error:
-        assert _parsed(_written(replay(answer)))[-1].keys() == {"error"}
+        assert _parsed(_written(events_of_response(answer)))[-1].keys() == {"error"}
         return
-    data = _written(replay(answer))
+    data = _written(events_of_response(answer))
 
     assert breaches(data) == []
     assert _in_one_cut(_accumulated(_parsed(data))) == _in_one_cut(_encoded(answer))
     for size in (1, 7):
-        again = _written(_recut(replay(answer), size))
+        again = _written(_recut(events_of_response(answer), size))
         assert breaches(again) == []
         assert _in_one_cut(_accumulated(_parsed(again))) == _in_one_cut(_encoded(answer))
 
@@ -484,7 +484,7 @@ def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
     answer = _answer(sample)
     if answer.error:
         return
-    chunks = _parsed(_written(_recut(replay(answer), 5)))
+    chunks = _parsed(_written(_recut(events_of_response(answer), 5)))
 
     emitted = _decoded(chunks)
 
@@ -522,7 +522,7 @@ def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) 
     answer = _answer(sample)
     if answer.error:
         return
-    data = _written(_recut(replay(answer), 9))
+    data = _written(_recut(events_of_response(answer), 9))
     transport = httpx.MockTransport(lambda _: httpx.Response(200, headers={"content-type": "text/event-stream"}, content=data))
     client = genai.Client(
         api_key="k",

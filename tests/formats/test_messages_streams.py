@@ -16,7 +16,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.accumulate import Collector
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from formatbridge.streaming.sse import StreamReader, encode_event
 from tests.corpus import Entry, entries, requires_corpus
 from tests.fixtures import check
@@ -380,7 +380,7 @@ def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
     """Laws 6 and 8: an answer replayed, written, read and collected is the answer, in a stream that keeps the grammar."""
     answer = answer_of(sample)
 
-    stream = encoded(replay(answer))
+    stream = encoded(events_of_response(answer))
 
     assert not breaches(stream)
     assert whole(collected(decoded(stream))) == whole(answer)
@@ -432,7 +432,7 @@ def test_answers_of_other_formats_are_written_as_the_whole_answer(format: str) -
         if answer.error:
             continue
 
-        stream = encoded(early(replay(answer)))
+        stream = encoded(early(events_of_response(answer)))
 
         assert not breaches(stream), sample
         assert uncited(naively_collected(stream)) == uncited(whole(answer)), sample
@@ -621,7 +621,7 @@ def test_the_official_client_reads_what_is_written() -> None:
         answer = answer_of(sample)
         if answer.error or sample.id in UNREADABLE:
             continue
-        stream = encoded(early(replay(answer)))
+        stream = encoded(early(events_of_response(answer)))
 
         message, wanted = judged(stream), naively_collected(stream)
 

@@ -22,7 +22,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
 from formatbridge.report.ledger import FieldPaths, Ledger, null_ledger
 from formatbridge.streaming.accumulate import Collector
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from formatbridge.streaming.sse import DONE, StreamReader, encode_event
 from tests.corpus import Entry, entries
 from tests.fixtures import check
@@ -79,7 +79,7 @@ def _whole(answer: ir.Response) -> JsonObject:
 
 def _unfold(answer: ir.Response) -> list[events.Event]:
     """Replay an answer as live streams come: the token of a part other than reasoning is known before the part grows."""
-    decoded = replay(answer)
+    decoded = events_of_response(answer)
     starts = {(each.choice, each.index): each for each in decoded if isinstance(each, events.PartStart)}
     items = [each for each in decoded if isinstance(each, events.PartMeta) and each.signature]
     for each in items:

@@ -14,7 +14,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.options import Options
 from formatbridge.streaming.accumulate import Collector
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from tests.fixtures import check
 from tests.support.laws import Sample, recorded, shipped
 
@@ -41,7 +41,7 @@ def test_a_replayed_answer_accumulates_to_itself(format: str) -> None:
         answer = _answer(sample)
         collector = Collector(answer.format)
 
-        for event in replay(answer):
+        for event in events_of_response(answer):
             collector.feed(event)
 
         result, wanted = (json.loads(adapter.dump_json(each)) for each in (collector.response(), answer))
@@ -58,7 +58,7 @@ def test_replayed_events_are_in_order(format: str) -> None:
     for sample in SAMPLES:
         if sample.format != format:
             continue
-        emitted = replay(_answer(sample))
+        emitted = events_of_response(_answer(sample))
         opened: set[tuple[int, int]] = set()
         closed: set[tuple[int, int]] = set()
 
@@ -96,7 +96,7 @@ def test_deltas_may_be_split_anywhere() -> None:
 def test_encoding_a_stream_does_not_change_its_events(format: str) -> None:
     """Law 14: the accumulator uses the same events; text that an encoder adds to a part would be there twice."""
     for sample in SAMPLES:
-        emitted = replay(_answer(sample))
+        emitted = events_of_response(_answer(sample))
         kept = deepcopy(emitted)
         encoder = formats.load(format).stream_encoder(Options(), None)
 

@@ -24,8 +24,8 @@ from formatbridge.cli.parser import options_of
 from formatbridge.cli.report import Report, print_error
 from formatbridge.cli.terminal import indented, is_terminal, write_body
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
-from formatbridge.convert.replay import replayed
-from formatbridge.convert.streams import through
+from formatbridge.convert.replay import replay_with_report
+from formatbridge.convert.streams import convert_chunks
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import SEVERITIES
@@ -96,7 +96,7 @@ def _convert_stream(arguments: argparse.Namespace, report: Report, source: Binar
     converter = fb.StreamConverter(source=arguments.source, target=arguments.target, options=options_of(arguments))
     read: Callable[[int], bytes] = getattr(source, "read1", source.read)
     try:
-        for chunk in through(converter, iter(lambda: read(_CHUNK_SIZE), b"")):
+        for chunk in convert_chunks(converter, iter(lambda: read(_CHUNK_SIZE), b"")):
             if not arguments.collect:
                 _write(out, chunk)
     except (fb.StreamError, fb.LossyConversionError) as error:
@@ -115,7 +115,9 @@ def _convert_stream(arguments: argparse.Namespace, report: Report, source: Binar
 
 def _replay(arguments: argparse.Namespace, report: Report) -> int:
     """Write a whole answer as a stream; an answer that failed becomes a stream that failed."""
-    replay = replayed(read_file(arguments.file), source=arguments.source, target=arguments.target, options=options_of(arguments))
+    replay = replay_with_report(
+        read_file(arguments.file), source=arguments.source, target=arguments.target, options=options_of(arguments)
+    )
     for chunk in replay.pieces:
         _write(sys.stdout.buffer, chunk)
     if replay.error:

@@ -15,7 +15,7 @@ from formatbridge.arguments import bytes_of, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
 from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
 from formatbridge.convert.input import check_error
-from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
+from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_chunks_async
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
@@ -176,14 +176,14 @@ def collect_stream(
     if isinstance(chunks, AsyncIterable):
         return _collect_async(chunks, reading)
     with reading.setting_partial():
-        for chunk in unbroken(chunks, reading.broken):
+        for chunk in read_chunks(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
 
 
 async def _collect_async(chunks: AsyncIterable[bytes], reading: _Reading) -> Converted:
     with reading.setting_partial():
-        async for chunk in unbroken_async(chunks, reading.broken):
+        async for chunk in read_chunks_async(chunks, reading.broken):
             reading.take(chunk)
     return reading.whole()
 
@@ -301,7 +301,7 @@ def iter_events(
 
 def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseModel]:
     with reading.setting_partial():
-        for chunk in unbroken(chunks, reading.broken):
+        for chunk in read_chunks(chunks, reading.broken):
             yield from _typed(reading.source.read(bytes_of(chunk)), reading.source)
         yield from _typed(reading.source.read_rest(), reading.source)
     _check_end(reading)
@@ -309,7 +309,7 @@ def _typed_events(chunks: Iterable[bytes], reading: _Reading) -> Iterator[BaseMo
 
 async def _typed_events_async(chunks: AsyncIterable[bytes], reading: _Reading) -> AsyncIterator[BaseModel]:
     with reading.setting_partial():
-        async for chunk in unbroken_async(chunks, reading.broken):
+        async for chunk in read_chunks_async(chunks, reading.broken):
             for event in _typed(reading.source.read(bytes_of(chunk)), reading.source):
                 yield event
         for event in _typed(reading.source.read_rest(), reading.source):

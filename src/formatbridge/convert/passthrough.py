@@ -73,17 +73,19 @@ class Passthrough:
         self._losses = Ledger(raw, format.field_paths)
         format.encode_error(source.error, self._losses)
         if format.recognizes_event(raw):
-            return unchanged + self.fail(source.error, behind=source.event_count)
-        return self.fail(source.error, behind=source.event_count - 1)  # instead of the event
+            return unchanged + self.fail(source.error, events_before=source.event_count)
+        return self.fail(source.error, events_before=source.event_count - 1)  # instead of the event
 
-    def fail(self, error: ir.Error, *, behind: int) -> bytes:
-        """Write an error after ``behind`` events, with a new encoder, because passthrough has none.
+    def fail(self, error: ir.Error, *, events_before: int) -> bytes:
+        """Write an error after ``events_before`` events, with a new encoder, because passthrough has none.
 
         A format that has failed answers needs the start of an answer before the failure.
         """
         encoder = self._format.stream_encoder(self._options, None)
         start = b"".join([encoder.feed(event) for event in self._source.partial_events()])
-        written = (start if self._format.holds_failures and not behind else b"") + encoder.fail(error, behind=behind)
+        written = (start if self._format.holds_failures and not events_before else b"") + encoder.fail(
+            error, events_before=events_before
+        )
         return escape_separators(written)
 
     def reported(self, converted: Converted) -> Converted:

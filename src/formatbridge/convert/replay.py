@@ -17,7 +17,7 @@ from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, options_of
 from formatbridge.report.ledger import Ledger, null_ledger
-from formatbridge.streaming.replay import replay
+from formatbridge.streaming.replay import events_of_response
 from formatbridge.streaming.sse import escape_separators
 
 
@@ -45,10 +45,10 @@ def replay_response(
     error, and then the error. No event has malformed fields of the answer, not even in the source format.
     ``Options(raise_on=...)`` raises here.
     """
-    return replayed(body, source=source, target=target, request=request, options=options).pieces
+    return replay_with_report(body, source=source, target=target, request=request, options=options).pieces
 
 
-def replayed(
+def replay_with_report(
     body: Any,
     *,
     source: FormatOrName | None,
@@ -78,7 +78,7 @@ def replayed(
         losses.withdraw(whole.body)
     encoder = target_format.stream_encoder(chosen, context)
     restored = restore_tool_names(answer, context, null_ledger()) if context else answer
-    events = replay(with_unique_call_ids(restored, target_format.name, null_ledger()))
+    events = events_of_response(with_unique_call_ids(restored, target_format.name, null_ledger()))
     return Replay((escape_separators(out) for event in events if (out := encoder.feed(event))), whole, answer.error)
 
 

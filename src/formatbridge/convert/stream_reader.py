@@ -33,30 +33,30 @@ _SNIPPET = 200
 _SHORT = 8192
 
 
-Breaks = Callable[[Exception], Exception]
+ErrorFor = Callable[[Exception], Exception]
 """A function that returns the error of a truncated stream for an exception of the iterable."""
 
 
-def unbroken(chunks: Iterable[bytes], breaks: Breaks) -> Iterator[bytes]:
-    """Yield the chunks of a stream. An exception of the iterable becomes the error of a truncated stream; others pass."""
+def read_chunks(chunks: Iterable[bytes], error_for: ErrorFor) -> Iterator[bytes]:
+    """Yield the chunks of a stream. For an exception of the iterable, raise ``error_for(exception)``; other exceptions pass."""
     try:
         for chunk in chunks:  # noqa: UP028  # ``yield from`` would close the iterable of the caller
             yield chunk
     except FormatBridgeError:
         raise
     except Exception as cause:
-        raise breaks(cause) from cause
+        raise error_for(cause) from cause
 
 
-async def unbroken_async(chunks: AsyncIterable[bytes], breaks: Breaks) -> AsyncIterator[bytes]:
-    """Work as ``unbroken`` for an async iterable."""
+async def read_chunks_async(chunks: AsyncIterable[bytes], error_for: ErrorFor) -> AsyncIterator[bytes]:
+    """Work as ``read_chunks`` for an async iterable."""
     try:
         async for chunk in chunks:
             yield chunk
     except FormatBridgeError:
         raise
     except Exception as cause:
-        raise breaks(cause) from cause
+        raise error_for(cause) from cause
 
 
 class StreamSource:
@@ -78,7 +78,7 @@ class StreamSource:
         self._surrogates = SurrogateJoiner()
         # The last event with half a surrogate pair, as it came and as it is decoded.
         self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
-        self._is_torn = False
+        self._ends_inside_event = False
         self.malformed = MalformedFields()
         """The malformed fields of the events."""
         self.is_closed = False
@@ -135,7 +135,7 @@ class StreamSource:
         read = self._reader.finish()
         whole = [event for event in read if not is_json_event(event) or _is_json(event.data)]
         has_data = any(event.data.strip() for event in whole)
-        self._is_torn = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
+        self._ends_inside_event = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
         return whole
 
     def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
@@ -166,9 +166,9 @@ class StreamSource:
         """
         closes = closes and self._has_begun and not self._surrogates.pending
         # A stream that has its end or an error is complete, even if the connection breaks after it.
-        self._is_torn = self._is_torn or bool((is_break or self._surrogates.pending) and not self.is_over)
+        self._ends_inside_event = self._ends_inside_event or bool((is_break or self._surrogates.pending) and not self.is_over)
         new_events: list[events.Event] = []
-        if self._is_torn and not closes:
+        if self._ends_inside_event and not closes:
             new_events += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
         elif self._has_begun:
             self._feed_repeated()
@@ -178,13 +178,13 @@ class StreamSource:
             self.is_closed = True
             new_events += self.collect(self._pending())
             new_events += self.collect([*self._collector.unfinished(), events.End()])
-        self._is_torn = self._is_torn and not closes
+        self._ends_inside_event = self._ends_inside_event and not closes
         return new_events
 
     @property
     def is_complete(self) -> bool:
         """Whether the answer has its end, or an error, and no event is incomplete."""
-        return (self._decoder.is_complete or self.is_over) and not self._is_torn
+        return (self._decoder.is_complete or self.is_over) and not self._ends_inside_event
 
     def answer(self) -> ir.Response:
         """Return the partial answer with the pending events. The collector does not keep these, because they may change."""

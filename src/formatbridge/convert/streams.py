@@ -18,7 +18,7 @@ from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, checked_request, encode_response_for
 from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
 from formatbridge.convert.replay import without_error
-from formatbridge.convert.stream_reader import StreamSource, unbroken, unbroken_async
+from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_chunks_async
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -279,7 +279,7 @@ class StreamConverter(Generic[ModelT_co]):
     def _error_event(self, error: ir.Error) -> bytes:
         """Return an error event of the target."""
         if self._passthrough:
-            return self._passthrough.fail(error, behind=self._source.event_count)
+            return self._passthrough.fail(error, events_before=self._source.event_count)
         return self._encode(self._source.usage()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
@@ -402,12 +402,12 @@ def convert_stream(
     chunks = checked_chunks(chunks)
     if isinstance(chunks, AsyncIterable):
         return _through_async(converter, chunks)
-    return through(converter, chunks)
+    return convert_chunks(converter, chunks)
 
 
-def through(converter: StreamConverter, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def convert_chunks(converter: StreamConverter, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the converted chunks of a stream to its end. An exception of the iterable is a broken connection."""
-    for chunk in unbroken(chunks, converter.abort):
+    for chunk in read_chunks(chunks, converter.abort):
         if out := converter.feed(chunk):
             yield out
     if out := converter.finish():
@@ -415,7 +415,7 @@ def through(converter: StreamConverter, chunks: Iterable[bytes]) -> Iterator[byt
 
 
 async def _through_async(converter: StreamConverter, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    async for chunk in unbroken_async(chunks, converter.abort):
+    async for chunk in read_chunks_async(chunks, converter.abort):
         if out := converter.feed(chunk):
             yield out
     if out := converter.finish():

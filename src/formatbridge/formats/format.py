@@ -109,8 +109,8 @@ class StreamEncoder(Protocol):
     def feed(self, event: events.Event) -> bytes:
         """Encode one event and return its bytes, which may be empty."""
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
-        """Encode an error, which ends the stream. ``behind``: the number of events before it, if another object wrote them."""
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
+        """Encode an error, which ends the stream. ``events_before``: the number of events before it, if another object wrote them."""
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens that arrived after their texts and reasoning had been sent without them."""

@@ -43,7 +43,7 @@ def write(value: JsonValue, *, sort_keys: bool = False) -> str:
     return "".join(pieces)
 
 
-def spell(value: JsonValue) -> str:
+def dump_sorted(value: JsonValue) -> str:
     """Return JSON text with sorted keys, which is the same for equal values and can be a dict key."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

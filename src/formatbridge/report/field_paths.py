@@ -47,13 +47,27 @@ class FieldPaths:
     """The pointers of canonical fields in the bodies of a source format, and the loss rules of its unmodelled fields.
 
     - ``places``: ``Class.field`` to pointers relative to the node, of which the first with a value counts. A field with the same name in
-      the body needs no row. ``@/segment`` is relative to the node's ``second_src``, and each ``^`` goes one level up. A step into a
-      list is an index, or a text in the list. ``Class.field@pointer`` is a row for the node at this pointer alone.
+      the body needs no row. A step into a list is an index, or a text in the list. ``Class.field@pointer`` is a row for the node at this
+      pointer alone. Two characters may begin a pointer: ``@`` for the node's second source object, ``^`` for one level up.
     - ``rules``: ``Class.pointer`` of a field in ``extra`` to its loss rule; without a row it is lossy.
     - ``shared``: fields whose pointer also has a value that stays, such as the key of a text. Losing such a field is a change.
     - ``snake_case``: the format also accepts its keys in snake_case.
     - ``keywords``: keys of the canonical model to the keys that the format has for them.
     - ``content``: the fields at the top of an answer with its content and its end. A malformed value below them is a loss of content.
+
+    An example of ``places``. The citation of an answer in ``generate_content`` has its source in one object and its span in another::
+
+        src         /candidates/0/groundingMetadata/groundingChunks/2
+        second_src  /candidates/0/groundingMetadata/groundingSupports/0
+
+        "Citation.url":   ("web/uri",)               → <src>/web/uri
+        "Citation.start": ("@/segment/startIndex",)  → <second_src>/segment/startIndex
+
+    A text of an answer in ``responses`` has no id; the message above it has one::
+
+        src         /output/1/content/0
+
+        "Text.id":        ("^^id",)                  → /output/1/id, because one ^ leads to /output/1/content, and two to /output/1
     """
 
     places: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED
-from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, NoteResolver
+from formatbridge.report.resolve_notes import NO_BODY, Examine, Note, NoteResolver
 
 # Names that encoders use together with the ledger.
 __all__ = ["WHOLE_NODE", "Examine", "FieldPaths", "LazyBody", "Ledger", "LossRule", "null_ledger", "resolve"]
@@ -41,10 +41,10 @@ class LazyBody:
 
 @dataclass(slots=True)
 class _Resolved:
-    """The losses of the resolved notes by their pointers, and the dropped shares of objects from which several nodes were decoded."""
+    """The losses of the resolved notes by their pointers, and the dropped source indexes of citation spans with several sources."""
 
     losses: dict[str, Loss] = field(default_factory=dict)
-    shares: dict[str, set[str]] = field(default_factory=dict)
+    dropped_indexes: dict[str, set[str]] = field(default_factory=dict)
 
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss. A more severe loss at its pointer and a malformed value there take precedence."""
@@ -58,7 +58,7 @@ class _Resolved:
 
     def copy(self) -> _Resolved:
         """Return an independent copy."""
-        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
+        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.dropped_indexes.items()})
 
 
 _ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
@@ -111,7 +111,7 @@ class Ledger:
         # If malformed values were removed: the decoded body, and a function that translates its pointers to pointers into the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        # Values that were added to objects of the target's body, with their keys. Their pointers are searched when somebody reads them.
+        # Values that were added to objects of the target's body, with their keys. Their pointers are searched when the additions are read.
         self._added_members: list[tuple[dict[str, JsonValue], str]] = []
         self.text = text
         """The JSON text of the body, which may have repeated keys; None if the body was no text."""
@@ -133,7 +133,7 @@ class Ledger:
             if isinstance(self.body, LazyBody):
                 self._resolve()
             body = self.body.body() if isinstance(self.body, LazyBody) else self.body
-        return None if body is UNSEEN else body
+        return None if body is NO_BODY else body
 
     def additions(self, body: JsonValue) -> tuple[Addition, ...]:
         """Return the additions that were noted. ``body``: the target's body, which has them."""
@@ -224,14 +224,14 @@ class Ledger:
         notes, self._notes = self._notes, []
         if isinstance(self.body, LazyBody) and (notes or self.body.report):
             lazy, body = self.body, self.body.body()
-            self.body = UNSEEN if body is None else body
+            self.body = NO_BODY if body is None else body
             if lazy.report:
                 lazy.report(self, body)
         if self._original is None:
-            NoteResolver(self.body, self._paths, resolved.shares, resolved.keep).resolve(notes)
+            NoteResolver(self.body, self._paths, resolved.dropped_indexes, resolved.keep).resolve(notes)
         else:
             NoteResolver(
-                self._repaired, self._paths, resolved.shares, partial(_keep_at, resolved, self._original, self.body)
+                self._repaired, self._paths, resolved.dropped_indexes, partial(_keep_at, resolved, self._original, self.body)
             ).resolve(notes)
         return resolved
 

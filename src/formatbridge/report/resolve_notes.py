@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from formatbridge.jsontext.depth import read, spell
+from formatbridge.jsontext.depth import dump_sorted, read
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, LossRule, is_empty, resolve
 from formatbridge.report.losses import Change, Severity
@@ -29,7 +29,7 @@ It is a tuple, because tuples are the fastest to create. The kind decides what i
 - ``extras``: the node alone; the loss rules of its format have the rest.
 """
 
-UNSEEN = object()
+NO_BODY = object()
 """The body of a ledger whose source was a stream that cannot be assembled: pointers are used unchanged, and losses have no values."""
 
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
@@ -44,14 +44,14 @@ _COUNT = LossRule("info", "accounting", neutral=(0, 0.0))
 class NoteResolver:
     """Resolves notes to losses and passes each to ``keep``.
 
-    ``body``: the source's, or ``UNSEEN``. ``shares``: the pointer of an object from which several nodes were decoded, to the shares of
-    the dropped ones. It is updated.
+    ``body``: the source's, or ``NO_BODY``. ``dropped_indexes``: the pointer of a citation span with several sources to the pointers of the
+    indexes whose sources are dropped, such as ``/groundingSupports/0`` to ``/groundingSupports/0/groundingChunkIndices/1``. It is updated.
     """
 
-    def __init__(self, body: JsonValue, paths: FieldPaths, shares: dict[str, set[str]], keep: Keep) -> None:
+    def __init__(self, body: JsonValue, paths: FieldPaths, dropped_indexes: dict[str, set[str]], keep: Keep) -> None:
         self._body = body
         self._paths = paths
-        self._shares = shares
+        self._dropped_indexes = dropped_indexes
         self._keep = keep
         self._src: str | None = None  # the pointer of the last node that was resolved
         self._node: tuple[str, JsonValue] = ("", None)
@@ -81,11 +81,11 @@ class NoteResolver:
             self._resolve_dropped(node.signature, "", code, severity)
 
     def _dropped_second_src(self, node: Any) -> str:
-        """Return the pointer of the dropped share of a node's second source object; of the whole object if all its nodes are dropped."""
-        dropped = self._shares.setdefault(node.second_src, set())
-        share = getattr(node, "index_src", "")
-        dropped.add(share)
-        return str(node.second_src if not share or len(dropped) == node.index_count else share)
+        """Return the pointer of a node's second source object, or of the index in it if other nodes of the object are not dropped."""
+        dropped = self._dropped_indexes.setdefault(node.second_src, set())
+        index = getattr(node, "index_src", "")
+        dropped.add(index)
+        return str(node.second_src if not index or len(dropped) == node.index_count else index)
 
     def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
         if code is not None:
@@ -138,7 +138,7 @@ class NoteResolver:
                 return first
             if inner:
                 above, before = self._find(node, name[: inner.start()])
-                if self._body is UNSEEN:  # the names below in the source are unknown
+                if self._body is NO_BODY:  # the names below in the source are unknown
                     return above, None
                 path, value = self._follow(f"{above}/{name[inner.end() :]}")
                 return (above, before) if value is ABSENT else (path, value)
@@ -153,7 +153,7 @@ class NoteResolver:
         is_count = type(node).__name__ == "Usage"
         first: tuple[str, JsonValue] | None = None
         for place in places:
-            is_below = place[:1] not in ("", "@", "^") and self._body is not UNSEEN
+            is_below = place[:1] not in ("", "@", "^") and self._body is not NO_BODY
             at = self._below(node.src, place) if is_below else self._follow(_join(node, place))
             if at[1] is ABSENT:
                 continue
@@ -175,7 +175,7 @@ class NoteResolver:
         return at + below, value
 
     def _follow(self, pointer: str) -> tuple[str, JsonValue]:
-        if self._body is UNSEEN:
+        if self._body is NO_BODY:
             return pointer, None
         return resolve(self._body, pointer, self._paths)
 
@@ -199,6 +199,6 @@ def _is_text_of(text: JsonValue, value: JsonValue) -> bool:
     """Return whether something is the JSON text of a value. There 1 equals 1.0, and not true."""
     decoder = json.JSONDecoder(parse_int=float)
     try:
-        return len({spell(read(each, decoder)) for each in (text, spell(value))}) == 1
+        return len({dump_sorted(read(each, decoder)) for each in (text, dump_sorted(value))}) == 1
     except (TypeError, ValueError):
         return False

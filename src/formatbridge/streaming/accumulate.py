@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.ir import events
-from formatbridge.streaming.replay import DELTA_FIELDS, altered, unfold
+from formatbridge.streaming.replay import DELTA_FIELDS, copy_part, unfold
 
 _MAX_QUEUED = 100
 """The largest number of events that are queued before they are folded."""
@@ -54,7 +54,7 @@ class PartState:
             values["signature"] = self.signature
         if self.transcript:
             values["transcript"] = "".join(self.transcript)
-        return altered(self.part, **values) if values else self.part
+        return copy_part(self.part, **values) if values else self.part
 
     def emitted_text(self) -> str:
         """Return the text of a closed part as it was emitted: the deltas, even if its end has changed the text."""

@@ -36,7 +36,7 @@ _VALUES: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {
 """Kind of part to a function that returns its values in the order of its fields."""
 
 
-def replay(response: ir.Response) -> list[events.Event]:
+def events_of_response(response: ir.Response) -> list[events.Event]:
     """Return the events that accumulate to an answer, with one delta per part."""
     result: list[events.Event] = [events.Start(response.id, response.model, response.created, response.usage, response.extra)]
     for choice in response.choices:
@@ -78,12 +78,12 @@ def unfold(
     """
     kind = type(part)
     if kind is ir.ToolCall:
-        return _unfold_call(choice, index, part if is_ours else altered(part), logprobs)  # type: ignore[arg-type]  # a ToolCall
+        return _unfold_call(choice, index, part if is_ours else copy_part(part), logprobs)  # type: ignore[arg-type]  # a ToolCall
     delta_field, names_after_text = DELTA_FIELDS.get(kind), _FIELDS_AFTER_TEXT.get(kind)
     text = getattr(part, delta_field) if delta_field else None
     values = {name: value for name in names_after_text if (value := getattr(part, name))} if names_after_text else {}
     if (text or values) and not is_ours:
-        part = altered(part)
+        part = copy_part(part)
     if delta_field and text:
         setattr(part, delta_field, "")
     for name in values:
@@ -107,7 +107,7 @@ def _unfold_call(choice: int, index: int, call: ir.ToolCall, logprobs: list[ir.T
     return [start, events.Delta(choice, index, text, logprobs), end] if text else [start, end]
 
 
-def altered(part: _Part, **changes: Any) -> _Part:
+def copy_part(part: _Part, **changes: Any) -> _Part:
     """Return a copy of a part with other values, like ``dataclasses.replace`` but faster for the most frequent parts."""
     values = _VALUES.get(type(part))
     if values is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.parts import put_in
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -50,9 +50,9 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
         start=url.get("start_index"),
         end=url.get("end_index"),
         src=src,
-        extra=joined(
-            rest(raw, frozenset({"type", "url_citation"})),
-            rest(url, frozenset({"url", "title", "content", "start_index", "end_index"}), "url_citation/"),
+        extra=merge_extra(
+            read_extra(raw, frozenset({"type", "url_citation"})),
+            read_extra(url, frozenset({"url", "title", "content", "start_index", "end_index"}), "url_citation/"),
         ),
     )
 

@@ -21,7 +21,7 @@ from formatbridge.formats.shared.media import (
     write_data_url,
 )
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, known_mime
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -74,7 +74,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
 def _decode_responses_text(raw: JsonObject, src: str) -> ir.Part:
     """Decode a text with a type of Responses. The wire types do not check such a part, so its text may have any type."""
     text = raw.get("text")
-    return ir.Text(text, src, rest(raw, _TYPE_AND_TEXT)) if isinstance(text, str) else _decode_unknown(raw, src)
+    return ir.Text(text, src, read_extra(raw, _TYPE_AND_TEXT)) if isinstance(text, str) else _decode_unknown(raw, src)
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -90,7 +90,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         detail=image.get("detail"),
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(_rest(raw), rest(image, frozenset({"url", "detail"}), "image_url/")),
+        extra=merge_extra(_rest(raw), read_extra(image, frozenset({"url", "detail"}), "image_url/")),
     )
     return as_stored_file(media)
 
@@ -110,7 +110,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
         data=audio.get("data"),
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(_rest(raw), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+        extra=merge_extra(_rest(raw), read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
     )
 
 
@@ -124,7 +124,7 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
         url=None if data is not None else url,
         cache=decode_cache_control(raw, src),
         src=src,
-        extra=joined(rest(raw, _VIDEO), rest(raw["video_url"], frozenset({"url"}), "video_url/")),
+        extra=merge_extra(read_extra(raw, _VIDEO), read_extra(raw["video_url"], frozenset({"url"}), "video_url/")),
     )
     return as_stored_file(media)
 
@@ -150,7 +150,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         filename=name,
         cache=_decode_cache(raw, src),
         src=src,
-        extra=joined(_rest(raw), rest(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
+        extra=merge_extra(_rest(raw), read_extra(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
     return as_stored_file(media)
 
@@ -158,15 +158,15 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
     thinking = raw.get("thinking") or []
     if isinstance(thinking, str):
-        return ir.Reasoning(text=thinking, src=src, extra=rest(raw, _THINKING))
+        return ir.Reasoning(text=thinking, src=src, extra=read_extra(raw, _THINKING))
     texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thinking]
     known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
-    inner = [rest(item, known[index], f"thinking/{index}/") for index, item in enumerate(thinking)]
-    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=joined(rest(raw, _THINKING), *inner))
+    inner = [read_extra(item, known[index], f"thinking/{index}/") for index, item in enumerate(thinking)]
+    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=merge_extra(read_extra(raw, _THINKING), *inner))
 
 
 def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Refusal(text=raw["refusal"], src=src, extra=rest(raw, _REFUSAL))
+    return ir.Refusal(text=raw["refusal"], src=src, extra=read_extra(raw, _REFUSAL))
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -187,7 +187,7 @@ def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     mark = raw.get("prompt_cache_breakpoint")
     if not mark:
         return decode_cache_control(raw, src)
-    extra = rest(mark, frozenset({"ttl"}))
+    extra = read_extra(mark, frozenset({"ttl"}))
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
 
 
@@ -196,13 +196,13 @@ def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
     mark = raw.get("cache_control")
     if not mark:
         return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _CONTROL))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _CONTROL))
 
 
 def _rest(raw: JsonObject) -> JsonObject | None:
     """Return the unmodelled fields of a part. They include a second cache mark."""
     known = _PARTS[raw["type"]]
-    return rest(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
+    return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
 
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:

@@ -34,7 +34,7 @@ from formatbridge.formats.shared.media import read_data_url
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -60,18 +60,19 @@ def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir
     if role == "assistant":
         parts, unread = decode_assistant_parts(raw, src)
         parts += decode_images(raw.get("images"), src)
-        extra = rest(raw, _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO)  # empty audio is no loss
-        return ir.Message("assistant", parts, src, joined(extra, unread) if unread else extra)
+        known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
+        extra = read_extra(raw, known)
+        return ir.Message("assistant", parts, src, merge_extra(extra, unread) if unread else extra)
     if role in ("tool", "function"):
         result = decode_result(raw, src)
-        extra = rest(raw, _CONTENT if result.has_generated_id else _RESULT)
+        extra = read_extra(raw, _CONTENT if result.has_generated_id else _RESULT)
         if result.has_generated_id:
             unpaired.append(result)
         if result.name and extra:
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
     parts = decode_content(content, f"{src}/content")
-    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, rest(raw, _CONTENT))
+    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, read_extra(raw, _CONTENT))
 
 
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
@@ -150,11 +151,11 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
     elif legacy and has_values(legacy):
-        unread = joined(unread, rest(legacy, frozenset({"name"}), "function_call/"))
+        unread = merge_extra(unread, read_extra(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
     if not SIGNATURE_FIELDS.isdisjoint(raw):
-        unread = joined(unread, decode_message_signature(raw, parts, src))
+        unread = merge_extra(unread, decode_message_signature(raw, parts, src))
     return parts, unread
 
 
@@ -262,5 +263,5 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         url=None if data is not None else url,
         signature=signature,
         src=src,
-        extra=joined(rest(raw, known), extra, rest(image, frozenset({"url"}), "image_url/")),
+        extra=merge_extra(read_extra(raw, known), extra, read_extra(image, frozenset({"url"}), "image_url/")),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -22,7 +22,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         user_location=dict(approximate) if approximate else None,
         context_size=raw.get("search_context_size"),
         src=src,
-        extra=joined(rest(raw, _OPTIONS), rest(location, _LOCATION, "user_location/")),
+        extra=merge_extra(read_extra(raw, _OPTIONS), read_extra(location, _LOCATION, "user_location/")),
     )
 
 

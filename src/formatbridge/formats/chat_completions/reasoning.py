@@ -20,7 +20,7 @@ from formatbridge.formats.shared.reasoning_tokens import (
     native_token,
 )
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -210,7 +210,7 @@ def _merge_detail(part: ir.Reasoning, detail: ir.Reasoning) -> None:
     part.text = f"{part.text}\n\n{detail.text}" if part.text and detail.text else part.text or detail.text
     part.signature = detail.signature
     if detail.extra:
-        part.extra = gathered(part.extra, {f"{detail.src}/{pointer}": value for pointer, value in detail.extra.items()})
+        part.extra = extend_extra(part.extra, {f"{detail.src}/{pointer}": value for pointer, value in detail.extra.items()})
 
 
 def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
@@ -235,7 +235,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
         signature=decode_token(token, issuer, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
         id=raw.get("id") or None,
         src=src,
-        extra=joined(rest(raw, known), unread),
+        extra=merge_extra(read_extra(raw, known), unread),
     )
 
 
@@ -294,7 +294,7 @@ def decode_thinking_block(block: JsonObject, src: str) -> ir.Reasoning:
     token = block.get(slot)
     signature = decode_token(token, "messages", kind, f"{src}/{slot}", None, "chat_completions") if token else None
     text = block.get("thinking") or "" if type == "thinking" else ""
-    return ir.Reasoning(text, src, signature, extra=rest(block, _BLOCKS[type]))
+    return ir.Reasoning(text, src, signature, extra=read_extra(block, _BLOCKS[type]))
 
 
 def details_repeat_blocks(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:
@@ -318,10 +318,12 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
         return None, None if extra_content is None else {"extra_content": extra_content}
     google = extra_content.get("google")
     if not isinstance(google, dict):
-        return None, rest(extra_content, frozenset(), "extra_content/")
+        return None, read_extra(extra_content, frozenset(), "extra_content/")
     token = google.get("thought_signature")
     known = frozenset({"thought_signature"} if isinstance(token, str) else ())
-    extra = joined(rest(extra_content, frozenset({"google"}), "extra_content/"), rest(google, known, "extra_content/google/"))
+    extra = merge_extra(
+        read_extra(extra_content, frozenset({"google"}), "extra_content/"), read_extra(google, known, "extra_content/google/")
+    )
     if not token or not known or is_placeholder(token):
         return None, extra
     place = f"{src}/extra_content/google/thought_signature"
@@ -342,7 +344,7 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
     signature, extra = decode_extra_content(raw, src)
     repeated = raw.get("thought_signature")
     if repeated is not None and (signature is None or repeated != raw["extra_content"]["google"]["thought_signature"]):
-        extra = joined(extra, {"thought_signature": repeated})
+        extra = merge_extra(extra, {"thought_signature": repeated})
     if signature is None:
         return extra
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
@@ -439,7 +441,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
         if meaning is None or config.setdefault(field, meaning) != meaning:
             unread[pointer] = value
     for name, known in _CONFIG_OBJECTS.items():
-        unread |= rest(body.get(name) or {}, known, f"{name}/") or {}
+        unread |= read_extra(body.get(name) or {}, known, f"{name}/") or {}
     return (ir.ReasoningConfig(**config) if config else None), unread or None
 
 

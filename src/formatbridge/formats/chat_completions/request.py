@@ -12,7 +12,7 @@ from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
     SETTINGS,
     decode_counted_logprobs,
-    decode_shaped_settings,
+    decode_nested_settings,
     encode_settings,
     encode_streaming,
 )
@@ -25,11 +25,11 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.settings import decode_flat_settings
-from formatbridge.formats.shared.tool_results import pair_loose, with_results_in_place
+from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -60,26 +60,26 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     for index, raw in enumerate(raws):
         messages.append(decode_message(raw, f"/messages/{index}", unpaired))
     if unpaired:
-        pair_loose(messages)
+        pair_results_without_ids(messages)
     return messages
 
 
 def _decode_other_fields(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
-    unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = joined(rest(body, _KNOWN), unread)
+    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
     choice, legacy = body.get("tool_choice"), body.get("function_call")
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
-        request.extra = joined(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
+        request.extra = merge_extra(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
     elif legacy:
         request.tool_choice = decode_tool_choice(legacy, request.tools, "/function_call")
     format, audio = body.get("response_format"), body.get("audio")
     if not CONFIG_FIELDS.isdisjoint(body):
         request.reasoning, unread = decode_reasoning_config(body)
-        request.extra = joined(request.extra, unread)
+        request.extra = merge_extra(request.extra, unread)
     if format:
         request.output_format = decode_format(format)
     if audio:

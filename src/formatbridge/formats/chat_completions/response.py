@@ -31,7 +31,7 @@ from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
 from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, note_finish, refusal_of
 from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
-from formatbridge.formats.shared.unmodelled_fields import has_values, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import PRECOMPUTED, precomputed_pointers
 from formatbridge.jsontext.types import JsonObject
@@ -53,7 +53,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     numbers = numbered([position if raw.get("index") is None else raw["index"] for position, raw in enumerate(raws)])
     choices = [_decode_choice(raw, position, numbers[position], answer_id or "") for position, raw in enumerate(raws)]
     usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
-    extra = None if _RESPONSE.issuperset(body) else rest(body, _RESPONSE)
+    extra = None if _RESPONSE.issuperset(body) else read_extra(body, _RESPONSE)
     response = ir.Response("chat_completions", answer_id, body.get("model"), choices, body.get("created"), usage, extra)
     if "error" in body or (len(raws) == 1 and ("error" in raws[0] or raws[0].get("finish_reason") == "error")):
         response.error = failure_of(body)
@@ -117,7 +117,7 @@ def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) 
         _decode_logprobs(raw["logprobs"], choice)
     if not _CHOICE.issuperset(raw):
         is_read = choice.finish is not None and choice.finish.stop_sequence is not None
-        choice.extra = joined(choice.extra, rest(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
+        choice.extra = merge_extra(choice.extra, read_extra(raw, _CHOICE | {"stop_reason"} if is_read else _CHOICE))
     return choice
 
 
@@ -156,7 +156,7 @@ def decode_answer(
     audio = raw.get("audio")
     if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
-    return parts, joined(rest(raw, _KNOWN), unread, uncited)
+    return parts, merge_extra(read_extra(raw, _KNOWN), unread, uncited)
 
 
 def _generate_ids(parts: list[ir.Part], position: int) -> None:
@@ -282,7 +282,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
         transcript=raw.get("transcript"),
         id=raw.get("id") or None,
         src=src,
-        extra=rest(raw, _AUDIO),
+        extra=read_extra(raw, _AUDIO),
     )
 
 
@@ -335,7 +335,7 @@ def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: 
         transcript += part.transcript or ""
     return {
         "id": audio_parts[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
-        "data": "".join([*pieces, joiner.rest()]),
+        "data": "".join([*pieces, joiner.remaining()]),
         "expires_at": losses.added(f"{at}/audio/expires_at", 0),
         "transcript": transcript or losses.added(f"{at}/audio/transcript", ""),
     }
@@ -421,7 +421,7 @@ def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
     at = f"{choice.src}/logprobs"
     choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
     choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
-    choice.extra = joined(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
+    choice.extra = merge_extra(choice.extra, read_extra(raw, LOGPROBS, "logprobs/"))
 
 
 def encode_logprobs(

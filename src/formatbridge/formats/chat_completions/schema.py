@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -22,10 +22,10 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
         return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
     schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
     if schema is raw:
-        outer, inner = rest(raw, _INLINE), None
+        outer, inner = read_extra(raw, _INLINE), None
     else:
-        outer = rest(raw, {"type", "json_schema"} if schema else {"type"})
-        inner = rest(schema, _SCHEMA, "json_schema/")
+        outer = read_extra(raw, {"type", "json_schema"} if schema else {"type"})
+        inner = read_extra(schema, _SCHEMA, "json_schema/")
     return ir.OutputFormat(
         type=kind,
         schema=schema.get("schema"),
@@ -33,7 +33,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
         description=schema.get("description"),
         strict=schema.get("strict"),
         src="/response_format",
-        extra=joined(outer, inner),
+        extra=merge_extra(outer, inner),
     )
 
 
@@ -72,7 +72,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
 
 def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     """Decode ``audio``, the settings of a response's audio."""
-    extra = rest(raw, frozenset({"voice", "format"}))
+    extra = read_extra(raw, frozenset({"voice", "format"}))
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 

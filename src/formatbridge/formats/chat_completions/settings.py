@@ -7,7 +7,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.shared.settings import drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
-from formatbridge.formats.shared.unmodelled_fields import joined
+from formatbridge.formats.shared.unmodelled_fields import merge_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -56,7 +56,7 @@ _MOST_STOPS = 4
 _OBFUSCATION = "include_obfuscation"
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are not flat. Return values that contradict another field, by pointer."""
     unread: JsonObject | None = None
     limit = body.get("max_tokens")
@@ -68,7 +68,7 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     for wire, name in OTHER_NAMES.items():
         value = body.get(wire)
         if value is not None and settings.setdefault(name, value) != value:
-            unread = joined(unread, {wire: value})
+            unread = merge_extra(unread, {wire: value})
     stop = body.get("stop")
     if stop:
         settings["stop"] = [stop] if isinstance(stop, str) else stop

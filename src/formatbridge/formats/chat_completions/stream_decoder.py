@@ -27,7 +27,7 @@ from formatbridge.formats.format import EndReason
 from formatbridge.formats.shared.choices import Numbers, fill_missing_head, head_of
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
-from formatbridge.formats.shared.unmodelled_fields import gathered, has_values, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, has_values, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -76,7 +76,7 @@ class StreamDecoder:
             self._usage = [events.UsageUpdate(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
         if is_chunk and not _CHUNK.issuperset(raw):
-            extra = rest(raw, _CHUNK) or {}
+            extra = read_extra(raw, _CHUNK) or {}
             self._extra |= {key: value for key, value in extra.items() if value or key not in self._extra}
         if error:
             self._is_over = self.is_complete = True
@@ -193,7 +193,7 @@ class StreamDecoder:
         """Keep the unmodelled fields of a choice and its delta, including those next to a signature."""
         outer = None if SIGNATURE_FIELDS.isdisjoint(delta) else decode_message_signature(delta, [], "")
         outer = outer and {f"message/{name}": value for name, value in outer.items()}
-        fields = joined(rest(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, rest(raw, _CHOICE | {place}))
+        fields = merge_extra(read_extra(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, read_extra(raw, _CHOICE | {place}))
         choice.unknown.take(fields, count)
         self.has_unknown_fields = self.has_unknown_fields or bool(fields)
 
@@ -255,7 +255,7 @@ class StreamDecoder:
         parts, extra = decode_answer({"role": "assistant", "content": "x", **lists}, src, "", choice.index, choice.items)
         if isinstance(parts[0], ir.Text):
             choice.cite(parts[0].citations or [], out)
-        choice.extra = gathered(choice.extra, {f"message/{key}": value for key, value in (extra or {}).items()})
+        choice.extra = extend_extra(choice.extra, {f"message/{key}": value for key, value in (extra or {}).items()})
         for part in parts[1:]:
             choice.add(part, out)
         choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in lists.items()}
@@ -267,7 +267,7 @@ class StreamDecoder:
         number, audio_id = choice.audio, raw.get("id") or None
         known = choice.parts[number] if number is not None else None
         is_renamed = isinstance(known, ir.Media) and audio_id is not None and audio_id != known.id
-        choice.extra = gathered(choice.extra, rest(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
+        choice.extra = extend_extra(choice.extra, read_extra(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
         if number is None:
             number = choice.audio = choice.start(ir.Media(kind="audio", data="", id=audio_id, src=src), out)
         if raw.get("data"):
@@ -294,7 +294,7 @@ class StreamDecoder:
             else:
                 out.append(events.Delta(choice.index, number, "", tokens))
         if not LOGPROBS.issuperset(raw):
-            choice.extra = gathered(choice.extra, rest(raw, LOGPROBS, "logprobs/"))
+            choice.extra = extend_extra(choice.extra, read_extra(raw, LOGPROBS, "logprobs/"))
 
     # Reasoning.
 
@@ -305,11 +305,11 @@ class StreamDecoder:
         if decoder is not None or delta.get("thinking_blocks"):
             decoder = choice.blocks = decoder or BlockDecoder()
             blocks, parts, more = decoder.take(delta, parts, src, choice.reasoning, choice.open_reasoning)
-            extra = joined(extra, more)
+            extra = merge_extra(extra, more)
         details = delta.get("reasoning_details") or ()
         indexes = {f"{src}/reasoning_details/{index}": index for index in map(detail_index, details)}
         if extra:
-            choice.extra = gathered(choice.extra, {f"message/{name}": value for name, value in extra.items()})
+            choice.extra = extend_extra(choice.extra, {f"message/{name}": value for name, value in extra.items()})
         for part in parts:
             self._feed_reasoning_part(choice, part, out, indexes.get(part.src))
         if decoder is not None:

@@ -98,9 +98,9 @@ class StreamEncoder:
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error; nothing follows, not even ``[DONE]``."""
-        del behind  # events have no numbers here
+        del events_before  # events have no numbers here
         _, body = encode_error(error, null_ledger())
         return encode_event(dumps(body))
 
@@ -336,7 +336,7 @@ class StreamEncoder:
             refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 out += self._chunk(event.choice, {"refusal": refusal})
-        if choice.audio is not None and (samples := choice.audio.rest()):
+        if choice.audio is not None and (samples := choice.audio.remaining()):
             out += self._chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             spans = zip(choice.citations, map(choice.separators.span_of, choice.citations), strict=True)

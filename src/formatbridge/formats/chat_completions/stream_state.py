@@ -11,7 +11,7 @@ from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
 from formatbridge.formats.chat_completions.tool_calls import generated_id_prefix
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, has_values, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import Pieces, extend_extra, has_values, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -144,7 +144,7 @@ class Calls:
         body = raw.get(kind) or {}
         if not (_CALL.issuperset(raw) and _FUNCTION.issuperset(body)):
             known = self.unknown.get(slot, {})
-            self.unknown[slot] = known | (rest(raw, _CALL) or {}) | (rest(body, _FUNCTION, f"{kind}/") or {})
+            self.unknown[slot] = known | (read_extra(raw, _CALL) or {}) | (read_extra(body, _FUNCTION, f"{kind}/") or {})
 
     def note_changes(self, raw: JsonObject, slot: int, call: CallState) -> None:
         """Keep an id or a name of a piece that differs from the first one."""
@@ -303,14 +303,14 @@ class Choice:
         if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
             known = ChainMap(self.part_extra or {}, opened.extra or {})
             new = {name: value for name, value in extra.items() if known.get(name) is not False}
-            self.part_extra = gathered(self.part_extra, new)
+            self.part_extra = extend_extra(self.part_extra, new)
         else:
             self.keep_item_extra(src, extra)
 
     def keep_item_extra(self, src: str, extra: JsonObject) -> None:
         """Keep fields of an item that is no separate part, under its number."""
         place = src.removeprefix(f"/choices/{self.index}/")
-        self.extra = gathered(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+        self.extra = extend_extra(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
 
     @property
     def open_reasoning(self) -> int | None:
@@ -322,7 +322,7 @@ class Choice:
         out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
             out |= self.blocks.unmodelled(self.reasoning)
-        return joined(self.extra, self.unknown.whole(), out)
+        return merge_extra(self.extra, self.unknown.whole(), out)
 
     def part_of_tokens(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
@@ -350,7 +350,7 @@ class Choice:
             extras |= {number: calls.unknown.get(slot) for slot, number in calls.open.items()}
             for number, (slot, state) in enumerate(calls.pending.items(), calls.count):
                 call = state.opened(slot, number, self.index, answer_id)
-                extra = joined(call.extra, calls.unknown.get(slot))
+                extra = merge_extra(call.extra, calls.unknown.get(slot))
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
         if self.pending_token is not None:
             parts.append(ir.Text("", self.pending_token.src, signature=self.pending_token))

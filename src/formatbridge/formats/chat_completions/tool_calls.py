@@ -11,7 +11,7 @@ from formatbridge.formats.chat_completions.reasoning import decode_extra_content
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import native_token
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -32,7 +32,7 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     call = ir.ToolCall(call_id or _generate_id(src, answer_id), name or "", arguments or "", src)
     call.has_generated_id, call.cache = not call_id, decode_cache_control(raw, src)
     call.signature, extra = _decode_call_extra(raw, src, _CALL)
-    call.extra = joined(extra, rest(function, _FUNCTION, "function/"))
+    call.extra = merge_extra(extra, read_extra(function, _FUNCTION, "function/"))
     return call
 
 
@@ -48,14 +48,14 @@ def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.
         signature=signature,
         cache=decode_cache_control(raw, src),
         src=src,
-        extra=joined(extra, rest(custom, frozenset({"name", "input"}), "custom/")),
+        extra=merge_extra(extra, read_extra(custom, frozenset({"name", "input"}), "custom/")),
     )
 
 
 def _decode_call_extra(raw: JsonObject, src: str, known: frozenset[str]) -> tuple[ir.Signature | None, JsonObject | None]:
     """Decode the signature of a call, and return its unmodelled fields. ``known``: the keys that the decoder reads."""
     signature, extra = decode_extra_content(raw, src)
-    return signature, joined(rest(raw, known), extra)
+    return signature, merge_extra(read_extra(raw, known), extra)
 
 
 def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
@@ -66,7 +66,7 @@ def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.T
         name=raw["name"],
         arguments=raw.get("arguments") or "",
         src=src,
-        extra=rest(raw, _FUNCTION),
+        extra=read_extra(raw, _FUNCTION),
     )
 
 

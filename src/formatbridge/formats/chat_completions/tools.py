@@ -10,7 +10,7 @@ from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -29,11 +29,11 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     if function is not None and kind in ("function", None):
         if len(raw) == 2 and kind:
             return decode_function(function, src, "function/", None)
-        tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", rest(raw, _TOOL))
+        tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", read_extra(raw, _TOOL))
         tool.cache = decode_cache_control(raw, src)
         return tool
     if kind == "custom":
-        tool = _decode_custom(raw["custom"], src, rest(raw, frozenset({"type", "custom", "cache_control"})))
+        tool = _decode_custom(raw["custom"], src, read_extra(raw, frozenset({"type", "custom", "cache_control"})))
         tool.cache = decode_cache_control(raw, src)
         return tool
     return ir.HostedTool(family="other", kind=str(kind), src=src)
@@ -67,7 +67,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
     """Decode a function. ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool."""
-    extra = outer if raw.keys() <= _FUNCTION else joined(outer, rest(raw, _FUNCTION, at))
+    extra = outer if raw.keys() <= _FUNCTION else merge_extra(outer, read_extra(raw, _FUNCTION, at))
     return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
 
 
@@ -100,11 +100,11 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
         syntax=grammar.get("syntax"),
         definition=grammar.get("definition"),
         src=src,
-        extra=joined(
+        extra=merge_extra(
             outer,
-            rest(raw, _CUSTOM, "custom/"),
-            rest(format, known, "custom/format/") if kind in ("text", "grammar") else {"custom/format": format},
-            rest(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
+            read_extra(raw, _CUSTOM, "custom/"),
+            read_extra(format, known, "custom/format/") if kind in ("text", "grammar") else {"custom/format": format},
+            read_extra(grammar, frozenset({"syntax", "definition"}), "custom/format/grammar/"),
         ),
     )
 
@@ -149,7 +149,9 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
             extra = {pointer: tool}
         unread.append(extra)
     known = frozenset({"mode", "tools"} if allowed["mode"] in ("auto", "required") else {"tools"})
-    extra = joined(rest(raw, frozenset({"type", "allowed_tools"})), rest(allowed, known, "allowed_tools/"), *unread)
+    extra = merge_extra(
+        read_extra(raw, frozenset({"type", "allowed_tools"})), read_extra(allowed, known, "allowed_tools/"), *unread
+    )
     inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
     return ir.ToolChoice(
         mode="allowed", names=names, hosted=hosted, free=_unaffected_tools(tools), inner=inner, src=src, extra=extra
@@ -170,8 +172,10 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
     inner = raw if kind is None else raw[kind]
     name = inner.get("name") if raw.get("type") in ("function", "custom", None) else None
     if not isinstance(name, str) or not name:
-        return None, rest(raw, frozenset({"type"}), at)
-    return name, joined(rest(raw, {"type", kind or "name"}, at), rest(inner, _NAME, f"{at}{kind}/") if kind else None)
+        return None, read_extra(raw, frozenset({"type"}), at)
+    return name, merge_extra(
+        read_extra(raw, {"type", kind or "name"}, at), read_extra(inner, _NAME, f"{at}{kind}/") if kind else None
+    )
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:

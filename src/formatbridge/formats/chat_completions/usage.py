@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.formats.shared.usage import count_reasoning_in, details, either
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -55,7 +55,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     )
     if raw.get(_MISSED) not in (None, 0, usage.input - (usage.cache_read or 0)):
         unread[_MISSED] = raw[_MISSED]
-    usage.extra = joined(rest(raw, _USAGE), unread)
+    usage.extra = merge_extra(read_extra(raw, _USAGE), unread)
     _decode_details(usage, prompt, completion, prompt_at, completion_at)
     return usage
 
@@ -66,13 +66,13 @@ def _decode_details(usage: ir.Usage, prompt: JsonObject, completion: JsonObject,
         count_reasoning_in(usage)
     if prompt and (prompt.get("audio_tokens") or not _COMMON_INPUT.issuperset(prompt)):
         usage.input_modality = _decode_modality(prompt)
-        usage.extra = joined(usage.extra, rest(prompt, _INPUT, f"{prompt_at}/"))
+        usage.extra = merge_extra(usage.extra, read_extra(prompt, _INPUT, f"{prompt_at}/"))
     if len(completion) > 1 or usage.reasoning is None:  # not only reasoning
         usage.accepted_prediction = completion.get("accepted_prediction_tokens")
         usage.rejected_prediction = completion.get("rejected_prediction_tokens")
     if completion and (completion.get("audio_tokens") or not _COMMON_OUTPUT.issuperset(completion)):
         usage.output_modality = _decode_modality(completion)
-        usage.extra = joined(usage.extra, rest(completion, _OUTPUT, f"{completion_at}/"))
+        usage.extra = merge_extra(usage.extra, read_extra(completion, _OUTPUT, f"{completion_at}/"))
 
 
 def _decode_modality(details: JsonObject) -> dict[str, int] | None:

@@ -15,7 +15,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import may_repeat
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -67,7 +67,7 @@ def _attach(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
 
 def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
     """Decode ``citationMetadata``."""
-    unread |= rest(raw, frozenset({"citations", "citationSources"}), "citationMetadata/") or {}
+    unread |= read_extra(raw, frozenset({"citations", "citationSources"}), "citationMetadata/") or {}
     items = [(name, index, item) for name in ("citations", "citationSources") for index, item in enumerate(raw.get(name) or ())]
     offsets = _code_point_offsets(visible, (item.get(key) or 0 for _, _, item in items for key in ("startIndex", "endIndex")))
     for name, index, item in items:
@@ -79,13 +79,13 @@ def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: Js
             start=offsets[item.get("startIndex") or 0] if end is not None or item.get("startIndex") is not None else None,
             end=offsets[end] if end is not None else None,
             src=f"{src}/{name}/{index}",
-            extra=rest(item, _CITATION_SOURCE),
+            extra=read_extra(item, _CITATION_SOURCE),
         )
 
 
 def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
     """Decode each pair of a grounding support and a chunk as one citation. An uncited chunk is a citation without a span."""
-    unread |= rest(raw, _GROUNDING, "groundingMetadata/") or {}
+    unread |= read_extra(raw, _GROUNDING, "groundingMetadata/") or {}
     chunks, supports = raw.get("groundingChunks") or [], raw.get("groundingSupports") or []
     segments = [support.get("segment") or {} for support in supports]
     offsets = _code_point_offsets(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
@@ -98,7 +98,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
         if not known:
             unread[at] = support
             continue
-        unread |= joined(rest(support, _SUPPORT, f"{at}/"), _unread_segment(segment, visible[start:end], at)) or {}
+        unread |= merge_extra(read_extra(support, _SUPPORT, f"{at}/"), _unread_segment(segment, visible[start:end], at)) or {}
         unread |= _unread_indices(support, len(chunks), at)
         for position, number in known:
             cited.add(number)
@@ -118,7 +118,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
 def _unread_segment(segment: JsonObject, cited: str, at: str) -> JsonObject | None:
     """Return the unread fields of a segment. Its text is unread only if it differs from the cited text."""
     known = {"startIndex", "endIndex"} | ({"text"} if segment.get("text") == cited else set())
-    return rest(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{at}/segment/")
+    return read_extra(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{at}/segment/")
 
 
 def _unread_indices(support: JsonObject, count: int, at: str) -> JsonObject:
@@ -140,7 +140,9 @@ def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
         title=source.get("title"),
         cited_text=source.get("text") if chunk_type == "retrievedContext" else None,
         src=src,
-        extra=joined(rest(source, _CHUNK.get(chunk_type, frozenset()), f"{chunk_type}/"), rest(raw, frozenset({chunk_type}))),
+        extra=merge_extra(
+            read_extra(source, _CHUNK.get(chunk_type, frozenset()), f"{chunk_type}/"), read_extra(raw, frozenset({chunk_type}))
+        ),
     )
 
 

@@ -21,9 +21,9 @@ from formatbridge.formats.generate_content.reasoning import (
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque
-from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments
 from formatbridge.formats.shared.tool_results import Unanswered
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Severity
@@ -52,9 +52,9 @@ def decode_text(raw: JsonObject, src: str) -> ir.Part:
     if raw.get("thought"):
         part = ir.Reasoning(text=raw["text"], src=src)
         if len(raw) > 2:  # more than ``text`` and ``thought``
-            part.extra = rest(raw, _TEXT)
+            part.extra = read_extra(raw, _TEXT)
     else:
-        part = ir.Text(raw["text"], src, rest(raw, _TEXT))
+        part = ir.Text(raw["text"], src, read_extra(raw, _TEXT))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
         if type(part) is ir.Text and not part.text and not part.extra and signs_earlier_reasoning(part.signature):
@@ -99,13 +99,13 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
     """Decode a part of a function response: media, or a text, which some callers send. Other fields are not validated."""
     if isinstance(raw.get("text"), str):
-        return ir.Text(raw["text"], src, rest(raw, frozenset({"text"})))
+        return ir.Text(raw["text"], src, read_extra(raw, frozenset({"text"})))
     fields = {key: raw[key] for key in _RESPONSE_PART if key in raw}
     if fields.get("inlineData") is None and fields.get("fileData") is None:
         keys = [key for key, value in raw.items() if value is not None]
         return ir.Opaque(format="generate_content", raw=raw, label=keys[0], src=src) if keys else None
     media = _decode_media_fields(fields, src)
-    media.extra = joined(rest(raw, _RESPONSE_PART), media.extra)
+    media.extra = merge_extra(read_extra(raw, _RESPONSE_PART), media.extra)
     return media
 
 
@@ -114,11 +114,11 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
     source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
-    extra = joined(
-        rest(raw, _MEDIA) if blob is None or not file else rest(raw, _MEDIA - {"fileData"}),
-        rest(source, known, at),
-        rest(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
-        rest(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
+    extra = merge_extra(
+        read_extra(raw, _MEDIA) if blob is None or not file else read_extra(raw, _MEDIA - {"fileData"}),
+        read_extra(source, known, at),
+        read_extra(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
+        read_extra(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
     )
     return _decode_source(
         source if known.issuperset(source) else {key: source[key] for key in known if key in source},
@@ -144,7 +144,7 @@ def _decode_source(
     mime = mime.lower() if mime else mime
     is_file = uri is not None and _is_uploaded(uri)
     if uri is not None and mime is not None and mime != guess_mime(uri):
-        extra = joined(extra, {"fileData/mimeType": mime})
+        extra = merge_extra(extra, {"fileData/mimeType": mime})
     return ir.Media(
         kind=_media_kind_of(mime or guess_mime(uri or ""), uri),
         mime=mime,
@@ -290,11 +290,11 @@ class EncodeContext:
     """Facts about the request or response whose parts are encoded, and about its calls.
 
     ``is_answer``: it is a response. ``carries``: tokens of other formats are kept, tagged. ``runs``: the ids of the code executions that
-    this format can express. ``generated_ids``: the ids of calls that had none. ``objects``: arguments that were parsed before.
+    this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed before.
     ``refusal_severity``: the severity of encoding a refusal as text.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "objects", "refusal_severity", "runs")
+    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "parsed", "refusal_severity", "runs")
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class EncodeContext:
         *,
         is_answer: bool = False,
         carries: bool = False,
-        objects: Objects = NOT_READ,
+        parsed: ParsedArguments = NOTHING_PARSED,
         refusal_severity: Severity = "lossy",
     ) -> None:
         self._messages = messages
@@ -313,7 +313,7 @@ class EncodeContext:
         self.runs = runs
         self.is_answer = is_answer
         self.carries = carries
-        self.objects = objects
+        self.parsed = parsed
         self.refusal_severity = refusal_severity
 
     def name_of(self, result: ir.ToolResult) -> str | None:

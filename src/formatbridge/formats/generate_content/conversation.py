@@ -31,7 +31,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import gathered, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -50,7 +50,7 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
         _continue_turn(last, raw, src, calls)
         return last
     parts = decode_parts(raw.get("parts"), src, calls)
-    extra = None if CONTENT.issuperset(raw) else rest(raw, CONTENT)
+    extra = None if CONTENT.issuperset(raw) else read_extra(raw, CONTENT)
     if role == "user" and parts and type(parts[0]) is ir.ToolResult and (len(parts) == 1 or _is_results(parts)):
         return ir.Message("tool", parts, src, extra)
     return ir.Message(role, set_unknown_severity(parts, _NO_CONTENT) if role == "user" else parts, src, extra)
@@ -64,7 +64,7 @@ def _continue_turn(message: ir.Message, raw: JsonObject, src: str, calls: Calls)
     if combined is not None:
         combined.src = parts[count].src  # a loss of the combined text is reported at its end
         parts[count - 1 : count + 1] = [combined]
-    message.extra = gathered(message.extra, rest(raw, CONTENT, f"{src}/"))
+    message.extra = extend_extra(message.extra, read_extra(raw, CONTENT, f"{src}/"))
 
 
 def encode_message(message: ir.Message, contents: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:

@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, enum_name
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -33,9 +33,9 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
     """Decode one server tool; one that no other format has is of the family ``other`` and keeps its field name."""
     family = FAMILIES.get(field, "other")
     options = raw if isinstance(raw, dict) else {}
-    extra = rest(options, frozenset({"excludeDomains"})) if family == "web_search" else rest(options, frozenset())
+    extra = read_extra(options, frozenset({"excludeDomains"})) if family == "web_search" else read_extra(options, frozenset())
     if field == "enterpriseWebSearch":
-        extra = joined(extra, {WHOLE_NODE: field})
+        extra = merge_extra(extra, {WHOLE_NODE: field})
     return ir.HostedTool(
         family=family,
         kind=field,
@@ -72,7 +72,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
         token=token,
         headers=headers or None,
         src=src,
-        extra=joined(rest(raw, _SERVER), rest(transport, _TRANSPORT, "streamableHttpTransport/")),
+        extra=merge_extra(read_extra(raw, _SERVER), read_extra(transport, _TRANSPORT, "streamableHttpTransport/")),
     )
 
 
@@ -123,7 +123,7 @@ def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _CODE), rest(code, frozenset({"id", "code"}), "executableCode/")),
+        extra=merge_extra(read_extra(raw, _CODE), read_extra(code, frozenset({"id", "code"}), "executableCode/")),
     )
 
 
@@ -144,7 +144,7 @@ def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hoste
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _CODE_RESULT), rest(result, known, "codeExecutionResult/")),
+        extra=merge_extra(read_extra(raw, _CODE_RESULT), read_extra(result, known, "codeExecutionResult/")),
     )
 
 

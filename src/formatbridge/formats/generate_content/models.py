@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.model_lists import time_of
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -28,7 +28,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
         models=[_decode_model(raw, f"/{name}/{index}") for name in _LISTS for index, raw in enumerate(body.get(name) or ())],
         more=bool(token) if token is not None else None,
         next_page=token or None,
-        extra=rest(body, frozenset({*_LISTS, "nextPageToken"})),
+        extra=read_extra(body, frozenset({*_LISTS, "nextPageToken"})),
     )
 
 
@@ -49,7 +49,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
         output_limit=raw.get("outputTokenLimit"),
         methods=raw.get("supportedGenerationMethods"),
         src=src,
-        extra=rest(raw, known),
+        extra=read_extra(raw, known),
     )
 
 

@@ -10,7 +10,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import SHOWN
@@ -179,7 +179,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
         budget=budget if budget is not None and budget > 0 else None,
         show=None if shown is None else "auto" if shown else "hide",
         src="/generationConfig/thinkingConfig",
-        extra=joined(unread or None, rest(raw, _CONFIG)),
+        extra=merge_extra(unread or None, read_extra(raw, _CONFIG)),
     )
 
 

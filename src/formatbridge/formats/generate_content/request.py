@@ -25,7 +25,7 @@ from formatbridge.formats.generate_content.schema import (
 )
 from formatbridge.formats.generate_content.settings import (
     SETTINGS,
-    decode_shaped_settings,
+    decode_nested_settings,
     encode_settings,
     encode_top_level_settings,
 )
@@ -37,12 +37,12 @@ from formatbridge.formats.generate_content.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.settings import decode_flat_settings
-from formatbridge.formats.shared.tool_arguments import read_all_objects
+from formatbridge.formats.shared.tool_arguments import parse_all_arguments
 from formatbridge.formats.shared.tool_results import with_results_in_place
 from formatbridge.formats.shared.tool_selection import note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -70,24 +70,24 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         if "stop" in request.settings and not request.settings["stop"]:
             del request.settings["stop"]
     if not is_flat or not _COMMON.issuperset(body):
-        _decode_shaped_options(body, request)
+        _decode_nested_options(body, request)
     return request
 
 
-def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the options that are not flat settings."""
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
     unread = _decode_config(config, request) if config else None
-    unread_fields = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread_fields = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
         request.tools += decode_tools(raw, f"/tools/{index}")
     calling_config = tool_config.get("functionCallingConfig")
     if calling_config:
         request.tool_choice = decode_tool_choice(calling_config, request.tools, "/toolConfig/functionCallingConfig")
-    request.extra = joined(
-        rest(body, _REQUEST),
-        rest(config, _CONFIG, "generationConfig/"),
-        rest(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
+    request.extra = merge_extra(
+        read_extra(body, _REQUEST),
+        read_extra(config, _CONFIG, "generationConfig/"),
+        read_extra(tool_config, frozenset({"functionCallingConfig"}), "toolConfig/"),
         unread,
         unread_fields,
     )
@@ -170,7 +170,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
 
 def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
     """Decode the system instruction as one message, if it is not empty."""
-    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), rest(raw, CONTENT)
+    parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), read_extra(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []
 
 
@@ -180,7 +180,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     is_leading = True
     messages = with_results_in_place(request.messages, losses, joins=True)
-    context = EncodeContext(messages, objects=read_all_objects(messages))
+    context = EncodeContext(messages, parsed=parse_all_arguments(messages))
     for message in messages:
         drop_unheld(message, losses)
         if message.effort or message.tools:

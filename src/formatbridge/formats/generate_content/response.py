@@ -20,14 +20,14 @@ from formatbridge.formats.shared.choices import numbered
 from formatbridge.formats.shared.model_lists import encode_time, time_of
 from formatbridge.formats.shared.parts import OVERRULED, note_finish
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
-from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Severity
-from formatbridge.streaming.replay import altered
+from formatbridge.streaming.replay import copy_part
 
 _candidate_index = attrgetter("index")
 _RESPONSE = frozenset({"candidates", "createTime", "modelVersion", "promptFeedback", "responseId", "usageMetadata"})
@@ -52,17 +52,17 @@ def decode_response(body: JsonObject) -> ir.Response:
     )
     for choice in blocked:
         if choice.finish and choice.finish.message:
-            choice.extra = joined(choice.extra, {"finishMessage": choice.finish.message})
+            choice.extra = merge_extra(choice.extra, {"finishMessage": choice.finish.message})
         choice.finish = decode_blocked(feedback)
     if not choices and not error:
         blocked = choices = [_decode_missing(feedback)]
     if blocked:
         feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
-    extra = rest(body, _RESPONSE if not error else _RESPONSE | {"error"})
+    extra = read_extra(body, _RESPONSE if not error else _RESPONSE | {"error"})
     if feedback or (created_text and created is None):
-        extra = joined(
+        extra = merge_extra(
             extra,
-            rest(feedback, frozenset(), "promptFeedback/"),
+            read_extra(feedback, frozenset(), "promptFeedback/"),
             {"createTime": created_text} if created_text and created is None else None,
         )
     counts = decode_usage(usage, "/usageMetadata") if usage else None
@@ -111,9 +111,9 @@ def _decode_choice(raw: JsonObject, src: str, number: int, response_id: str | No
     if raw.keys() <= _COMMON_CANDIDATE and content.keys() <= CONTENT:  # no logprobs, no citations, no unknown fields
         return choice
     choice.logprobs, unread = decode_logprobs(raw.get("logprobsResult") or {}, f"{src}/logprobsResult")
-    choice.extra = joined(
-        rest(raw, _CANDIDATE),
-        rest(content, CONTENT, "content/"),
+    choice.extra = merge_extra(
+        read_extra(raw, _CANDIDATE),
+        read_extra(content, CONTENT, "content/"),
         {f"logprobsResult/{pointer}": value for pointer, value in (unread or {}).items()} or None,
         decode_citations(raw, parts, src),
     )
@@ -149,7 +149,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
         carries=options.carry_reasoning,
-        objects=read_objects(moved) if ir.ToolCall in kinds else NOT_READ,
+        parsed=parse_arguments_of(moved) if ir.ToolCall in kinds else NOTHING_PARSED,
         refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
@@ -174,8 +174,8 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
             assert isinstance(reasoning, ir.Reasoning)
             signature = reasoning.signature
             is_kept = keeps_id(signature, reasoning.id, "generate_content")
-            moved[reasoning_at] = altered(reasoning, signature=None, id=None if is_kept else reasoning.id)
-            moved.append(altered(part, signature=signature))
+            moved[reasoning_at] = copy_part(reasoning, signature=None, id=None if is_kept else reasoning.id)
+            moved.append(copy_part(part, signature=signature))
             reasoning_at, has_unsigned, is_after_unsigned = None, False, False
             continue
         moved.append(part)
@@ -321,12 +321,12 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
     The second value is the unread fields, by pointer.
     """
     chosen, ranked = raw.get("chosenCandidates") or [], raw.get("topCandidates") or []
-    unread = rest(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
+    unread = read_extra(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
     for index, candidates in enumerate(ranked):
         if index >= len(chosen):
             unread[f"topCandidates/{index}"] = candidates
         else:
-            unread |= rest(candidates, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
+            unread |= read_extra(candidates, frozenset({"candidates"}), f"topCandidates/{index}/") or {}
     tokens = [_decode_token(token, f"{src}/chosenCandidates/{position}") for position, token in enumerate(chosen, start)]
     for position, (token, candidates) in enumerate(zip(tokens, ranked, strict=False), start):
         if candidates.get("candidates"):
@@ -345,7 +345,7 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
         token=raw.get("token") or "",
         logprob=probability if isinstance(probability, int | float) else 0.0 if probability is None else _ZERO_PROBABILITY,
         src=src,
-        extra=rest(raw, _TOKEN) if is_number or probability is None else rest(raw, frozenset({"token"})),
+        extra=read_extra(raw, _TOKEN) if is_number or probability is None else read_extra(raw, frozenset({"token"})),
     )
 
 

@@ -16,7 +16,7 @@ from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -225,7 +225,7 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
     unread: JsonObject = {}
     for index, item in enumerate(formats):
         text = item.get("text")
-        unread |= rest(item, frozenset({"text"}), f"responseFormat/{index}/") or {}
+        unread |= read_extra(item, frozenset({"text"}), f"responseFormat/{index}/") or {}
         if text is None:
             continue
         mime, schema = text.get("mimeType"), text.get("schema")
@@ -233,13 +233,13 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
             if mime not in _TEXT_TYPES or schema is not None:
                 unread[f"responseFormat/{index}/text"] = text
             else:
-                unread |= rest(text, _TEXT_FORMAT, f"responseFormat/{index}/text/") or {}
+                unread |= read_extra(text, _TEXT_FORMAT, f"responseFormat/{index}/text/") or {}
             continue
         output_format = ir.OutputFormat(
             type="json_object" if schema is None else "json_schema",
             schema=schema,
             src=f"{_AT}/responseFormat/{index}/text",
-            extra=rest(text, _TEXT_FORMAT),
+            extra=read_extra(text, _TEXT_FORMAT),
         )
     return output_format, unread
 
@@ -288,10 +288,10 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
         voice=name if name is not None else voice.get("voice"),
         language=raw.get("languageCode"),
         src=f"{_AT}/speechConfig",
-        extra=joined(
-            rest(raw, frozenset({"voiceConfig", "languageCode"})),
-            rest(voice, known, "voiceConfig/"),
-            rest(prebuilt, frozenset({"voiceName"}), "voiceConfig/prebuiltVoiceConfig/"),
+        extra=merge_extra(
+            read_extra(raw, frozenset({"voiceConfig", "languageCode"})),
+            read_extra(voice, known, "voiceConfig/"),
+            read_extra(prebuilt, frozenset({"voiceName"}), "voiceConfig/prebuiltVoiceConfig/"),
         ),
     )
 
@@ -309,7 +309,7 @@ def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
 
 def decode_image_output(raw: JsonObject) -> ir.ImageOutput:
     """Decode the shape of image output."""
-    extra = rest(raw, frozenset({"aspectRatio", "imageSize"}))
+    extra = read_extra(raw, frozenset({"aspectRatio", "imageSize"}))
     return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{_AT}/imageConfig", extra=extra)
 
 

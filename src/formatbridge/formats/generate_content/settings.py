@@ -36,7 +36,7 @@ _NOT_FLAT = frozenset({
 })  # fmt: skip
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings outside ``generationConfig``; return the unread fields, by pointer."""
     unread: JsonObject | None = None
     if body.get("labels"):

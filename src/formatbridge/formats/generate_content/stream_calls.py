@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from formatbridge.errors import StreamDecodeError
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.types import EXACT, JsonObject
 
@@ -40,10 +40,10 @@ class PartialCall:
         """Add a piece. ``willContinue`` means that another one follows."""
         call: JsonObject = part["functionCall"]
         self._part |= {key: value for key, value in part.items() if key != "functionCall" and value is not None}
-        self._call |= rest(call, {"partialArgs", "willContinue"}) or {}
+        self._call |= read_extra(call, {"partialArgs", "willContinue"}) or {}
         for piece in call.get("partialArgs") or ():
             path = piece.get("jsonPath") or ""
-            unread = rest(piece, _ARGUMENT) or {}
+            unread = read_extra(piece, _ARGUMENT) or {}
             self._call |= {f"partialArgs/{key}" if key in _CALL else key: value for key, value in unread.items()}
             name = next((name for name in _VALUES if piece.get(name) is not None), None)
             known = self._values.get(path)

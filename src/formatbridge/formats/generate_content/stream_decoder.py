@@ -20,7 +20,7 @@ from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.model_lists import time_of
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import unfold
@@ -86,7 +86,7 @@ class StreamDecoder:
         """Decode the fields that few events have: feedback on the prompt, and unmodelled fields."""
         if raw.get("promptFeedback"):
             self._feedback |= {key: value for key, value in raw["promptFeedback"].items() if value is not None}
-        self._extra |= rest(raw, _EVENT) or {}
+        self._extra |= read_extra(raw, _EVENT) or {}
 
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. ``[DONE]`` has no meaning in this format."""
@@ -134,7 +134,7 @@ class StreamDecoder:
     def _feedback_fields(self) -> JsonObject | None:
         """Return the fields of the feedback on the prompt, without the block reason if that is a finish reason."""
         is_blocked = self.is_complete and (not self._choices or bool(self._running))
-        return rest(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
+        return read_extra(self._feedback, _FEEDBACK if is_blocked else frozenset(), "promptFeedback/")
 
     def _begin(self, event: JsonObject, out: list[events.Event]) -> None:
         """Emit the start of the response."""
@@ -168,7 +168,7 @@ class StreamDecoder:
             for part in content.get("parts") or ():
                 self._feed_part(choice, part, out)
             if not CONTENT.issuperset(content):
-                choice.extra |= rest(content, CONTENT, "content/") or {}
+                choice.extra |= read_extra(content, CONTENT, "content/") or {}
         if not _CONTENT.issuperset(raw):
             self._feed_other_fields(choice, raw, out)
 
@@ -184,7 +184,7 @@ class StreamDecoder:
         if raw.get("logprobsResult"):
             self._feed_logprobs(choice, raw["logprobsResult"], out)
         if not _CANDIDATE.issuperset(raw):
-            fields = rest(raw, _CANDIDATE) or {}
+            fields = read_extra(raw, _CANDIDATE) or {}
             if _URL_CONTEXT in fields:
                 choice.url_context.add(fields)
                 fields |= choice.url_context.whole()

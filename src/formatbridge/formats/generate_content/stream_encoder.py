@@ -36,7 +36,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import null_ledger
-from formatbridge.streaming.replay import DELTA_FIELDS, altered
+from formatbridge.streaming.replay import DELTA_FIELDS, copy_part
 from formatbridge.streaming.sse import encode_crlf_event
 
 
@@ -221,9 +221,9 @@ class StreamEncoder:
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error after the carried tokens; no event follows."""
-        del behind  # events have no numbers here
+        del events_before  # events have no numbers here
         out = b""
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
@@ -446,7 +446,7 @@ def _whole(held: _Part) -> ir.Part:
         fields["transcript"] = "".join(fields["transcript"])
     if held.pieces and held.head is None:
         fields[DELTA_FIELDS[type(held.part)]] = "".join(held.pieces)
-    return altered(held.part, **fields) if fields else held.part
+    return copy_part(held.part, **fields) if fields else held.part
 
 
 def _pieces(held: _Part, text: str) -> list[JsonObject]:

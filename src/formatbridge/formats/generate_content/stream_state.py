@@ -10,7 +10,7 @@ from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_fold import CITATIONS, URL_CONTEXT
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.shared.fold import Fold
-from formatbridge.formats.shared.unmodelled_fields import joined
+from formatbridge.formats.shared.unmodelled_fields import merge_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 
@@ -84,6 +84,6 @@ class Choice:
             if not texts:
                 out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
             out.append(events.Delta(self.index, number, "", [*self.tokens]))
-        if extra := joined(extra, self.partial.unread(self.place) if self.partial else None):
+        if extra := merge_extra(extra, self.partial.unread(self.place) if self.partial else None):
             out.append(events.Meta(extra, self.index))
         return out

@@ -20,7 +20,7 @@ from formatbridge.formats.shared.tool_arguments import (
     wrap_text,
 )
 from formatbridge.formats.shared.unique_names import derive_call_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps, may_hold_infinity
 from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -42,7 +42,7 @@ def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
         decoded.has_generated_id = True
     if "thoughtSignature" in raw:
         decoded.signature = decode_signature(raw, src)
-    decoded.extra = joined(rest(raw, _CALL_PART), rest(call, _CALL, "functionCall/"))
+    decoded.extra = merge_extra(read_extra(raw, _CALL_PART), read_extra(call, _CALL, "functionCall/"))
     return decoded
 
 
@@ -53,7 +53,7 @@ def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> Js
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, context.objects, argument_loss)
+        arguments = encode_arguments_object(call, losses, context.parsed, argument_loss)
     part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return part | encode_signature(call.signature, losses, carry=context.carries) if call.signature else part
 
@@ -110,11 +110,11 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     if "thoughtSignature" in raw:
         decoded.signature = decode_signature(raw, src)
     if len(raw) > 1 or len(result) > 3 or not (raw_id and name and response is not None):  # otherwise there are no other keys
-        decoded.extra = joined(decoded.extra, rest(raw, _RESULT_PART), rest(result, _RESULT, "functionResponse/"))
+        decoded.extra = merge_extra(decoded.extra, read_extra(raw, _RESULT_PART), read_extra(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        decoded.extra, decoded.has_generated_id = joined({WHOLE_NODE: name or ""}, decoded.extra), True
+        decoded.extra, decoded.has_generated_id = merge_extra({WHOLE_NODE: name or ""}, decoded.extra), True
     elif raw_id and name and name != call_name:
-        decoded.name, decoded.extra = None, joined({"functionResponse/name": name}, decoded.extra)
+        decoded.name, decoded.extra = None, merge_extra({"functionResponse/name": name}, decoded.extra)
     return decoded
 
 

@@ -10,7 +10,7 @@ from formatbridge.formats.generate_content.hosted_tools import decode_hosted_too
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.generate_content.schema import decode_schema
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -74,7 +74,7 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
         output_schema=output,
         strict=False,
         src=src,
-        extra=joined(unread_fields, unread_response, rest(raw, _FUNCTION)),
+        extra=merge_extra(unread_fields, unread_response, read_extra(raw, _FUNCTION)),
     )
 
 
@@ -91,13 +91,13 @@ def _decode_either(raw: JsonObject, dialect: str, json_schema_field: str) -> tup
         {key: value for key, value in raw_schema.items() if key != "nullable"} if is_nullable else raw_schema
     )
     if not is_complete:
-        unread = joined(unread, {dialect: raw_schema})
+        unread = merge_extra(unread, {dialect: raw_schema})
     types = decoded.get("type")
     if dialect == "parameters" and isinstance(types, list) and _OBJECT.issuperset(types):
         decoded["type"] = "object"
-        unread = joined(unread, {"parameters/type": raw_schema["type"]} if "null" in types else None)
+        unread = merge_extra(unread, {"parameters/type": raw_schema["type"]} if "null" in types else None)
     if is_nullable:
-        unread = joined(unread, {"parameters/nullable": True})
+        unread = merge_extra(unread, {"parameters/nullable": True})
     return decoded, unread
 
 
@@ -117,7 +117,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
     """Decode ``functionCallingConfig``, which applies to functions only; an unknown mode is decoded as AUTO."""
     mode, names = enum_name(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
-    extra = rest(raw, _CHOICE)
+    extra = read_extra(raw, _CHOICE)
     free = [server_tool_name(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
     if mode == "ANY" and names:
         if len(names) == 1:
@@ -130,7 +130,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
         unread["mode"] = raw["mode"]
     elif mode == "MODE_UNSPECIFIED" and not names and not extra:
         return None
-    extra = joined(extra, unread or None)
+    extra = merge_extra(extra, unread or None)
     if mode in ("ANY", "NONE"):
         return ir.ToolChoice(mode="required" if mode == "ANY" else "none", free=free, src=src, extra=extra)
     return ir.ToolChoice(mode="auto", src=src, extra=extra)

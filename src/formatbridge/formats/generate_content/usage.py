@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.reasoning import enum_name
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -46,8 +46,8 @@ def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, output: int) 
         usage.output_modality = _decode_modalities(raw, "candidatesTokensDetails", output, unread)
     if "cacheTokensDetails" in raw:
         usage.cached_modality = _decode_modalities(raw, "cacheTokensDetails", None, unread)
-    extra = rest(raw, _USAGE)
-    usage.extra = joined(extra, unread) if unread else extra
+    extra = read_extra(raw, _USAGE)
+    usage.extra = merge_extra(extra, unread) if unread else extra
 
 
 def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: JsonObject) -> dict[str, int] | None:
@@ -63,7 +63,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
     text_count = (total or 0) - sum(count for _, count, _ in items)
     is_text_missing = text_count > 0 and all(modality != "text" for modality, _, _ in items)
     for index, (modality, count, item) in enumerate(items):
-        unread |= rest(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
+        unread |= read_extra(item, frozenset({"modality", "tokenCount"}), f"{name}/{index}/") or {}
         if modality not in counts and modality in _SHARED[name]:
             counts[modality] = count
         elif is_text_missing and "modality" in item:

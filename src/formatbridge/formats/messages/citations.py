@@ -11,7 +11,7 @@ from typing import Literal
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.parts import may_repeat
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -52,7 +52,7 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
         file_id=fields.get("file_id"),
         cited_text=fields.get("cited_text"),
         src=src,
-        extra=rest(raw, known),
+        extra=read_extra(raw, known),
     )
 
 

@@ -12,7 +12,7 @@ from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -90,7 +90,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
         return ir.Text(raw["text"], src)
     citations = raw.get("citations")
     decoded = decode_citations(citations, f"{src}/citations") if citations else None
-    return ir.Text(raw["text"], src, rest(raw, _TEXT), decoded, cache=decode_cache(raw, src))
+    return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache(raw, src))
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -107,7 +107,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         issuer="messages",
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _MEDIA), unread),
+        extra=merge_extra(read_extra(raw, _MEDIA), unread),
     )
     return as_stored_file(media)
 
@@ -115,7 +115,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
     """Return the fields of the source of an image or a document that the decoder reads, and the unread fields."""
     known = _SOURCES[source["type"]]
-    return {key: source[key] for key in known if key in source}, rest(source, known, "source/")
+    return {key: source[key] for key in known if key in source}, read_extra(source, known, "source/")
 
 
 def _decode_document(raw: JsonObject, src: str) -> ir.Part:
@@ -141,7 +141,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _DOCUMENT), unread),
+        extra=merge_extra(read_extra(raw, _DOCUMENT), unread),
     )
     return as_stored_file(media)
 
@@ -189,7 +189,7 @@ def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     mark = raw.get("cache_control")
     if not mark:
         return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=rest(mark, _MARK))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _MARK))
 
 
 def supported_ttl(ttl: str | None) -> str | None:

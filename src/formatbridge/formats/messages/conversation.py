@@ -49,10 +49,10 @@ from formatbridge.formats.messages.tools import decode_tool, encode_tool
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
-from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, read_all_objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, parse_all_arguments
 from formatbridge.formats.shared.tool_results import note_orphan
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -69,7 +69,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_blocks(content, content_src)
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
-    return ir.Message(role, parts, src, rest(raw, _MESSAGE) if len(raw) > 2 else None)
+    return ir.Message(role, parts, src, read_extra(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
 def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
@@ -102,7 +102,7 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
     content, config = raw.get("content"), raw.get("output_config") or {}
     parts: list[ir.Part] = []
     tools: list[ir.Tool] = []
-    extra = joined(rest(raw, _SYSTEM), rest(config, frozenset({"effort"}), "output_config/")) or {}
+    extra = merge_extra(read_extra(raw, _SYSTEM), read_extra(config, frozenset({"effort"}), "output_config/")) or {}
     effort = config.get("effort")
     if effort is not None and effort not in EFFORTS:
         extra["output_config/effort"] = effort
@@ -116,8 +116,8 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
             parts.append(decode_part(block, block_src, SYSTEM_BLOCK_KINDS))
         else:
             tools.append(decode_tool(definition, f"{block_src}/tool/definition"))
-            extra |= rest(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
-            extra |= rest(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
+            extra |= read_extra(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
+            extra |= read_extra(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
         role="system",
         parts=parts,
@@ -141,11 +141,11 @@ def encode_system_blocks(parts: list[ir.Part], losses: Ledger) -> list[JsonObjec
     return blocks
 
 
-def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, objects: Objects) -> list[JsonObject]:
-    """Encode the parts of an assistant turn as content blocks. ``objects``: the arguments of tool calls that are already parsed."""
+def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedArguments) -> list[JsonObject]:
+    """Encode the parts of an assistant turn as content blocks. ``parsed``: the arguments of tool calls that are already parsed."""
     blocks: list[JsonObject] = []
     for part in join_blank_texts(parts):
-        block = encode_call(part, losses, objects) if type(part) is ir.ToolCall else _ENCODE_BLOCK[type(part)](part, losses)
+        block = encode_call(part, losses, parsed) if type(part) is ir.ToolCall else _ENCODE_BLOCK[type(part)](part, losses)
         if block is not None:
             blocks.append(block)
     return blocks
@@ -236,7 +236,7 @@ class TurnEncoder:
     """
 
     __slots__ = (
-        "_first_assistant", "_generated_ids", "_keeps_system_messages", "_last_assistant", "_losses", "_moved_count", "_objects",
+        "_first_assistant", "_generated_ids", "_keeps_system_messages", "_last_assistant", "_losses", "_moved_count", "_parsed",
         "_pending", "_result_counts", "_server_tools", "_unanswered", "mcp_servers", "moved_to_system", "turns",
     )  # fmt: skip
 
@@ -247,7 +247,7 @@ class TurnEncoder:
         self._losses = losses
         self._keeps_system_messages = keeps_system_messages
         self._server_tools = server_tools
-        self._objects = NOT_READ
+        self._parsed = NOTHING_PARSED
         self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
         self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
         self._generated_ids: set[str] = set()
@@ -258,7 +258,7 @@ class TurnEncoder:
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
         """Encode the messages of a conversation and return the turns."""
-        self._objects = read_all_objects(messages)
+        self._parsed = parse_all_arguments(messages)
         for message in messages:
             drop_unheld(message, self._losses)
             role = message.role
@@ -327,7 +327,7 @@ class TurnEncoder:
 
     def _add_assistant(self, message: ir.Message) -> None:
         """Add the blocks of an assistant turn."""
-        content = sole_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._objects)
+        content = sole_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._parsed)
         if not content:
             note_empty(message, self._losses)
             return

@@ -10,7 +10,7 @@ from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answ
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.tool_arguments import read_object
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -69,7 +69,9 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         max_uses=options.get("max_uses"),
         cache=decode_cache(raw, src),
         src=src,
-        extra=joined(rest(raw, _TOOL | options.keys()), None if name is None or kind.startswith(name) else {"name": name}),
+        extra=merge_extra(
+            read_extra(raw, _TOOL | options.keys()), None if name is None or kind.startswith(name) else {"name": name}
+        ),
     )
 
 
@@ -149,14 +151,16 @@ def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
     allowed: list[str] | None = [] if is_off else older.get("allowed_tools")
     denied: list[str] = []
-    extra = joined(rest(raw, _SERVER), rest(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/"))
+    extra = merge_extra(
+        read_extra(raw, _SERVER), read_extra(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/")
+    )
     if toolset_src:
         path = toolset_src[1:]
-        unread |= rest(toolset, _TOOLSET, f"{path}/") or {}
-        unread |= rest(defaults, frozenset({"enabled", "defer_loading"}), f"{path}/default_config/") or {}
+        unread |= read_extra(toolset, _TOOLSET, f"{path}/") or {}
+        unread |= read_extra(defaults, frozenset({"enabled", "defer_loading"}), f"{path}/default_config/") or {}
         enabled, denied = _decode_switches(defaults, configs, f"{path}/configs", unread)
         if allowed is not None and (denied or (enabled is not None and set(enabled) != set(allowed))):
-            extra = joined(extra, {"tool_configuration/allowed_tools": allowed, f"{toolset_src}/configs": configs})
+            extra = merge_extra(extra, {"tool_configuration/allowed_tools": allowed, f"{toolset_src}/configs": configs})
         allowed = _allowed_by_both(allowed, enabled, denied)
     return ir.McpServer(
         label=raw["name"],
@@ -195,7 +199,7 @@ def _decode_switches(
         if changes.get("enabled") is is_list:
             del changes["enabled"]
             names.append(name)
-        unread |= rest(changes, frozenset(), f"{path}/{escape(name)}/") or {}
+        unread |= read_extra(changes, frozenset(), f"{path}/{escape(name)}/") or {}
     return (names, []) if is_list else (None, names)
 
 
@@ -276,7 +280,7 @@ def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
         arguments=text if has_text else dumps(arguments).decode(),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _CALL), rest(arguments, frozenset({key}), "input/") if has_text else None),
+        extra=merge_extra(read_extra(raw, _CALL), read_extra(arguments, frozenset({key}), "input/") if has_text else None),
     )
 
 
@@ -291,7 +295,7 @@ def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
         arguments=dumps(raw["input"]).decode(),
         src=src,
         raw=raw,
-        extra=rest(raw, _MCP_CALL),
+        extra=read_extra(raw, _MCP_CALL),
     )
 
 
@@ -301,7 +305,7 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(content, dict) and content.get("type") not in _WEB_CONTENT:
         return decode_opaque(raw, src)
     error = content.get("error_code") if isinstance(content, dict) else None
-    unread = rest(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
+    unread = read_extra(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
     return ir.Hosted(
         family="web_search" if raw["type"] == "web_search_tool_result" else "web_fetch",
         role="result",
@@ -310,7 +314,7 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
         status=None if error is None else "failed",
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _RESULT), unread),
+        extra=merge_extra(read_extra(raw, _RESULT), unread),
     )
 
 
@@ -331,9 +335,9 @@ def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
         status="failed" if status or error is not None else None if status is None else "completed",
         src=src,
         raw=raw,
-        extra=joined(
-            rest(raw, _RESULT),
-            {f"content/{key}": value for key, value in (rest(content, known) or {}).items() if value != []} or None,
+        extra=merge_extra(
+            read_extra(raw, _RESULT),
+            {f"content/{key}": value for key, value in (read_extra(content, known) or {}).items() if value != []} or None,
             {"content/return_code": status} if status not in (None, 0, 1) else None,
         ),
     )
@@ -347,7 +351,7 @@ def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
     for index, block in enumerate(content if isinstance(content, list) else ()):
         if block.get("type") == "text":
             texts.append(block["text"])
-            unread |= rest(block, frozenset({"type", "text"}), f"content/{index}/") or {}
+            unread |= read_extra(block, frozenset({"type", "text"}), f"content/{index}/") or {}
         else:
             unread[f"content/{index}"] = block
     text = "\n".join(texts)
@@ -359,7 +363,7 @@ def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
         error=text if raw.get("is_error") else None,
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP_RESULT), unread),
+        extra=merge_extra(read_extra(raw, _MCP_RESULT), unread),
     )
 
 

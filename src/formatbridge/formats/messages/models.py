@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.model_lists import encode_time, text_of, time_of
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -24,7 +24,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
         more=body.get("has_more"),
         first_id=body.get("first_id"),
         last_id=body.get("last_id"),
-        extra=rest(body, _LIST),
+        extra=read_extra(body, _LIST),
     )
 
 
@@ -40,7 +40,7 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
     created_at = raw.get("created_at")
     created = time_of(created_at) if created_at is not None else None
-    extra = rest(raw, _MODEL)
+    extra = read_extra(raw, _MODEL)
     if created_at is not None and created is None:
         extra = (extra or {}) | {"created_at": created_at}
     return ir.Model(

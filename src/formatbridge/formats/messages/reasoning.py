@@ -6,7 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -33,7 +33,7 @@ _SHOWN = {"summarized": "auto", "omitted": "hide"}
 def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a ``thinking`` block. It may have a signature and no text."""
     token = raw.get("signature")
-    reasoning = ir.Reasoning(text=raw["thinking"], src=src, extra=rest(raw, _THINKING))
+    reasoning = ir.Reasoning(text=raw["thinking"], src=src, extra=read_extra(raw, _THINKING))
     if token:
         reasoning.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
     return reasoning
@@ -42,7 +42,7 @@ def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
 def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a ``redacted_thinking`` block, which has only a reasoning token."""
     token = decode_token(raw["data"], "messages", "redacted", f"{src}/data")
-    return ir.Reasoning(signature=token, src=src, extra=rest(raw, _REDACTED))
+    return ir.Reasoning(signature=token, src=src, extra=read_extra(raw, _REDACTED))
 
 
 def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
@@ -111,7 +111,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     kind = thinking.get("type")
     mode = _MODES.get(kind) if isinstance(kind, str) else "on" if kind is None else None
     if mode is None:
-        return (ir.ReasoningConfig(effort=known) if known else None), joined(unread, {"thinking": thinking})
+        return (ir.ReasoningConfig(effort=known) if known else None), merge_extra(unread, {"thinking": thinking})
     fields = _CONFIGS[mode]
     display = thinking.get("display") if "display" in fields else None
     config = ir.ReasoningConfig(
@@ -119,9 +119,9 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
         effort=known,
         budget=thinking.get("budget_tokens") if "budget_tokens" in fields else None,
         show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # the values of the table
-        extra=rest(thinking, fields, "thinking/"),
+        extra=read_extra(thinking, fields, "thinking/"),
     )
-    return config, joined(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
+    return config, merge_extra(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thinking: bool, losses: Ledger) -> JsonObject:

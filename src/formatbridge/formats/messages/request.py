@@ -20,7 +20,7 @@ from formatbridge.formats.messages.reasoning import decode_reasoning_config, enc
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import (
     SETTINGS,
-    decode_shaped_settings,
+    decode_nested_settings,
     encode_limit,
     encode_settings,
 )
@@ -35,7 +35,7 @@ from formatbridge.formats.shared.settings import decode_flat_settings
 from formatbridge.formats.shared.tool_selection import adds_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger
@@ -59,7 +59,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     stream = bool(body.get("stream") if stream is None else stream)
     request = ir.Request("messages", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
-        _decode_shaped_options(body, request)
+        _decode_nested_options(body, request)
     settings = request.settings
     if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value
         del settings["top_p"]
@@ -81,7 +81,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     return messages
 
 
-def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are objects or lists."""
     tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
     unread_servers = unread_reasoning = unread_format = None
@@ -89,15 +89,17 @@ def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
         unread_servers = decode_servers(body, request)
-    unread_settings = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    unread_settings = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
     if config or "thinking" in body:
         request.reasoning, unread_reasoning = decode_reasoning_config(body)
     if config or "output_format" in body:
         request.output_format, unread_format = decode_format(body)
-    unread_config = rest(config, _OUTPUT_CONFIG, "output_config/") if config else None
-    request.extra = joined(rest(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format)
+    unread_config = read_extra(config, _OUTPUT_CONFIG, "output_config/") if config else None
+    request.extra = merge_extra(
+        read_extra(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format
+    )
 
 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:

@@ -16,9 +16,9 @@ from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
 from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_text
-from formatbridge.formats.shared.tool_arguments import NOT_READ, read_objects
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -32,10 +32,10 @@ NO_USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_inp
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode the body of a response. After a fallback, its model is the one that generated the last blocks."""
     usage, body_model = body.get("usage"), body.get("model")
-    extra = rest(body, RESPONSE_FIELDS)
+    extra = read_extra(body, RESPONSE_FIELDS)
     parts, model, fallbacks = _take_fallbacks(decode_answer(body["content"], "/content"), body_model)
     if fallbacks:
-        extra = joined(extra, fallbacks, {"model": body_model} if body_model not in (None, model) else None)
+        extra = merge_extra(extra, fallbacks, {"model": body_model} if body_model not in (None, model) else None)
     choice = ir.Choice(parts, decode_finish(body))
     counts = decode_usage(usage, "/usage") if usage is not None else None
     return ir.Response("messages", body.get("id") or None, model, [choice], None, counts, extra)
@@ -118,7 +118,7 @@ def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
 
 def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> list[JsonObject]:
     """Encode the parts of a response as content blocks."""
-    objects = read_objects(parts) if ir.ToolCall in map(type, parts) else NOT_READ
+    parsed = parse_arguments_of(parts) if ir.ToolCall in map(type, parts) else NOTHING_PARSED
     blocks: list[JsonObject] = []
     offset = 0
     for part in parts:
@@ -129,7 +129,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
                 blocks.append({"type": "text", "text": part.text})
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
-            call = encode_answer_call(part, losses, objects)
+            call = encode_answer_call(part, losses, parsed)
             carried = encode_carried_token(part.signature, losses, options) if part.signature else None
             if carried:
                 blocks.append(carried)
@@ -220,7 +220,7 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
         is_refusal = details.get("type") == "refusal"
         if is_refusal:
             finish.message, finish.category = details.get("explanation"), details.get("category")
-        finish.extra = rest(details, _DETAILS if is_refusal else frozenset(), "stop_details/")
+        finish.extra = read_extra(details, _DETAILS if is_refusal else frozenset(), "stop_details/")
     return finish
 
 

@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.content import as_blocks
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.tool_arguments import MOST_NODES
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -246,8 +246,8 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
     if not raw:
         return None, unread
     if raw.get("type") != "json_schema":
-        return None, joined(unread, {src[1:]: raw})
-    extra = rest(raw, frozenset({"type", "schema"}))
+        return None, merge_extra(unread, {src[1:]: raw})
+    extra = read_extra(raw, frozenset({"type", "schema"}))
     return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), unread
 
 

@@ -1,4 +1,4 @@
-"""Settings of Anthropic Messages: flat settings in a table, and shaped settings by functions."""
+"""Settings of Anthropic Messages: flat settings in a table, and nested settings by functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.content import supported_ttl
 from formatbridge.formats.shared.settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -38,7 +38,7 @@ _ENCODED = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 _ENCODED_WITH_SAMPLING = _ENCODED | {*_SAMPLING}
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are objects or depend on several fields; return their unread fields."""
     unread: JsonObject = {}
     if "service_tier" in body or "speed" in body:
@@ -47,7 +47,7 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     if metadata:
         if metadata.get("user_id") is not None:
             settings["user"] = metadata["user_id"]
-        unread |= rest(metadata, frozenset({"user_id"}), "metadata/") or {}
+        unread |= read_extra(metadata, frozenset({"user_id"}), "metadata/") or {}
     choice = body.get("tool_choice")
     if choice and isinstance(choice.get("disable_parallel_tool_use"), bool):
         settings["parallel_tool_calls"] = not choice["disable_parallel_tool_use"]
@@ -71,7 +71,7 @@ def _decode_tier(body: JsonObject, settings: JsonObject, unread: JsonObject) -> 
 
 def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: JsonObject) -> None:
     """Decode the threshold of compaction. No other format has the other edits."""
-    unread |= rest(raw, frozenset({"edits"}), "context_management/") or {}
+    unread |= read_extra(raw, frozenset({"edits"}), "context_management/") or {}
     for index, edit in enumerate(raw.get("edits") or ()):
         path = f"context_management/edits/{index}"
         trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
@@ -79,8 +79,8 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: Js
             unread[path] = edit
             continue
         settings["compact_at"] = trigger.get("value")
-        unread |= rest(edit, frozenset({"type", "trigger"}), f"{path}/") or {}
-        unread |= rest(trigger, frozenset({"type", "value"}), f"{path}/trigger/") or {}
+        unread |= read_extra(edit, frozenset({"type", "trigger"}), f"{path}/") or {}
+        unread |= read_extra(trigger, frozenset({"type", "value"}), f"{path}/trigger/") or {}
 
 
 def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:

@@ -14,7 +14,7 @@ from formatbridge.formats.messages.response import RESPONSE_FIELDS, decode_finis
 from formatbridge.formats.messages.stream_state import Blocks, without_nulls
 from formatbridge.formats.messages.usage import decode_usage
 from formatbridge.formats.shared.choices import fill_missing_head
-from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
+from formatbridge.formats.shared.unmodelled_fields import Pieces, read_extra, unknown_event
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 
@@ -59,7 +59,7 @@ class StreamDecoder:
             return []
         out: list[events.Event] = []
         kind = raw.get("type")
-        fields = rest(raw, _EVENT) if kind in EVENTS else None
+        fields = read_extra(raw, _EVENT) if kind in EVENTS else None
         if fields:
             self._extra.take(fields, count)
         self.has_unknown_fields = bool(fields)
@@ -112,13 +112,13 @@ class StreamDecoder:
             self._usage = (self._usage or {}) | without_nulls(message["usage"])
         if self._has_begun:
             self._take_repeated_start(message.get("id"), message.get("model"), out)
-            self._extra.take(rest(message, RESPONSE_FIELDS))
+            self._extra.take(read_extra(message, RESPONSE_FIELDS))
             return
         self._has_begun = True
         usage = decode_usage(self._usage, "/usage") if self._usage is not None else None
         self._first_model = message.get("model")
         self._pending_start = events.Start(
-            message.get("id") or None, self._first_model, None, usage, rest(message, RESPONSE_FIELDS)
+            message.get("id") or None, self._first_model, None, usage, read_extra(message, RESPONSE_FIELDS)
         )
         self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
         for block in message.get("content") or ():
@@ -166,7 +166,7 @@ class StreamDecoder:
         out: list[events.Event] = []
         if self._usage is not None:
             out.append(events.UsageUpdate(decode_usage(self._usage, "/usage")))
-        extra = {**self._extra.whole(), **(rest(self._stop, _STOP) or {})}
+        extra = {**self._extra.whole(), **(read_extra(self._stop, _STOP) or {})}
         return [*out, events.Meta(extra)] if extra else out
 
     def _fail(self, raw: JsonObject, out: list[events.Event]) -> None:

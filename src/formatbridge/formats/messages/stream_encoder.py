@@ -26,7 +26,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import null_ledger
-from formatbridge.streaming.replay import altered
+from formatbridge.streaming.replay import copy_part
 
 _TEXT_DELTA = (
     b"event: content_block_delta\n"
@@ -152,9 +152,9 @@ class StreamEncoder:
         handle = _HANDLERS.get(type(event))
         return handle(self, event) if handle else b""
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error, which ends the stream. The open block stays open."""
-        del behind  # the events of this format have no sequence numbers
+        del events_before  # the events of this format have no sequence numbers
         if self._is_over:
             return b""
         self._is_over = True
@@ -318,7 +318,7 @@ class StreamEncoder:
                 out = self._close_call(block, event.part)
             case _:
                 if block.pieces and event.part is None and isinstance(part, ir.Hosted):
-                    part = altered(part, arguments="".join(block.pieces))
+                    part = copy_part(part, arguments="".join(block.pieces))
                 if block.token and not isinstance(part, ir.Refusal):
                     part = replace(part, signature=block.token)
                 return b"".join(map(self._blocks.whole, encode_answer([part], null_ledger(), self._options)))

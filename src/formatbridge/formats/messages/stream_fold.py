@@ -8,7 +8,7 @@ from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
 from formatbridge.formats.messages.stream_state import with_kind
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import parse_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, rest, unknown_event
+from formatbridge.formats.shared.unmodelled_fields import Pieces, read_extra, unknown_event
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -56,7 +56,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
                     pass
                 case _:
                     return None
-            fields.take(rest(event, _MEMBERS))
+            fields.take(read_extra(event, _MEMBERS))
         content = [_whole_block(block) for block in blocks]
     except ConflictError:
         return None
@@ -70,7 +70,7 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
     if kind == "compaction_delta":
         block.add({key: value for key, value in delta.items() if key != "type"})
     elif kind is None or field:
-        block.unknown.take(rest(delta, {"type", field}))
+        block.unknown.take(read_extra(delta, {"type", field}))
         block.add({"citations": [delta["citation"]]} if field == "citation" else {field: delta.get(field)} if field else {})
     else:
         block.unknown.take({kind: delta})

@@ -15,7 +15,7 @@ from formatbridge.formats.messages.conversation import decode_block
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
 from formatbridge.formats.shared.text_lengths import Lengths
 from formatbridge.formats.shared.tool_arguments import parse_object
-from formatbridge.formats.shared.unmodelled_fields import Pieces, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import Pieces, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -183,7 +183,7 @@ class Blocks:
                 return self._take_delta(block, named, out, count)
             fields = self._take_other(block, delta, out)
         else:
-            fields = rest(delta, {"type", member}) if len(delta) > 2 else None
+            fields = read_extra(delta, {"type", member}) if len(delta) > 2 else None
             if text := delta.get(member):
                 self._add_text(block, text, out)
         if fields:
@@ -221,19 +221,19 @@ class Blocks:
             case "signature_delta" if block.kind == "thinking":
                 if token := delta.get("signature"):
                     self._sign(block, decode_token(token, "messages", "thinking", f"{block.src}/signature"), out)
-                return rest(delta, {"type", "signature"})
+                return read_extra(delta, {"type", "signature"})
             case "citations_delta" if block.kind == "text":
                 src = f"{block.src}/citations/{len(block.citations)}"
                 block.citations.append(decode_citation(delta["citation"], src))
-                return rest(delta, {"type", "citation"})
+                return read_extra(delta, {"type", "citation"})
             case "input_json_delta" if block.kind == "input":
                 block.pieces.append(delta.get("partial_json") or "")
-                return rest(delta, {"type", "partial_json"})
+                return read_extra(delta, {"type", "partial_json"})
             case "compaction_delta":
                 block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
                 return None
             case None:
-                return rest(delta, {"type"})
+                return read_extra(delta, {"type"})
             case other:
                 return {str(other): delta}
 
@@ -298,7 +298,7 @@ class Blocks:
             if block.number is not None:
                 out += self._pending_of(block)
             elif isinstance(block.part, ir.Reasoning):
-                extra = joined(block.part.extra, block.unknown.whole())
+                extra = merge_extra(block.part.extra, block.unknown.whole())
                 pending.append(replace(block.part, signature=block.token, extra=extra))
         parts = [part for part in pending if part.signature or part.extra]
         for number, part in enumerate(parts, self._part_count):

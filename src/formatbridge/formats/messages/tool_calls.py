@@ -6,8 +6,8 @@ from formatbridge import ir
 from formatbridge.formats.messages.content import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.parts import set_unknown_severity
-from formatbridge.formats.shared.tool_arguments import NOT_READ, Objects, encode_arguments_object, wrap_text
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -19,21 +19,21 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a ``tool_use`` block."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
     if len(raw) > 4:  # four fields are required
-        call.cache, call.extra = decode_cache(raw, src), rest(raw, _CALL)
+        call.cache, call.extra = decode_cache(raw, src), read_extra(raw, _CALL)
     return call
 
 
-def encode_call(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
+def encode_call(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments) -> JsonObject:
     """Encode a tool call of a request as a ``tool_use`` block, which has no field for a signature."""
     drop_unheld(call, losses)
-    block = _encode_tool_use(call, losses, objects)
+    block = _encode_tool_use(call, losses, parsed)
     return block | encode_cache(call.cache, losses) if call.cache else block
 
 
-def encode_answer_call(call: ir.ToolCall, losses: Ledger, objects: Objects = NOT_READ) -> JsonObject:
+def encode_answer_call(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments = NOTHING_PARSED) -> JsonObject:
     """Encode a tool call of a response as a ``tool_use`` block. A separate block carries its signature."""
     drop_unheld_in_answer(call, losses)
-    return _encode_tool_use(call, losses, objects)
+    return _encode_tool_use(call, losses, parsed)
 
 
 def encode_call_start(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -45,14 +45,14 @@ def encode_call_start(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     return {"type": "tool_use", "id": call.id, "name": name, "input": {}}
 
 
-def _encode_tool_use(call: ir.ToolCall, losses: Ledger, objects: Objects) -> JsonObject:
+def _encode_tool_use(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments) -> JsonObject:
     """Encode a ``tool_use`` block. Free text of a custom tool becomes an object with one field."""
     block = encode_call_start(call, losses)
     if call.kind == "custom":
         block["input"] = wrap_text(str(call.arguments))
         losses.changed(call, "", {"type": "tool_use", "name": block["name"]}, "wrapped")
     else:
-        block["input"] = encode_arguments_object(call, losses, objects)
+        block["input"] = encode_arguments_object(call, losses, parsed)
     return block
 
 
@@ -64,7 +64,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     )
     result = ir.ToolResult(raw["tool_use_id"], parts, src)
     if len(raw) > 3 or content is None:  # two fields besides the content are required
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), rest(raw, _RESULT)
+        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), read_extra(raw, _RESULT)
     return result
 
 

@@ -18,7 +18,7 @@ from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_selection import server_tool_name
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -40,7 +40,7 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     if len(raw) > 3 or "description" not in raw:  # two fields besides the description are required
         callers = raw.get("allowed_callers")
         tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
-        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), rest(raw, _FUNCTION)
+        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), read_extra(raw, _FUNCTION)
     return tool
 
 
@@ -152,19 +152,19 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Decode the tool choice. Its ``disable_parallel_tool_use`` is decoded with the settings."""
     kind = "tool" if raw.get("type") is None else raw["type"]
-    extra = rest(raw, _CHOICE if isinstance(raw.get("disable_parallel_tool_use"), bool) else _CHOICE_WITHOUT_PARALLEL)
+    extra = read_extra(raw, _CHOICE if isinstance(raw.get("disable_parallel_tool_use"), bool) else _CHOICE_WITHOUT_PARALLEL)
     if kind == "tool":
         name = raw["name"]
         hosted = next((tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.name == name), None)
         if hosted is None:
             return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
         if raw.get("disable_parallel_tool_use"):  # this field stays if the target cannot force a server tool
-            src, extra = f"{src}/name", rest(raw, _CHOICE, f"{src}/")
+            src, extra = f"{src}/name", read_extra(raw, _CHOICE, f"{src}/")
         return ir.ToolChoice(mode="hosted", names=[server_tool_name(hosted)], src=src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     unread = {"name": raw["name"]} if "name" in raw else None
-    return ir.ToolChoice(mode=_MODES[kind], src=src, extra=joined(extra, unread))  # type: ignore[arg-type]  # the values of the table
+    return ir.ToolChoice(mode=_MODES[kind], src=src, extra=merge_extra(extra, unread))  # type: ignore[arg-type]  # the values of the table
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:

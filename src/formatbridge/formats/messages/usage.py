@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.formats.shared.usage import join_ttls
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -27,7 +27,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     read, written = raw.get("cache_read_input_tokens"), raw.get("cache_creation_input_tokens")
     usage = ir.Usage(0, raw.get("output_tokens") or 0, None, read, None, None, src)
     if not _COUNTS.issuperset(raw):
-        usage.extra = rest(raw, _USAGE)
+        usage.extra = read_extra(raw, _USAGE)
         _decode_details(raw, usage)
     if written is None and usage.cache_write_ttl:
         written = sum(usage.cache_write_ttl.values())
@@ -41,14 +41,14 @@ def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
     by_ttl, output, tools = raw.get("cache_creation"), raw.get("output_tokens_details"), raw.get("server_tool_use")
     if by_ttl:
         usage.cache_write_ttl = {ttl: by_ttl[name] for ttl, name in _TTLS.items() if by_ttl.get(name) is not None} or None
-        usage.extra = joined(usage.extra, rest(by_ttl, frozenset(_TTLS.values()), "cache_creation/"))
+        usage.extra = merge_extra(usage.extra, read_extra(by_ttl, frozenset(_TTLS.values()), "cache_creation/"))
     if output:
         usage.reasoning = output.get("thinking_tokens")
-        usage.extra = joined(usage.extra, rest(output, _OUTPUT_DETAILS, "output_tokens_details/"))
+        usage.extra = merge_extra(usage.extra, read_extra(output, _OUTPUT_DETAILS, "output_tokens_details/"))
     if tools:
         counts = {family: tools[name] for family, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
         usage.server_tools = counts or None
-        usage.extra = joined(usage.extra, rest(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"))
+        usage.extra = merge_extra(usage.extra, read_extra(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"))
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:

@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import put_in
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -88,13 +88,13 @@ def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
         start=raw.get("start_index"),
         end=raw.get("end_index"),
         src=src,
-        extra=rest(raw, _URL),
+        extra=read_extra(raw, _URL),
     )
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Citation:
     title, index = raw.get("filename"), raw.get("index")
-    return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=index, src=src, extra=rest(raw, _FILE))
+    return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=index, src=src, extra=read_extra(raw, _FILE))
 
 
 def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
@@ -105,7 +105,7 @@ def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
         start=raw.get("start_index"),
         end=raw.get("end_index"),
         src=src,
-        extra=rest(raw, _CONTAINER_FILE),
+        extra=read_extra(raw, _CONTAINER_FILE),
     )
 
 

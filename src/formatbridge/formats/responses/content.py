@@ -22,7 +22,7 @@ from formatbridge.formats.shared.media import (
 )
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, known_mime
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.replay import DELTA_FIELDS
@@ -80,7 +80,7 @@ def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     for name, known in _CACHE_FIELDS.items():
         mark = raw.get(name)
         if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
-            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=rest(mark, known))
+            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=read_extra(mark, known))
     return None
 
 
@@ -153,7 +153,7 @@ def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     part = _text(raw["text"], src, item_id)
     if len(raw) > 2:  # type and text are required, so there are other fields
         part.cache = decode_cache(raw, src)
-        part.extra = rest(raw, _with_cache_field(_TEXT, part.cache))
+        part.extra = read_extra(raw, _with_cache_field(_TEXT, part.cache))
     return part
 
 
@@ -162,7 +162,7 @@ def _decode_foreign_text(raw: JsonObject, src: str, item_id: str | None) -> ir.P
     if not isinstance(raw.get("text"), str):
         return _decode_unknown(raw, src)
     part = _text(raw["text"], src, item_id)
-    part.extra = rest(raw, _FOREIGN_TEXT)
+    part.extra = read_extra(raw, _FOREIGN_TEXT)
     return part
 
 
@@ -170,11 +170,11 @@ def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     part = _text(raw["text"], src, item_id)
     if raw.get("logprobs") or not _OUTPUT_WITH_LOGPROBS.issuperset(raw):  # an empty list of log probabilities has no content
         part.cache = decode_cache(raw, src)
-        part.extra = rest(raw, _with_cache_field(_OUTPUT, part.cache))
+        part.extra = read_extra(raw, _with_cache_field(_OUTPUT, part.cache))
     if raw.get("annotations"):
         part.citations, unread = decode_citations(raw["annotations"], f"{src}/annotations")
         if unread:
-            part.extra = joined(part.extra, unread)
+            part.extra = merge_extra(part.extra, unread)
     return part
 
 
@@ -184,7 +184,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 
 
 def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=rest(raw, frozenset({"type", "refusal"})))
+    return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=read_extra(raw, frozenset({"type", "refusal"})))
 
 
 # Images, files, audio.
@@ -196,7 +196,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         return ir.Opaque(format="responses", raw=raw, label="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     cache = decode_cache(raw, src)
-    extra = rest(raw, _with_cache_field(_IMAGE, cache))
+    extra = read_extra(raw, _with_cache_field(_IMAGE, cache))
     part = ir.Media(
         kind="image",
         mime=mime,
@@ -208,7 +208,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         cache=cache,
         id=item_id,
         src=src,
-        extra=extra if url is None or file_id is None else joined(extra, {"file_id": file_id}),
+        extra=extra if url is None or file_id is None else merge_extra(extra, {"file_id": file_id}),
     )
     return as_stored_file(part)
 
@@ -249,8 +249,8 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         cache=cache,
         id=item_id,
         src=src,
-        extra=joined(
-            rest(raw, _with_cache_field(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}
+        extra=merge_extra(
+            read_extra(raw, _with_cache_field(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}
         ),
     )
     return as_stored_file(part)
@@ -287,7 +287,9 @@ def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         data=audio.get("data"),
         id=item_id,
         src=src,
-        extra=joined(rest(raw, frozenset({"type", "input_audio"})), rest(audio, frozenset({"data", "format"}), "input_audio/")),
+        extra=merge_extra(
+            read_extra(raw, frozenset({"type", "input_audio"})), read_extra(audio, frozenset({"data", "format"}), "input_audio/")
+        ),
     )
 
 

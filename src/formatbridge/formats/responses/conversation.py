@@ -26,7 +26,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -56,7 +56,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     else:
         parts = set_unknown_severity(decode_content(content, at))
     # Role and content are required: if the third key is the type, there are no other fields.
-    extra = None if len(raw) == 3 and "type" in raw else rest(raw, mark_last_part(parts, raw, src, _MESSAGE))
+    extra = None if len(raw) == 3 and "type" in raw else read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE))
     return ir.Message(raw["role"], parts, src, extra)
 
 
@@ -98,7 +98,7 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
             decode_content(content, f"{src}/content", raw.get("id"), parts)
             # The status ``completed`` is a neutral value, so dropping it is not a loss.
             known = _COMPLETED_MESSAGE if raw.get("status") == "completed" else _OUTPUT_MESSAGE
-            unread = None if known.issuperset(raw) else rest(raw, mark_last_part(parts[first:], raw, src, known), f"{src}/")
+            unread = None if known.issuperset(raw) else read_extra(raw, mark_last_part(parts[first:], raw, src, known), f"{src}/")
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:

@@ -9,7 +9,7 @@ from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_ans
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
 from formatbridge.formats.shared.parts import encode_mime
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -58,7 +58,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     family = FAMILIES.get(kind, "other")
     if family == "web_search":
         return _decode_search(raw, kind, src)
-    extra = _decode_code(raw) if family == "code" else rest(raw, _TYPE)
+    extra = _decode_code(raw) if family == "code" else read_extra(raw, _TYPE)
     return ir.HostedTool(family=family, kind=kind, src=src, extra=extra)  # type: ignore[arg-type]  # a value of the table
 
 
@@ -86,7 +86,7 @@ def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
         user_location={key: value for key, value in location.items() if key != "type" and value is not None} if location else None,
         context_size=raw.get("search_context_size"),
         src=src,
-        extra=joined(rest(raw, known), rest(filters, frozenset({"allowed_domains"}), "filters/")),
+        extra=merge_extra(read_extra(raw, known), read_extra(filters, frozenset({"allowed_domains"}), "filters/")),
     )
 
 
@@ -105,8 +105,8 @@ def _decode_code(raw: JsonObject) -> JsonObject | None:
     """Return the unread fields of a code interpreter tool. Other servers use an automatic container, too."""
     container = raw.get("container")
     if not isinstance(container, dict) or container.get("type") != "auto":
-        return rest(raw, _TYPE)
-    return joined(rest(raw, frozenset({"type", "container"})), rest(container, _TYPE, "container/"))
+        return read_extra(raw, _TYPE)
+    return merge_extra(read_extra(raw, frozenset({"type", "container"})), read_extra(container, _TYPE, "container/"))
 
 
 # MCP servers.
@@ -126,9 +126,9 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
         description=raw.get("server_description"),
         defer_loading=raw.get("defer_loading"),
         src=src,
-        extra=joined(
-            rest(raw, _SERVER),
-            rest(filters, frozenset({"tool_names"}), "allowed_tools/"),
+        extra=merge_extra(
+            read_extra(raw, _SERVER),
+            read_extra(filters, frozenset({"tool_names"}), "allowed_tools/"),
             {WHOLE_NODE: {"require_approval": "always"}} if approval is None else None,
         ),
     )
@@ -220,7 +220,7 @@ def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
     if not data:
         return None
     mime = _MEDIA_TYPES.get(format, f"image/{format}") if format else None
-    return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=rest(raw, _IMAGE))
+    return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=read_extra(raw, _IMAGE))
 
 
 def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
@@ -261,11 +261,11 @@ def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(
-            rest(raw, _CODE),
+        extra=merge_extra(
+            read_extra(raw, _CODE),
             None if is_incomplete else _unread_status(raw, failed=True),
             *(
-                rest(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
+                read_extra(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
                 for index, output in enumerate(outputs)
             ),
         ),
@@ -307,7 +307,7 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _MCP), None if is_incomplete else _unread_status(raw, failed=error is not None), unread),
+        extra=merge_extra(read_extra(raw, _MCP), None if is_incomplete else _unread_status(raw, failed=error is not None), unread),
     )
 
 
@@ -316,9 +316,11 @@ def _error_text(error: str | JsonObject) -> tuple[str, JsonObject | None]:
     if isinstance(error, str):
         return error, None
     error_type, content = error.get("type"), error.get("content")
-    unread = joined(rest(error, _ERROR, "error/"), {"error/type": error_type} if error_type not in (None, _TOOL_ERROR) else None)
+    unread = merge_extra(
+        read_extra(error, _ERROR, "error/"), {"error/type": error_type} if error_type not in (None, _TOOL_ERROR) else None
+    )
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and isinstance(content[0].get("text"), str):
-        return content[0]["text"], joined(unread, rest(content[0], _ERROR_CONTENT, "error/content/0/"))
+        return content[0]["text"], merge_extra(unread, read_extra(content[0], _ERROR_CONTENT, "error/content/0/"))
     if isinstance(content, str):
         return content, unread
     return dumps(error).decode(), None
@@ -356,7 +358,7 @@ def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=joined(rest(raw, _SEARCH_ITEMS), _unread_status(raw, failed=True), _unread_action(action, query)),
+        extra=merge_extra(read_extra(raw, _SEARCH_ITEMS), _unread_status(raw, failed=True), _unread_action(action, query)),
     )
 
 

@@ -8,7 +8,7 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_native_token
 from formatbridge.formats.shared.settings import EFFORTS, encode_effort
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -29,7 +29,7 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     other_summary = {"summary": summary} if text and summary_text and summary_text != text else None
     unread = None if other_summary else _unread_fields(summary, "summary")
     if other_summary or unread or content or not _ITEM.issuperset(raw):
-        part.extra = joined(rest(raw, _ITEM), other_summary, _unread_fields(content, "content"), unread)
+        part.extra = merge_extra(read_extra(raw, _ITEM), other_summary, _unread_fields(content, "content"), unread)
     return part
 
 
@@ -110,9 +110,9 @@ def _unread_fields(parts: list[JsonObject], at: str) -> JsonObject | None:
     for index, part in enumerate(parts):
         if isinstance(part.get("text"), str):
             if not _PART.issuperset(part):
-                unread = gathered(unread, rest(part, _PART, f"{at}/{index}/"))
+                unread = extend_extra(unread, read_extra(part, _PART, f"{at}/{index}/"))
         else:
-            unread = gathered(unread, {f"{at}/{index}": part})
+            unread = extend_extra(unread, {f"{at}/{index}": part})
     return unread
 
 
@@ -132,7 +132,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
         effort=effort if effort in EFFORTS else None,
         show=show if show in ("auto", "concise", "detailed") else None,
         src="/reasoning",
-        extra=joined(rest(raw, _CONFIG), {key: value for key, value in unread.items() if value is not None}),
+        extra=merge_extra(read_extra(raw, _CONFIG), {key: value for key, value in unread.items() if value is not None}),
     )
 
 

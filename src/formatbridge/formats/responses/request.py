@@ -8,14 +8,14 @@ from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.responses.schema import decode_format, encode_text_config
-from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, FIELDS, SETTINGS, decode_shaped_settings, encode_settings
+from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, FIELDS, SETTINGS, decode_nested_settings, encode_settings
 from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, remove_repeated_tools
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
-from formatbridge.formats.shared.tool_results import note_orphans, pair_loose
+from formatbridge.formats.shared.tool_results import note_orphans, pair_results_without_ids
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -42,14 +42,14 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     messages = _decode_messages(body)
     request = ir.Request("responses", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _NOT_SETTINGS):
-        _decode_shaped_options(body, request)
+        _decode_nested_options(body, request)
     return request
 
 
-def _decode_shaped_options(body: JsonObject, request: ir.Request) -> None:
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings."""
-    unread = decode_shaped_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = joined(rest(body, _KNOWN), unread)
+    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
@@ -129,7 +129,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
         unpaired: list[ir.ToolResult] = []
         _decode_items(input, messages, unpaired)
         if unpaired:
-            pair_loose(messages)
+            pair_results_without_ids(messages)
     return messages
 
 
@@ -161,7 +161,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
             messages.append(assistant)
         unread = decode_item(raw, kind, src, assistant.parts)
         if unread:
-            assistant.extra = gathered(assistant.extra, unread)
+            assistant.extra = extend_extra(assistant.extra, unread)
     if assistant is not None:
         flush_pending_token(assistant.parts)
 
@@ -186,7 +186,7 @@ def _decode_configuration(kind: str, raw: JsonObject, src: str) -> ir.Message | 
     if kind == "configuration_update":
         return _decode_update(raw, src)
     tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
-    return ir.Message("developer", [], src, rest(raw, _ADDED_TOOLS), tools=tools)
+    return ir.Message("developer", [], src, read_extra(raw, _ADDED_TOOLS), tools=tools)
 
 
 def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
@@ -195,7 +195,7 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     effort = reasoning.get("effort")
     if effort not in EFFORTS:
         return None
-    extra = joined(rest(raw, _UPDATE), rest(reasoning, frozenset({"effort"}), "reasoning/"))
+    extra = merge_extra(read_extra(raw, _UPDATE), read_extra(reasoning, frozenset({"effort"}), "reasoning/"))
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
 
 

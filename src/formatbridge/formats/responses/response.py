@@ -22,7 +22,7 @@ from formatbridge.formats.shared.parts import encode_opaque, note_finish
 from formatbridge.formats.shared.parts import refusal_of as explanation_of
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.formats.shared.unique_names import encode_id
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -45,12 +45,12 @@ def decode_response(body: JsonObject) -> ir.Response:
     finish = decode_finish(body) if not failure or body.get("incomplete_details") else None
     choice = ir.Choice(parts, finish, 0, "/output", unread, logprobs)
     counts = decode_usage(usage, "/usage") if usage else None
-    extra = rest(body, RESPONSE_FIELDS)
+    extra = read_extra(body, RESPONSE_FIELDS)
     response = ir.Response("responses", body.get("id"), body.get("model"), [choice], body.get("created_at"), counts, extra)
     response.error = failure
     if failure:
         move_request_id(failure, extra)
-        response.extra = joined(extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
+        response.extra = merge_extra(extra, {"status": status} if error and status not in (None, "failed", "cancelled") else None)
     return response
 
 
@@ -146,7 +146,7 @@ def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
             kind = item_type(raw)
         unread = decode_item(raw, kind, f"/output/{index}", parts)
         if unread:
-            extra = gathered(extra, unread)
+            extra = extend_extra(extra, unread)
         if kind == "message":
             length = adjust_message(parts, raw["content"], tokens, length)
     flush_pending_token(parts)
@@ -210,7 +210,7 @@ class _Encoder:
         if message_parts:
             self._write_message(message_parts)
         if self._tokens:
-            drop_tokens(self._tokens.rest(), self._losses)  # tokens outside texts, such as those of calls
+            drop_tokens(self._tokens.remaining(), self._losses)  # tokens outside texts, such as those of calls
         return self._items
 
     def _add_to_message(
@@ -396,12 +396,12 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     status: str = body.get("status") or "completed"
     details = body.get("incomplete_details")
     reason_value = details.get("reason") if details else None
-    extra = rest(details, _DETAILS, "incomplete_details/") if details else None
+    extra = read_extra(details, _DETAILS, "incomplete_details/") if details else None
     if reason_value:
         status_field = {"status": status} if "status" in body else None
         reason = FINISH.get(reason_value, "other")
         return ir.Finish(
-            reason, reason_value, reason_value == "steered" or reason_value not in FINISH, extra=joined(status_field, extra)
+            reason, reason_value, reason_value == "steered" or reason_value not in FINISH, extra=merge_extra(status_field, extra)
         )
     reason = STATUSES.get(status, "stop")
     if reason == "stop":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.shared.settings import note_root
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -19,7 +19,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
     if kind != "json_schema":
-        return ir.OutputFormat(type=kind, src="/text/format", extra=rest(raw, frozenset({"type"})))
+        return ir.OutputFormat(type=kind, src="/text/format", extra=read_extra(raw, frozenset({"type"})))
     return ir.OutputFormat(
         type="json_schema",
         schema=raw.get("schema"),
@@ -27,7 +27,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
         description=raw.get("description"),
         strict=raw.get("strict"),
         src="/text/format",
-        extra=rest(raw, _FORMAT),
+        extra=read_extra(raw, _FORMAT),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.shared.settings import drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 
@@ -48,7 +48,7 @@ _MIN_OUTPUT_TOKENS = 16
 _CACHE = ("mode", "ttl", "comparison_response_id")
 
 
-def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
+def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are not flat; return the unmodelled fields, by pointer."""
     if FIELDS.isdisjoint(body):
         return None
@@ -60,8 +60,8 @@ def decode_shaped_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     options = {key: value for key, value in (body.get("stream_options") or {}).items() if value is not None}
     if options:
         settings["stream_options"] = options
-    return joined(
-        rest(text, frozenset({"format", "verbosity"}), "text/"),
+    return merge_extra(
+        read_extra(text, frozenset({"format", "verbosity"}), "text/"),
         _decode_cache(body.get("prompt_cache_options"), settings),
         _decode_include(body.get("include"), settings),
         _decode_compaction(body.get("context_management"), settings),
@@ -107,7 +107,7 @@ def _decode_compaction(raw: list[JsonObject] | None, settings: JsonObject) -> Js
     for index, rule in enumerate(raw or ()):
         if rule["type"] == "compaction" and "compact_at" not in settings:
             settings["compact_at"] = rule.get("compact_threshold")
-            unread |= rest(rule, frozenset({"type", "compact_threshold"}), f"context_management/{index}/") or {}
+            unread |= read_extra(rule, frozenset({"type", "compact_threshold"}), f"context_management/{index}/") or {}
         else:
             unread[f"context_management/{index}"] = rule
     return unread or None
@@ -122,7 +122,7 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
         known["prewarm"] = True
     if known:
         settings["prompt_cache_options"] = known
-    return rest(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
+    return read_extra(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
 
 
 def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:

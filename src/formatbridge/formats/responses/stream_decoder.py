@@ -32,7 +32,7 @@ from formatbridge.formats.responses.stream_state import (
 from formatbridge.formats.shared.choices import fill_missing_head, head_of
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
-from formatbridge.formats.shared.unmodelled_fields import Pieces, gathered, joined, rest, unknown_event
+from formatbridge.formats.shared.unmodelled_fields import Pieces, extend_extra, merge_extra, read_extra, unknown_event
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -334,7 +334,7 @@ class StreamDecoder:
         parts, missing = _missing_parts(item, raw)
         for at, part in parts:
             self._emitter.add(item, at, part)
-        self._extra = gathered(self._extra, missing)
+        self._extra = extend_extra(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Decode a done item and emit the content that was not emitted yet."""
@@ -343,14 +343,14 @@ class StreamDecoder:
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
         raw, text_field = _without_text(item, raw)
-        extra = joined(decode_item(raw, item.kind, f"/output/{item.at}", parts), text_field)
+        extra = merge_extra(decode_item(raw, item.kind, f"/output/{item.at}", parts), text_field)
         if extra:
-            self._extra = gathered(self._extra, extra)
+            self._extra = extend_extra(self._extra, extra)
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
             item.length = adjust_message(parts, raw["content"], tokens, start) - start
-        self._extra = gathered(self._extra, _fields_after_close(item, parts))
+        self._extra = extend_extra(self._extra, _fields_after_close(item, parts))
         were_emitted = any(slot.tokens for slot in item.slots.values())
         slots_out_of_range = item.slots_out_of_range(len(parts))
         for at, part in enumerate(parts):
@@ -494,7 +494,7 @@ def unknown_fields(raw: JsonObject) -> JsonObject | None:
     """Return the unknown fields of an event, which become fields of the response; an event of an unknown type as a whole."""
     kind = raw.get("type")
     if kind in _REPEATED_EVENTS or kind in _HANDLERS:
-        return rest(raw, _FIELDS)
+        return read_extra(raw, _FIELDS)
     return None if kind is None and is_untyped_error(raw) else unknown_event(raw)
 
 

@@ -96,11 +96,11 @@ class StreamEncoder:
                 handle(self, each)
         return self._writer.take()
 
-    def fail(self, error: ir.Error, *, behind: int = 0) -> bytes:
+    def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """End the stream as failed: open items are incomplete, an error event follows, and the last event has the output and the error."""
-        if behind:
+        if events_before:
             self._end_items()  # the code that sent them closed them, unless text is open
-            self._writer.continue_at(behind)
+            self._writer.continue_at(events_before)
         return self.feed(events.Failed(error))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:

@@ -19,7 +19,7 @@ from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.jsontext.codec import dumps, loads
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import null_ledger
-from formatbridge.streaming.replay import altered
+from formatbridge.streaming.replay import copy_part
 
 _ARGUMENTS = {
     "mcp_call": ("response.mcp_call_arguments", "arguments"),
@@ -390,7 +390,7 @@ class Call:
 
     def __init__(self, writer: Writer, call: ir.ToolCall) -> None:
         self._writer = writer
-        bare = altered(call, arguments="") if call.arguments else call
+        bare = copy_part(call, arguments="") if call.arguments else call
         self._item = encode_answer_call(bare, writer.next_index(), writer.ids, writer.losses)
         self._field = "input" if call.kind == "custom" else "arguments"
         self._at = writer.add(self._item | ({"status": "in_progress"} if "status" in self._item else {}))
@@ -425,7 +425,7 @@ class ToolSearch:
         self._arguments = text_of(call)
         self._writer = writer
         self._call = call
-        item = encode_answer_call(altered(call, arguments={}), writer.next_index(), writer.ids, writer.losses)
+        item = encode_answer_call(copy_part(call, arguments={}), writer.next_index(), writer.ids, writer.losses)
         self._at = writer.add(item | {"status": "in_progress"})
 
     @property
@@ -439,7 +439,7 @@ class ToolSearch:
 
     def close(self, status: str) -> None:
         """Close the call with its status."""
-        item = encode_answer_call(altered(self._call, arguments=self._arguments), self._at, self._writer.ids, self._writer.losses)
+        item = encode_answer_call(copy_part(self._call, arguments=self._arguments), self._at, self._writer.ids, self._writer.losses)
         self._writer.done(self._at, dumps(item | {"status": status}))
 
 

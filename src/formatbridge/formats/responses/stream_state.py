@@ -19,7 +19,7 @@ from formatbridge.formats.responses.conversation import decode_item, item_type, 
 from formatbridge.formats.responses.response import RESPONSE_FIELDS
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
-from formatbridge.formats.shared.unmodelled_fields import gathered, joined, rest
+from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.replay import DELTA_FIELDS, unfold
@@ -364,7 +364,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
             start += item.length
             continue
         parts, extra_fields = _decode_open(item)
-        extra = gathered(extra, extra_fields)
+        extra = extend_extra(extra, extra_fields)
         for at, part in parts:
             slot = item.slots.get(at)
             if slot is None:
@@ -376,7 +376,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
         start += text_length(item)
     for number, (place, part) in enumerate(new, emitter.count):
         out += _opening_events(number, place, part)
-    fields = ((extra, 0), (rest(head, RESPONSE_FIELDS), None))
+    fields = ((extra, 0), (read_extra(head, RESPONSE_FIELDS), None))
     return [*out, *(events.Meta(each, choice) for each, choice in fields if each)]
 
 
@@ -390,7 +390,7 @@ def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | No
     if done is not None:
         return _decode_parts(done, item.kind, src)
     if item.kind == "message":
-        return _decode_message_parts(item, src), rest(item.added, _MESSAGE, f"{src}/")
+        return _decode_message_parts(item, src), read_extra(item.added, _MESSAGE, f"{src}/")
     if item.kind == "reasoning":
         return [(0, _decode_open_reasoning(item, src))], None
     if item.kind == "image_generation_call":
@@ -431,7 +431,7 @@ def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
     out = parts[0]
     assert isinstance(out, ir.Reasoning)
     for (name, at), part in item.parts.items():
-        out.extra = joined(out.extra, rest(part, _REASONING_PART, f"{name}/{at}/"))
+        out.extra = merge_extra(out.extra, read_extra(part, _REASONING_PART, f"{name}/{at}/"))
     if not item.slots:
         name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
         texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]

@@ -11,7 +11,7 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.tools import TOOL_SEARCH, decode_tool
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, encode_arguments_text
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -33,7 +33,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
         # The status ``completed`` is a neutral value. A call with an id and a status has six fields if it has no others.
         is_completed = raw.get("status") == "completed"
         if not is_completed or call.item_id is None or len(raw) != 6:
-            call.namespace, call.extra = raw.get("namespace") or None, rest(raw, _COMPLETED_CALL if is_completed else _CALL)
+            call.namespace, call.extra = raw.get("namespace") or None, read_extra(raw, _COMPLETED_CALL if is_completed else _CALL)
     return call
 
 
@@ -47,7 +47,7 @@ def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
         namespace=raw.get("namespace") or None,
         item_id=raw.get("id"),
         src=src,
-        extra=rest(raw, _CUSTOM_CALL),
+        extra=read_extra(raw, _CUSTOM_CALL),
     )
     if not call.id:
         _generate_id(call, raw)
@@ -64,7 +64,7 @@ def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
         kind="tool_search",
         item_id=raw.get("id"),
         src=src,
-        extra=rest(raw, _SEARCH_CALL),
+        extra=read_extra(raw, _SEARCH_CALL),
     )
     if not call.id:  # the official type allows null; the id of the item replaces it
         _generate_id(call, raw)
@@ -131,9 +131,9 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
         result.kind = "custom"
     if len(raw) > 3 or not call_id:  # type and output are required; with a call id, three fields are all
         result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
-        result.extra, result.has_generated_id = rest(raw, _RESULT), not call_id
+        result.extra, result.has_generated_id = read_extra(raw, _RESULT), not call_id
     if not call_id:
-        result.extra = joined({WHOLE_NODE: result.name or ""}, result.extra)
+        result.extra = merge_extra({WHOLE_NODE: result.name or ""}, result.extra)
     return result
 
 
@@ -146,9 +146,9 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
     names = dumps({"tools": [name for tool in tools for name in _callable_names(tool)]}).decode()
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
-    result.extra, result.has_generated_id = rest(raw, _SEARCH_OUTPUT), not call_id
+    result.extra, result.has_generated_id = read_extra(raw, _SEARCH_OUTPUT), not call_id
     if not call_id:
-        result.extra = joined({WHOLE_NODE: ""}, result.extra)
+        result.extra = merge_extra({WHOLE_NODE: ""}, result.extra)
     return result, tools
 
 
@@ -167,8 +167,8 @@ def remove_repeated_tools(request: ir.Request, body: JsonObject) -> None:
         for tool in message.tools:
             if request_names.issuperset(_callable_names(tool)):
                 _, _, item_index, _, tool_index = tool.src.split("/")
-                fields = rest(body["input"][int(item_index)]["tools"][int(tool_index)], _IDENTITY, f"tools/{tool_index}/")
-                result.extra = joined(result.extra, fields)
+                fields = read_extra(body["input"][int(item_index)]["tools"][int(tool_index)], _IDENTITY, f"tools/{tool_index}/")
+                result.extra = merge_extra(result.extra, fields)
             else:
                 kept.append(tool)
         message.tools = kept

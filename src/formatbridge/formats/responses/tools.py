@@ -20,7 +20,7 @@ from formatbridge.formats.responses.hosted_tools import (
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.tools import encode_parameters
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -91,7 +91,7 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     if not _SIMPLE_FUNCTION.issuperset(raw):
         tool.output_schema, tool.defer_loading = raw.get("output_schema"), raw.get("defer_loading")
         tool.callers, tool.cache = raw.get("allowed_callers"), decode_cache(raw, src)
-        tool.extra = rest(raw, _FUNCTION | {"cache_control"} if tool.cache else _FUNCTION)
+        tool.extra = read_extra(raw, _FUNCTION | {"cache_control"} if tool.cache else _FUNCTION)
     return tool
 
 
@@ -114,7 +114,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
 def _decode_search(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode a tool search that the caller runs, as a function of the kind ``tool_search``."""
     tool = ir.FunctionTool(TOOL_SEARCH, raw.get("description"), raw.get("parameters"), src=src, kind="tool_search")
-    tool.extra = rest(raw, _SEARCH_TOOL)
+    tool.extra = read_extra(raw, _SEARCH_TOOL)
     return tool
 
 
@@ -130,7 +130,7 @@ def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
     format = raw.get("format") or {}
     kind = format.get("type", "text")
     grammar = format if kind == "grammar" else {}
-    unread = rest(format, _GRAMMAR if grammar else _TYPE, "format/") if kind in ("text", "grammar") else {"format": format}
+    unread = read_extra(format, _GRAMMAR if grammar else _TYPE, "format/") if kind in ("text", "grammar") else {"format": format}
     return ir.CustomTool(
         name=raw["name"],
         description=raw.get("description"),
@@ -139,7 +139,7 @@ def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
         defer_loading=raw.get("defer_loading"),
         callers=raw.get("allowed_callers"),
         src=src,
-        extra=joined(rest(raw, _CUSTOM), unread),
+        extra=merge_extra(read_extra(raw, _CUSTOM), unread),
     )
 
 
@@ -179,8 +179,10 @@ def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
             tools.append(tool)
         else:
             unread[f"tools/{index}"] = inner
-    extra = rest(raw, frozenset({"type", "name", "description", "tools"}))
-    return ir.Namespace(name=raw["name"], tools=tools, description=raw.get("description"), src=src, extra=joined(extra, unread))
+    extra = read_extra(raw, frozenset({"type", "name", "description", "tools"}))
+    return ir.Namespace(
+        name=raw["name"], tools=tools, description=raw.get("description"), src=src, extra=merge_extra(extra, unread)
+    )
 
 
 def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> JsonObject:
@@ -225,8 +227,8 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
     if kind in ("function", "custom"):
         space = [raw["namespace"] or None] if isinstance(raw.get("namespace"), str) else None
         known = frozenset({"type", "name", "namespace"} if space else {"type", "name"})
-        return ir.ToolChoice(mode="named", names=[raw["name"]], namespaces=space, src=src, extra=rest(raw, known))
-    return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=rest(raw, frozenset({"type"})))
+        return ir.ToolChoice(mode="named", names=[raw["name"]], namespaces=space, src=src, extra=read_extra(raw, known))
+    return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=read_extra(raw, frozenset({"type"})))
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
@@ -236,16 +238,16 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
         if kind in ("function", "custom") and isinstance(name, str) and isinstance(space, str | None):
             names.append(name)
             spaces.append(space)
-            unread |= rest(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
+            unread |= read_extra(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
         elif kind in ("function", "custom") or not isinstance(kind, str):
             unread[f"tools/{index}"] = tool
         else:
             label = tool.get("server_label")
             is_server = kind == "mcp" and isinstance(label, str)
             hosted.append(label if is_server else FAMILIES.get(kind, kind))
-            unread |= rest(tool, {"type", "server_label"} if is_server else {"type"}, f"tools/{index}/") or {}
+            unread |= read_extra(tool, {"type", "server_label"} if is_server else {"type"}, f"tools/{index}/") or {}
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
-    extra = joined(rest(raw, known), unread)
+    extra = merge_extra(read_extra(raw, known), unread)
     inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
     if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in FORCED_BY_ALLOWED_TOOLS:  # this one is forced
         return ir.ToolChoice(mode="hosted", names=hosted, hosted=hosted, src=src, extra=extra)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.formats.shared.usage import count_reasoning_in, details, either
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -70,12 +70,12 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
         input_modality=_modality(input_details),
         output_modality=_modality(output_details),
         src=src,
-        extra=joined(
-            rest(raw, _USAGE),
+        extra=merge_extra(
+            read_extra(raw, _USAGE),
             unread,
-            rest(input_details, _INPUT_DETAILS, f"{input_path}/"),
-            rest(write_details, frozenset(_TTLS.values()), f"{input_path}/cache_write_tokens_details/"),
-            rest(output_details, _OUTPUT_DETAILS, f"{output_path}/"),
+            read_extra(input_details, _INPUT_DETAILS, f"{input_path}/"),
+            read_extra(write_details, frozenset(_TTLS.values()), f"{input_path}/cache_write_tokens_details/"),
+            read_extra(output_details, _OUTPUT_DETAILS, f"{output_path}/"),
         ),
     )
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.shared.held_fields import DropUnheld
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, LossRule
@@ -274,7 +274,7 @@ def _outer(body: JsonObject, key: str) -> JsonObject | None:
         *(["type"] if body.get("type") == "error" else ()),
         *(["request_id"] if isinstance(body.get("request_id"), str) else ()),
     }
-    return rest(body, known)
+    return read_extra(body, known)
 
 
 def _decode_typed(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
@@ -282,10 +282,10 @@ def _decode_typed(body: JsonObject, detail: JsonObject, family: Family, status: 
     details, error_type = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None
     code = detail.get("code") if finer is None else finer
-    unread = rest(detail, _TYPED_FIELDS, "error/") or {}
+    unread = read_extra(detail, _TYPED_FIELDS, "error/") or {}
     if isinstance(details, dict):
         del unread["error/details"]
-        unread |= rest(details, {"error_code"}, "error/details/") or {}
+        unread |= read_extra(details, {"error_code"}, "error/details/") or {}
     if finer is not None and detail.get("code") is not None:
         unread["error/code"] = detail["code"]
     if error_type == _NIL:
@@ -298,7 +298,7 @@ def _decode_typed(body: JsonObject, detail: JsonObject, family: Family, status: 
         code=None if code == status or (code == "" and family == "messages") else code,
         type=None if error_type == _NIL else error_type,
         param=detail.get("param"),
-        extra=joined(_outer(body, "error"), unread),
+        extra=merge_extra(_outer(body, "error"), unread),
     )
 
 
@@ -316,9 +316,9 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
         code=code if isinstance(code, str) else None,
         param=detail.get("param"),
         retry_after=retry_delay(details),
-        extra=joined(
+        extra=merge_extra(
             _outer(body, "error"),
-            rest(detail, _STATUS, "error/"),
+            read_extra(detail, _STATUS, "error/"),
             {"error/code": code} if code != status and not isinstance(code, str | None) else None,
             {"error/status": name} if name not in (None, "") and not _restates(name, kind) else None,
             {"error/details": details} if details else None,

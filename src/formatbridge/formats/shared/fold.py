@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from formatbridge.formats.shared.unmodelled_fields import Pieces
-from formatbridge.jsontext.depth import spell
+from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.types import JsonObject
 
 Name = Literal["ignore", "empty", "first", "last", "filled", "equal", "text", "list", "unique", "unknown"]
@@ -118,8 +118,8 @@ class Fold:
     def _add_unique(self, key: str, value: list[Any]) -> None:
         if key not in self._seen:
             self.list_of(key)
-            self._seen[key].update(map(spell, self.values[key]))
-        seen, texts = self._seen[key], list(map(spell, value))
+            self._seen[key].update(map(dump_sorted, self.values[key]))
+        seen, texts = self._seen[key], list(map(dump_sorted, value))
         self.values[key] += [item for text, item in zip(texts, value, strict=True) if text not in seen]
         seen.update(texts)
 

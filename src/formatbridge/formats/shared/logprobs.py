@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from formatbridge import ir
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -38,7 +38,7 @@ def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.Token
         logprob=None if logprob is None else logprob or 0.0,
         bytes=raw.get("bytes"),
         src=src,
-        extra=rest(raw, known),
+        extra=read_extra(raw, known),
     )
 
 
@@ -80,7 +80,7 @@ class PendingTokens:
         self._tokens += tokens
         self._budget += _SEARCHED_PER_CHARACTER * (len(tokens) + sum(len(token.token) for token in tokens))
 
-    def rest(self) -> list[ir.TokenLogprob]:
+    def remaining(self) -> list[ir.TokenLogprob]:
         """Return the pending tokens."""
         return self._tokens[self._at :]
 

@@ -65,7 +65,7 @@ class AudioJoiner:
         self._left = decoded[whole:]
         return base64.b64encode(decoded[:whole]).decode()
 
-    def rest(self) -> str:
+    def remaining(self) -> str:
         """Return the kept bytes as base64."""
         return base64.b64encode(self._left).decode()
 

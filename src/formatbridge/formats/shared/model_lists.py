@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from formatbridge import ir
 from formatbridge.formats.shared.held_fields import DropUnheld
-from formatbridge.formats.shared.unmodelled_fields import rest
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -24,15 +24,15 @@ _EPOCH = datetime(1970, 1, 1)  # without a time zone, because addition and forma
 def decode_data_list(body: JsonObject, format: ir.FormatName) -> ir.ModelList:
     """Decode ``{"object": "list", "data": [...]}``."""
     models = [_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())]
-    return ir.ModelList(format=format, models=models, extra=rest(body, frozenset({"object", "data"})))
+    return ir.ModelList(format=format, models=models, extra=read_extra(body, frozenset({"object", "data"})))
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
-    extra = rest(raw, _MODEL)
+    extra = read_extra(raw, _MODEL)
     top = raw.get("top_provider")
     if extra is not None and isinstance(top, dict):
         del extra["top_provider"]
-        extra |= rest(top, frozenset(), "top_provider/") or {}
+        extra |= read_extra(top, frozenset(), "top_provider/") or {}
     input_limit, output_limit = _take_limit(extra, INPUT_LIMITS), _take_limit(extra, OUTPUT_LIMITS)
     if extra is not None and extra.get(_TOP_CONTEXT) == input_limit is not None:
         del extra[_TOP_CONTEXT]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.jsontext.depth import spell
+from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -38,7 +38,7 @@ def has_root_union(schema: JsonObject) -> bool:
 def fold_root_union(schema: JsonObject) -> JsonObject:
     """Return an object schema without a union at its root; references into the unions lead to a copy of these in ``$defs``."""
     folded = {"type": "object"} | _Folding(schema).fold(schema, 0)
-    text = spell(folded)
+    text = dump_sorted(folded)
     if not any(f'"#/{name}/' in text for name in UNIONS):
         return folded
     unions = {name: schema[name] for name in UNIONS if name in schema}
@@ -159,7 +159,7 @@ def _merged(
 
 def _is_shared(name: str, members: Sequence[JsonObject]) -> bool:
     """Return whether all schemas have a keyword, with the same value."""
-    return all(name in member for member in members) and len({spell(member[name]) for member in members}) == 1
+    return all(name in member for member in members) and len({dump_sorted(member[name]) for member in members}) == 1
 
 
 def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
@@ -185,7 +185,7 @@ def _both(schemas: list[Any]) -> Any:
 def _without_duplicates(schemas: Sequence[Any]) -> list[Any]:
     """Return schemas without those that are equal to an earlier one."""
     objects = list({id(schema): schema for schema in schemas}.values())
-    return objects if len(objects) == 1 else list({spell(schema): schema for schema in reversed(objects)}.values())[::-1]
+    return objects if len(objects) == 1 else list({dump_sorted(schema): schema for schema in reversed(objects)}.values())[::-1]
 
 
 def _properties(schema: JsonObject) -> JsonObject:

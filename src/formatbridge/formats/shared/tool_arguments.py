@@ -14,10 +14,10 @@ from formatbridge.jsontext.depth import read
 from formatbridge.jsontext.types import EXACT, JsonObject
 from formatbridge.report.ledger import Examine, Ledger
 
-Objects = Mapping[int, JsonObject]
+ParsedArguments = Mapping[int, JsonObject]
 """Parsed arguments of calls, by the ``id()`` of the call."""
 
-NOT_READ: Objects = {}
+NOTHING_PARSED: ParsedArguments = {}
 _SCALARS = frozenset({str, int, bool, type(None)})
 
 
@@ -33,7 +33,7 @@ def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
     return "duplicate_keys" if isinstance(raw, str) and _parse_carefully(raw)[1] else None
 
 
-def read_objects(parts: Iterable[ir.Part]) -> Objects:
+def parse_arguments_of(parts: Iterable[ir.Part]) -> ParsedArguments:
     """Parse the arguments of all calls among some parts, with one search for infinities. Arguments that need more checks are left out."""
     read: dict[int, JsonObject] = {}
     for part in parts:
@@ -46,20 +46,20 @@ def read_objects(parts: Iterable[ir.Part]) -> Objects:
     return read
 
 
-def read_all_objects(messages: Iterable[ir.Message]) -> Objects:
-    """Parse the arguments of the calls of a conversation, as ``read_objects`` does."""
+def parse_all_arguments(messages: Iterable[ir.Message]) -> ParsedArguments:
+    """Parse the arguments of the calls of a conversation, as ``parse_arguments_of`` does."""
     calls: list[ir.Part] = [part for message in messages for part in message.parts if type(part) is ir.ToolCall]
-    return read_objects(calls) if calls else NOT_READ
+    return parse_arguments_of(calls) if calls else NOTHING_PARSED
 
 
 def encode_arguments_object(
-    call: ir.ToolCall, losses: Ledger, read: Objects = NOT_READ, examine: Examine = repeated_keys
+    call: ir.ToolCall, losses: Ledger, already_parsed: ParsedArguments = NOTHING_PARSED, examine: Examine = repeated_keys
 ) -> JsonObject:
     """Return arguments as an object. Text that is no object becomes its member ``raw_arguments`` and is noted, never repaired.
 
-    ``read``: arguments that were parsed before. ``examine`` returns the code of what the target loses of an object.
+    ``already_parsed``: arguments that were parsed before. ``examine`` returns the code of what the target loses of an object.
     """
-    known = read.get(id(call))
+    known = already_parsed.get(id(call))
     if known is not None:
         losses.examined(call, "arguments", known, examine)
         return known

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from formatbridge import ir
-from formatbridge.formats.shared.unmodelled_fields import joined, rest
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _Group = list[ir.Message]
@@ -52,7 +52,7 @@ class Unanswered(Generic[_Call]):
         return self._turns[0][1][0] if self._turns else None
 
 
-def pair_loose(messages: list[ir.Message]) -> None:
+def pair_results_without_ids(messages: list[ir.Message]) -> None:
     """Set the call ids of results that have none, or only the name of a function.
 
     A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
@@ -70,7 +70,7 @@ def pair_loose(messages: list[ir.Message]) -> None:
                     waiting.add(part)
             elif type(part) is ir.ToolResult:
                 if part.has_generated_id and (call := waiting.take(part.name, part.namespace)):
-                    part.call_id, part.has_generated_id, part.extra = call.id, False, rest(part.extra or {}, _MARK)
+                    part.call_id, part.has_generated_id, part.extra = call.id, False, read_extra(part.extra or {}, _MARK)
                 _agree(part, calls.get(part.call_id))
 
 
@@ -83,7 +83,7 @@ def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
     if result.namespace not in (None, namespace):
         other["namespace"] = result.namespace
     result.namespace = namespace if result.name is not None else None
-    result.extra = joined(other, result.extra)
+    result.extra = merge_extra(other, result.extra)
 
 
 class _Waiting:

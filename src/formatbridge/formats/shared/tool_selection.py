@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
-from formatbridge.jsontext.depth import spell
+from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -122,7 +122,7 @@ class _KnownTools:
 
 def _json_text_of(tool: ir.Tool) -> str:
     """Return the JSON text of a tool without its pointer, the same for equal tools."""
-    return spell([type(tool).__name__, _definition_of(tool)])
+    return dump_sorted([type(tool).__name__, _definition_of(tool)])
 
 
 def _definition_of(tool: ir.Tool) -> JsonObject:

@@ -8,7 +8,7 @@ from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 
 
-def rest(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
+def read_extra(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
     """Return the unknown members of an object, by pointer relative to the node; None if there are none.
 
     ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
@@ -35,14 +35,14 @@ def has_values(raw: JsonObject) -> bool:
     return any(raw.values())
 
 
-def joined(*extras: JsonObject | None) -> JsonObject | None:
+def merge_extra(*extras: JsonObject | None) -> JsonObject | None:
     """Return the unmodelled fields of all objects of a node as one dict; None if there are none."""
     if not any(extras):
         return None
     return {pointer: value for extra in extras if extra for pointer, value in extra.items()}
 
 
-def gathered(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
+def extend_extra(held: JsonObject | None, more: JsonObject | None) -> JsonObject | None:
     """Add unmodelled fields to ``held`` in place and return it. A new dict for each event would take quadratic time."""
     if not more:
         return held
