@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from formatbridge.convert.collect import collect_stream, iter_events
     from formatbridge.convert.detect import Detection, detect_format
     from formatbridge.convert.evidence import FormatCandidate
+    from formatbridge.convert.explain import Explanation, explain
+    from formatbridge.convert.model_tables import load_model_facts
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         UnknownFormatError,
     )
     from formatbridge.formats.format import FormatSpec
+    from formatbridge.formats.model_facts import ModelFacts
     from formatbridge.formats.registry import FORMATS
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
@@ -96,6 +99,7 @@ __all__ = [
     "ErrorKind",
     "EventTooLargeError",
     "Exchange",
+    "Explanation",
     "Format",
     "FormatBridgeError",
     "FormatCandidate",
@@ -108,6 +112,7 @@ __all__ = [
     "Loss",
     "LossGroup",
     "LossyConversionError",
+    "ModelFacts",
     "NotFoundError",
     "Options",
     "OverloadedError",
@@ -140,7 +145,9 @@ __all__ = [
     "convert_response",
     "convert_stream",
     "detect_format",
+    "explain",
     "iter_events",
+    "load_model_facts",
     "preload",
     "replay_response",
     "summarize",
@@ -171,6 +178,7 @@ _MODULES = {
     "ErrorKind": "ir",
     "EventTooLargeError": "errors",
     "Exchange": "convert.bridge",
+    "Explanation": "convert.explain",
     "Format": "ir",
     "FormatBridgeError": "errors",
     "FormatCandidate": "convert.evidence",
@@ -183,6 +191,7 @@ _MODULES = {
     "Loss": "report.ledger",
     "LossGroup": "report.summary",
     "LossyConversionError": "errors",
+    "ModelFacts": "formats.model_facts",
     "NotFoundError": "errors",
     "Options": "options",
     "OverloadedError": "errors",
@@ -215,7 +224,9 @@ _MODULES = {
     "convert_response": "convert.bodies",
     "convert_stream": "convert.streams",
     "detect_format": "convert.detect",
+    "explain": "convert.explain",
     "iter_events": "convert.collect",
+    "load_model_facts": "convert.model_tables",
     "preload": "convert.preload",
     "replay_response": "convert.replay",
     "summarize": "report.summary",

@@ -181,6 +181,18 @@ def _detect(arguments: argparse.Namespace, _report: Report) -> int:
     return 0 if detected.format else 1
 
 
+def _explain(arguments: argparse.Namespace, _report: Report) -> int:
+    explanation = fb.explain(
+        read_file(arguments.file),
+        source=arguments.source,
+        target=arguments.target,
+        model=arguments.model,
+        options=options_of(arguments),
+    )
+    print(json.dumps(explanation.to_dict(), ensure_ascii=False) if arguments.json else explanation)
+    return 0
+
+
 def _schema(arguments: argparse.Namespace, _report: Report) -> int:
     """Print the JSON Schema of a model, or the names of a format's models."""
     from formatbridge.convert.wire_models import model_named, models_of
@@ -228,7 +240,7 @@ _SUPPORT = {"=": "held", "(=)": "info", "~": "lossy", "-": "impossible"}
 """Marks of the matrix, and their words in JSON."""
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], int]] = {
-    "convert": _convert, "stream": _stream, "detect": _detect, "schema": _schema, "matrix": _matrix,
+    "convert": _convert, "stream": _stream, "detect": _detect, "explain": _explain, "schema": _schema, "matrix": _matrix,
     "demo": _demo, "send": _send, "models": _models,
 }  # fmt: skip
 

@@ -127,6 +127,15 @@ def parser() -> Parser:
     _add_formats(detect)
     detect.set_defaults(command="detect")
 
+    explain = commands.add_parser("explain", help="describe in words what a target receives of a request")
+    explain.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    explain.add_argument("--from", dest="source", **FORMAT, help="the format of the request; detected if left out")
+    explain.add_argument("--to", dest="target", **FORMAT, required=True)
+    explain.add_argument("--model", help="the model, for formats that have it in the URL")
+    explain.add_argument("--json", action="store_true", help="write JSON")
+    _add_options(explain)
+    explain.set_defaults(command="explain")
+
     schema = commands.add_parser(
         "schema", help="print the JSON Schema of a typed model, such as messages.request or messages.TextBlock"
     )

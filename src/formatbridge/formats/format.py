@@ -226,6 +226,8 @@ class FormatSpec:
 
     name: str
     """The name of the format: lower-case letters, digits and underscores. It is part of the tags of carried reasoning tokens."""
+    title: str = ""
+    """The name in the vendor's documentation, such as ``OpenAI Chat Completions``; empty: the name of the format."""
     wire_module: str
     """The module with the wire models ``Request``, ``Response``, ``StreamEvent``, ``Error`` and ``ModelList``; imported at first use.
 

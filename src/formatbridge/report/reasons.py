@@ -52,6 +52,12 @@ REASONS: Mapping[str, str] = {
     "span_lost": "the target has citations without offsets",
     "replayed": "the endpoint cannot stream, its answer is replayed",
     "stored_state": "stored state; send store: false and the full history",
+    "refused_by_model": "the model does not accept it",
+    "unsupported_by_model": "the model does not support this kind of media",
+    "output_limit": "more than the model can write",
+    "reasoning_control": "the model has another reasoning control",
+    "no_reasoning": "the model does not reason",
+    "always_reasons": "the model always reasons and has no such setting",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason."""

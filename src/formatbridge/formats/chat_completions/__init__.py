@@ -35,6 +35,7 @@ _TOOL_RULES = ToolRules(
 
 CHAT_COMPLETIONS = FormatSpec(
     name="chat_completions",
+    title="OpenAI Chat Completions",
     wire_module="formatbridge.formats.chat_completions.wire",
     field_paths=FIELD_PATHS,
     endpoint=Endpoint(

@@ -44,6 +44,7 @@ def frame_event(data: bytes, name: str | None) -> bytes:
 
 GENERATE_CONTENT = FormatSpec(
     name="generate_content",
+    title="Google Gemini generateContent",
     wire_module="formatbridge.formats.generate_content.wire",
     field_paths=FIELD_PATHS,
     endpoint=Endpoint(

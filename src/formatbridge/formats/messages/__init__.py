@@ -39,6 +39,7 @@ _TOOL_RULES = ToolRules(
 
 MESSAGES = FormatSpec(
     name="messages",
+    title="Anthropic Messages",
     wire_module="formatbridge.formats.messages.wire",
     field_paths=FIELD_PATHS,
     endpoint=Endpoint(

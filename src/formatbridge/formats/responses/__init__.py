@@ -40,6 +40,7 @@ _TOOL_RULES = ToolRules(
 
 RESPONSES = FormatSpec(
     name="responses",
+    title="OpenAI Responses",
     wire_module="formatbridge.formats.responses.wire",
     field_paths=FIELD_PATHS,
     endpoint=Endpoint(

@@ -138,7 +138,7 @@ ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
 """The largest budget in tokens of each effort; the last one has no limit."""
 
 
-def _effort_of(budget: int) -> ir.Effort:
+def effort_of_budget(budget: int) -> ir.Effort:
     """Return the effort that corresponds to a budget in tokens."""
     return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
 
@@ -161,7 +161,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         return config.effort
     effort: ir.Effort | None = None
     if config.budget is not None:
-        effort = _effort_of(config.budget)
+        effort = effort_of_budget(config.budget)
         losses.changed(config, "budget", effort)
     elif config.mode in ("adaptive", "on"):  # the model decides, or the request has no amount
         effort = "high"

@@ -1,0 +1,277 @@
+"""Read facts about models from tables that users have: lists of models, LiteLLM's table, and the catalog of models.dev."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from formatbridge import formats
+from formatbridge.arguments import shown, type_name
+from formatbridge.convert.input import read_answer, source_of
+from formatbridge.errors import ConfigurationError, InvalidPayloadError
+from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.model_facts import MediaKind, ModelFacts, ReasoningKind
+from formatbridge.ir import Effort
+from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import resolve
+
+TableKind = Literal["model_list", "litellm", "models_dev", "facts"]
+"""The form of a table:
+
+- ``model_list``: the answer of the endpoint that lists models, of any format, with the fields of OpenRouter, Groq, Mistral and others.
+- ``litellm``: ``model_prices_and_context_window.json`` of BerriAI/litellm.
+- ``models_dev``: ``api.json`` of models.dev.
+- ``facts``: names of models to ``ModelFacts``, or to their arguments.
+"""
+
+_MEDIA: Mapping[str, MediaKind] = {
+    "text": "text", "image": "image", "audio": "audio", "video": "video", "pdf": "document", "file": "document", "document": "document",
+}  # fmt: skip
+_EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_OPENROUTER_PARAMETERS = {
+    "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "seed": "seed", "stop": "stop", "logprobs": "logprobs",
+    "top_logprobs": "top_logprobs", "presence_penalty": "presence_penalty", "frequency_penalty": "frequency_penalty",
+    "tools": "tools", "tool_choice": "tool_choice", "response_format": "output_format",
+}  # fmt: skip
+"""Values of ``supported_parameters`` of OpenRouter's models. Source: openrouter.ai/docs/api-reference/list-available-models."""
+_LITELLM_INPUTS: Mapping[str, MediaKind] = {
+    "supports_vision": "image", "supports_audio_input": "audio", "supports_video_input": "video", "supports_pdf_input": "document",
+}  # fmt: skip
+
+
+def load_model_facts(table: Any, *, kind: TableKind | None = None, source: FormatOrName | None = None) -> dict[str, ModelFacts]:
+    """Read facts about models from a table that the caller has: JSON text, its parsed value, or a typed list of models.
+
+    ``kind``: the form of the table; None: it is recognized by its keys. ``source``: the format of a list of models; None: it is detected.
+    Fields that state nothing about requests are skipped. Raises ``ConfigurationError`` for a table of no known form.
+
+    >>> facts = load_model_facts({"data": [{"id": "m", "object": "model", "context_length": 8192}]}, source="chat_completions")
+    >>> facts["m"].context
+    8192
+    """
+    value = codec.loads(table) if isinstance(table, str | bytes) else table
+    kind = _kind_of(value) if kind is None else kind
+    if kind == "model_list":
+        return _read_list(value, source)
+    readers: Mapping[str, Callable[[Any], dict[str, ModelFacts]]] = {
+        "litellm": _read_litellm,
+        "models_dev": _read_models_dev,
+        "facts": _read_facts,
+    }
+    if kind not in readers:
+        raise ConfigurationError(f"kind is {shown(kind)}, expected model_list, litellm, models_dev or facts")
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"the table is {type_name(value)}, expected an object for {kind}")
+    return readers[kind](value)
+
+
+def _kind_of(value: Any) -> TableKind:
+    """Recognize the form of a table by its keys."""
+    if not isinstance(value, Mapping):
+        return "model_list"  # a typed list of models
+    if isinstance(value.get("data"), list) or isinstance(value.get("models"), list):
+        return "model_list"
+    first = next(iter(value.values()), None)
+    if isinstance(first, ModelFacts):
+        return "facts"
+    rows = [row for row in value.values() if isinstance(row, Mapping)]
+    if rows and all(isinstance(row.get("models"), Mapping) for row in rows):
+        return "models_dev"
+    if any("litellm_provider" in row for row in rows):
+        return "litellm"
+    if rows and all(row.keys() <= ModelFacts.__annotations__.keys() for row in rows):
+        return "facts"
+    raise ConfigurationError(
+        "the form of the table is unknown, expected a list of models, LiteLLM's table, or api.json of models.dev"
+    )
+
+
+def _read_facts(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
+    facts = {}
+    for name, row in table.items():
+        if not isinstance(row, ModelFacts | Mapping):
+            raise ConfigurationError(f"the facts about {name!r} are {type_name(row)}, expected ModelFacts or its arguments")
+        facts[name] = row if isinstance(row, ModelFacts) else ModelFacts(**row)
+    return facts
+
+
+# Lists of models.
+
+
+def _read_list(body: Any, source: FormatOrName | None) -> dict[str, ModelFacts]:
+    """Read the list of models of any format."""
+    format = formats.load(source_of(body, "models") if source is None else source)
+    try:
+        losses, checked, _ = read_answer(body, format, "models")
+    except InvalidPayloadError as error:
+        raise ConfigurationError(f"the table is no list of models of {format.name}: {error}") from None
+    facts = {}
+    for model in format.decode_models(checked).models:
+        raw = resolve(losses.body, model.src)[1]
+        facts[model.id] = _facts_of_model(raw if isinstance(raw, dict) else {}, model.input_limit, model.output_limit)
+    return facts
+
+
+def _facts_of_model(raw: JsonObject, context: int | None, output_limit: int | None) -> ModelFacts:
+    """Return the facts in one model of a list: capabilities of Anthropic, parameters of OpenRouter, ``thinking`` of Gemini."""
+    capabilities, architecture = raw.get("capabilities"), raw.get("architecture")
+    supported = raw.get("supported_parameters")
+    reasoning, efforts = _openrouter_reasoning(raw)
+    if isinstance(capabilities, dict):
+        reasoning, efforts = _anthropic_reasoning(capabilities)
+    elif raw.get("thinking") is False:  # Gemini
+        reasoning = "none"
+    return ModelFacts(
+        output_limit=_positive(output_limit),
+        context=_positive(context),
+        refuses=_refused(supported) if isinstance(supported, list) else frozenset(),
+        reasoning=reasoning,
+        efforts=efforts,
+        inputs=_anthropic_inputs(capabilities) if isinstance(capabilities, dict) else _media(architecture, "input_modalities"),
+        outputs=_media(architecture, "output_modalities"),
+    )
+
+
+def _refused(supported: Iterable[Any]) -> frozenset[str]:
+    """Return the parameters that a list of supported ones does not contain."""
+    listed = set(map(str, supported))
+    return frozenset(name for parameter, name in _OPENROUTER_PARAMETERS.items() if parameter not in listed)
+
+
+def _openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+    """Read ``reasoning`` of a model of OpenRouter. Source: openrouter.ai/docs/guides/best-practices/reasoning-tokens."""
+    reasoning, supported = raw.get("reasoning"), raw.get("supported_parameters")
+    if isinstance(reasoning, dict):
+        return "effort", _known_efforts(reasoning.get("supported_efforts"))
+    if isinstance(supported, list) and "reasoning" not in supported:
+        return "none", ()
+    return None, ()
+
+
+def _anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+    """Read ``capabilities.thinking`` and ``capabilities.effort``. Source: the official SDK's types of the same names."""
+    effort = capabilities.get("effort")
+    efforts = _known_efforts([name for name in _EFFORTS if isinstance(effort, dict) and _is_supported(effort, name)])
+    thinking = capabilities.get("thinking")
+    if not isinstance(thinking, dict):
+        return None, efforts
+    if thinking.get("supported") is False:
+        return "none", efforts
+    types = thinking.get("types")
+    if isinstance(types, dict):
+        if _is_supported(types, "adaptive"):
+            return "adaptive", efforts
+        if _is_supported(types, "enabled"):
+            return "budget", efforts
+    return None, efforts
+
+
+def _anthropic_inputs(capabilities: JsonObject) -> frozenset[MediaKind] | None:
+    known: Mapping[str, MediaKind] = {"image_input": "image", "pdf_input": "document"}
+    if not any(name in capabilities for name in known):
+        return None
+    return _with_text(kind for name, kind in known.items() if _is_supported(capabilities, name))
+
+
+def _with_text(kinds: Iterable[MediaKind]) -> frozenset[MediaKind]:
+    return frozenset(kinds) | {"text"}
+
+
+def _is_supported(capabilities: JsonObject, name: str) -> bool:
+    capability = capabilities.get(name)
+    return isinstance(capability, dict) and capability.get("supported") is True
+
+
+def _known_efforts(values: Any) -> tuple[Effort, ...]:
+    """Return the canonical efforts among some values, in their order."""
+    listed = set(values) if isinstance(values, list) else set()
+    return tuple(effort for effort in _EFFORTS if effort in listed)
+
+
+def _media(raw: Any, name: str) -> frozenset[MediaKind] | None:
+    """Return the kinds of media in a list of modalities; None without such a list."""
+    listed = raw.get(name) if isinstance(raw, Mapping) else None
+    return frozenset(_MEDIA[kind] for kind in listed if kind in _MEDIA) if isinstance(listed, list) else None
+
+
+def _positive(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+# LiteLLM.
+
+
+def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
+    """Read LiteLLM's table; its row ``sample_spec`` describes the columns. Rows of other modes than chat and responses are skipped."""
+    rows = {name: row for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping)}
+    return {name: _litellm_facts(row) for name, row in rows.items() if row.get("mode") in ("chat", "responses", "completion", None)}
+
+
+def _litellm_facts(row: Mapping[str, Any]) -> ModelFacts:
+    """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it."""
+    efforts = [effort for effort in _EFFORTS if row.get(f"supports_{effort}_reasoning_effort") is True]
+    reasons = row.get("supports_reasoning")
+    common = ["low", "medium", "high"] if efforts else []  # the table names only the efforts that few models have
+    modalities = _media(row, "supported_modalities")
+    flagged = _with_text(kind for flag, kind in _LITELLM_INPUTS.items() if row.get(flag) is True)
+    return ModelFacts(
+        output_limit=_positive(row.get("max_output_tokens")),
+        context=_positive(row.get("max_input_tokens")),
+        refuses=_litellm_refused(row),
+        reasoning="none" if reasons is False else None,
+        efforts=_known_efforts([*efforts, *common]),
+        inputs=modalities if modalities is not None else flagged if any(flag in row for flag in _LITELLM_INPUTS) else None,
+        outputs=_media(row, "supported_output_modalities"),
+    )
+
+
+def _litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
+    flags = {
+        "supports_function_calling": "tools",
+        "supports_tool_choice": "tool_choice",
+        "supports_response_schema": "output_format",
+    }
+    refused = {name for flag, name in flags.items() if row.get(flag) is False}
+    return frozenset(refused | ({"tool_choice"} if "tools" in refused else set()))
+
+
+# models.dev.
+
+
+def _read_models_dev(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
+    """Read ``api.json``. Each model is listed by its name, and by provider and name. Of two providers the first counts."""
+    facts: dict[str, ModelFacts] = {}
+    for provider, row in table.items():
+        for name, model in row["models"].items():
+            model_facts = _models_dev_facts(model)
+            facts[f"{provider}/{name}"] = model_facts
+            facts.setdefault(name, model_facts)
+    return facts
+
+
+def _models_dev_facts(model: Mapping[str, Any]) -> ModelFacts:
+    """Read one model. Source: models.dev, ``api.json``: ``limit``, ``modalities``, ``reasoning``, ``reasoning_options``."""
+    limit = model.get("limit")
+    limit = limit if isinstance(limit, Mapping) else {}
+    options = {option.get("type"): option for option in model.get("reasoning_options") or () if isinstance(option, Mapping)}
+    refused = {"tools", "tool_choice"} if model.get("tool_call") is False else set()
+    if model.get("temperature") is False:
+        refused |= {"temperature"}
+    return ModelFacts(
+        output_limit=_positive(limit.get("output")),
+        context=_positive(limit.get("context")),
+        refuses=frozenset(refused),
+        reasoning=_models_dev_reasoning(model, options),
+        efforts=_known_efforts(options["effort"].get("values")) if "effort" in options else (),
+        inputs=_media(model.get("modalities"), "input"),
+        outputs=_media(model.get("modalities"), "output"),
+    )
+
+
+def _models_dev_reasoning(model: Mapping[str, Any], options: Mapping[Any, Mapping[str, Any]]) -> ReasoningKind | None:
+    if model.get("reasoning") is False:
+        return "none"
+    if "effort" in options:
+        return "effort"
+    return "budget" if "budget_tokens" in options else None

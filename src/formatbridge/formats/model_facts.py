@@ -1,0 +1,105 @@
+"""Facts about a model, which the caller passes in: the library has no table of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from formatbridge import ir
+from formatbridge.arguments import shown, type_name
+from formatbridge.errors import ConfigurationError
+
+ReasoningKind = Literal["effort", "budget", "adaptive", "level", "none", "always"]
+"""How a request controls the reasoning of a model:
+
+- ``effort``: an effort only, such as ``reasoning_effort`` of OpenAI's models.
+- ``budget``: a number of tokens: ``thinking.budget_tokens`` of Claude 4.5 and earlier, ``thinkingBudget`` of Gemini 2.5.
+- ``adaptive``: the model decides, guided by an effort: ``thinking.type: adaptive`` of later Claude models.
+- ``level``: ``thinkingLevel`` of Gemini 3.
+- ``none``: the model does not reason.
+- ``always``: the model always reasons and has no such setting.
+"""
+MediaKind = Literal["text", "image", "audio", "video", "document"]
+"""A kind of input or output; ``document`` is a PDF or another file."""
+
+PARAMETERS: frozenset[str] = frozenset(ir.Settings.__annotations__) | {"tools", "tool_choice", "output_format"}
+"""The names for ``ModelFacts.refuses``: the canonical settings of requests, ``tools``, ``tool_choice`` and ``output_format``."""
+
+_KINDS: frozenset[str] = frozenset(get_args(MediaKind))
+_EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What one model accepts. A conversion with these facts writes a request that the model accepts, and reports each difference.
+
+    Every field may be left out; then the conversion does what it does without facts. Raises ``ConfigurationError`` for invalid values.
+
+    >>> facts = ModelFacts(output_limit=64_000, reasoning="budget", refuses=frozenset({"top_k"}))
+    """
+
+    output_limit: int | None = None
+    """The longest answer in tokens. A target that requires a limit gets this one by default; a larger limit is reduced to it."""
+    context: int | None = None
+    """The longest input in tokens. Nothing counts the tokens of a request; ``explain`` shows the number."""
+    refuses: frozenset[str] = frozenset()
+    """Parameters that the model rejects, by canonical name (see ``PARAMETERS``). They are left out and reported."""
+    reasoning: ReasoningKind | None = None
+    """How a request controls the reasoning of the model; None: unknown."""
+    efforts: tuple[ir.Effort, ...] = ()
+    """The efforts that the model accepts; another effort becomes the nearest of them. Empty: unknown."""
+    inputs: frozenset[MediaKind] | None = None
+    """The kinds of input that the model accepts; others are left out and reported as ``impossible``. None: unknown."""
+    outputs: frozenset[MediaKind] | None = None
+    """The kinds of output of the model; others are not requested. None: unknown."""
+
+    def __post_init__(self) -> None:
+        for name in ("output_limit", "context"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) is int and value > 0):
+                raise ConfigurationError(f"{name} is {shown(value)}, expected None or an integer of 1 or more")
+        if self.reasoning is not None and self.reasoning not in get_args(ReasoningKind):
+            expected = ", ".join(get_args(ReasoningKind))
+            raise ConfigurationError(f"reasoning is {shown(self.reasoning)}, expected None or one of {expected}")
+        _require_names("refuses", self.refuses, PARAMETERS)
+        _require_names("efforts", self.efforts, _EFFORTS)
+        for name in ("inputs", "outputs"):
+            if getattr(self, name) is not None:
+                _require_names(name, getattr(self, name), _KINDS)
+        object.__setattr__(self, "refuses", frozenset(self.refuses))
+        object.__setattr__(self, "efforts", tuple(self.efforts))
+        for name in ("inputs", "outputs"):
+            kinds = getattr(self, name)
+            object.__setattr__(self, name, None if kinds is None else frozenset(kinds))
+
+
+def _require_names(field: str, names: object, known: frozenset[str]) -> None:
+    """Check a field that is a collection of known names."""
+    if isinstance(names, str) or not isinstance(names, frozenset | set | tuple | list):
+        raise ConfigurationError(f"{field} is {type_name(names)}, expected a set of names, or a tuple")
+    for name in names:
+        if name not in known:
+            raise ConfigurationError(f"{field} has {shown(name)}, expected names among {', '.join(sorted(known))}")
+
+
+ModelSource = ModelFacts | Mapping[str, ModelFacts] | Callable[[str], ModelFacts | None]
+"""Facts about one model, or where to find them by the model's name."""
+
+
+def facts_of(source: ModelSource | None, model: str) -> ModelFacts | None:
+    """Return the facts about a model; None if the source has none. Raises ``ConfigurationError`` for a source of another type.
+
+    A mapping is searched for the name, and then for the name without the parts before its last slash: ``openai/gpt-5`` is ``gpt-5``.
+    """
+    if source is None or isinstance(source, ModelFacts):
+        return source
+    if isinstance(source, Mapping):
+        facts = source.get(model, source.get(model.rpartition("/")[2]))
+    elif callable(source):
+        facts = source(model)
+    else:
+        raise ConfigurationError(f"model is {type_name(source)}, expected ModelFacts, a mapping of them, or a function of a name")
+    if facts is not None and not isinstance(facts, ModelFacts):
+        raise ConfigurationError(f"the facts about {model!r} are {type_name(facts)}, expected ModelFacts or None")
+    return facts

@@ -1,0 +1,201 @@
+"""Adapt a canonical request to the model that receives it, by facts that the caller passes.
+
+This happens before the format encodes the request. Each difference is noted. Without facts nothing of this runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.formats.model_facts import MediaKind, ModelFacts
+from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget
+from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
+
+_REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
+_OUTPUT_LIMIT, _CONTROL = "output_limit", "reasoning_control"
+_MIN_BUDGET = 1024
+"""The smallest budget in tokens that a server of messages accepts. Source: Anthropic, "Extended thinking", ``budget_tokens``."""
+_ORDER: tuple[ir.Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
+
+
+def adapt_to_model(request: ir.Request, facts: ModelFacts, losses: Ledger) -> ir.Request:
+    """Return a request that a model accepts; the same object if nothing changes."""
+    if facts.refuses:
+        request = _without_refused(request, facts.refuses, losses)
+    limit = request.settings.get("max_tokens")
+    if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
+        after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
+        request = _with_settings(request, {**request.settings, "max_tokens": after})
+    if request.reasoning is not None and (facts.reasoning is not None or facts.efforts):
+        request = replace(request, reasoning=_adapt_reasoning(request.reasoning, facts, losses))
+    if facts.inputs is not None:
+        request = _without_unsupported_media(request, facts.inputs, losses)
+    if facts.outputs is not None:
+        request = _without_unsupported_outputs(request, facts.outputs, losses)
+    return request
+
+
+def options_for_model(request: ir.Request, facts: ModelFacts, options: Options) -> Options:
+    """Return options whose default limit is that of the model, less the budget for reasoning, which targets add to it."""
+    if facts.output_limit is None:
+        return options
+    budget = request.reasoning.budget if request.reasoning is not None else None
+    return replace(
+        options, default_max_tokens=max(1, facts.output_limit - max(_MIN_BUDGET, budget) if budget else facts.output_limit)
+    )
+
+
+def _with_settings(request: ir.Request, settings: dict[str, Any]) -> ir.Request:
+    return replace(request, settings=settings)  # type: ignore[arg-type]  # the same keys
+
+
+# Parameters.
+
+
+def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledger) -> ir.Request:
+    """Leave out the parameters that the model rejects."""
+    for name in [name for name in request.settings if name in refused]:
+        value: Any = request.settings[name]  # type: ignore[literal-required]  # a key of the settings
+        rule = rule_of_setting(name)
+        if not rule.is_neutral(value):
+            losses.dropped(request, name, _REFUSED, severity=rule.severity)
+        request = _with_settings(request, {key: value for key, value in request.settings.items() if key != name})
+    if "tools" in refused and request.tools:
+        for tool in request.tools:
+            losses.dropped(tool, code=_REFUSED, severity="impossible")
+        request = replace(request, tools=[])
+    if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
+        if request.tool_choice.mode != "auto":
+            losses.dropped(request.tool_choice, code=_REFUSED)
+        request = replace(request, tool_choice=None)
+    if "output_format" in refused and request.output_format is not None:
+        if request.output_format.type != "text":
+            losses.dropped(request.output_format, code=_REFUSED, severity="impossible")
+        request = replace(request, output_format=None)
+    return request
+
+
+# Reasoning.
+
+
+def _adapt_reasoning(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
+    """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
+    if facts.reasoning == "none":
+        if not _is_off(config):
+            losses.dropped(config, code=_NO_REASONING)
+        return None
+    if facts.reasoning == "always" and _is_off(config):
+        losses.dropped(config, code=_ALWAYS)
+        return None
+    if _is_off(config):
+        return config
+    if facts.reasoning == "always" and not facts.efforts:
+        for name in ("effort", "budget"):
+            if getattr(config, name) is not None:
+                losses.dropped(config, name, _ALWAYS)
+        return replace(config, mode=None, effort=None, budget=None)
+    if facts.reasoning == "budget":
+        return _as_budget(config, facts, losses)
+    if facts.reasoning in ("effort", "level", "adaptive", "always"):
+        config = _as_effort(config, facts, losses)
+    return _with_known_effort(config, facts, losses)
+
+
+def _is_off(config: ir.ReasoningConfig) -> bool:
+    return config.mode == "off" or (config.effort == "none" and config.mode is None)
+
+
+def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace an effort, or a model that decides, by a budget in tokens. A model with efforts keeps the effort too."""
+    if config.budget is not None:
+        return _with_known_effort(config, facts, losses) if facts.efforts else config
+    effort = config.effort if config.effort in _BUDGETS else "high"
+    budget = _BUDGETS[effort]
+    if config.effort is not None:
+        if not facts.efforts:
+            losses.changed(config, "effort", budget, _CONTROL)
+    elif config.mode is not None:
+        losses.changed(config, "mode", budget, _CONTROL)
+    else:
+        return config  # only whether the reasoning is shown
+    kept = _with_known_effort(config, facts, losses) if facts.efforts else replace(config, effort=None)
+    return replace(kept, mode="on", budget=budget)
+
+
+def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace a budget by an effort, or by the decision of an adaptive model that has an effort already."""
+    if config.budget is None:
+        return replace(config, mode="adaptive") if facts.reasoning == "adaptive" and config.mode == "on" else config
+    mode = "adaptive" if facts.reasoning == "adaptive" else config.mode
+    if config.effort is not None:
+        losses.dropped(config, "budget", _CONTROL)
+        return replace(config, mode=mode, budget=None)
+    effort = effort_of_budget(config.budget)
+    losses.changed(config, "budget", effort, _CONTROL)
+    return replace(config, mode=mode, budget=None, effort=effort)
+
+
+def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace an effort that the model does not accept by the nearest one; of two the lower."""
+    effort = config.effort
+    if effort is None or not facts.efforts or effort in facts.efforts:
+        return config
+    if effort not in _ORDER:
+        losses.dropped(config, "effort", _REFUSED)
+        return replace(config, effort=None)
+    position = _ORDER.index(effort)
+    nearest = min(facts.efforts, key=lambda known: (abs(_ORDER.index(known) - position), _ORDER.index(known)))
+    losses.changed(config, "effort", nearest, _CONTROL)
+    return replace(config, effort=nearest)
+
+
+# Media.
+
+
+def _without_unsupported_media(request: ir.Request, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Request:
+    """Leave out the media that the model cannot read, in messages and in tool results."""
+    messages = []
+    for message in request.messages:
+        parts = [adapted for part in message.parts if (adapted := _readable(part, inputs, losses)) is not None]
+        is_same = len(parts) == len(message.parts) and all(map(_is, parts, message.parts))
+        messages.append(message if is_same else replace(message, parts=parts))
+    return request if all(map(_is, messages, request.messages)) else replace(request, messages=messages)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _readable(part: ir.Part, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Part | None:
+    """Return a part without media that the model cannot read; None for such a part itself."""
+    if isinstance(part, ir.Media) and part.kind not in inputs:
+        losses.dropped(part, code=_INPUT, severity="impossible")
+        return None
+    if isinstance(part, ir.ToolResult):
+        content = [adapted for inner in part.content if (adapted := _readable(inner, inputs, losses)) is not None]
+        return part if len(content) == len(part.content) else replace(part, content=content)
+    return part
+
+
+def _without_unsupported_outputs(request: ir.Request, outputs: frozenset[MediaKind], losses: Ledger) -> ir.Request:
+    """Leave out requests for media that the model does not produce."""
+    if request.audio is not None and "audio" not in outputs:
+        losses.dropped(request.audio, code=_INPUT, severity="impossible")
+        request = replace(request, audio=None)
+    if request.image is not None and "image" not in outputs:
+        losses.dropped(request.image, code=_INPUT, severity="impossible")
+        request = replace(request, image=None)
+    modalities = request.settings.get("modalities")
+    if modalities:
+        kept = [kind for kind in modalities if kind.lower() in outputs]
+        for index, kind in enumerate(modalities):
+            if kind not in kept:
+                losses.dropped(request, f"modalities.{index}", _INPUT, severity="impossible")
+        if len(kept) < len(modalities):
+            request = _with_settings(request, {**request.settings, "modalities": kept})
+    return request
