@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from formatbridge.client.reply import Reply
     from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
+    from formatbridge.convert.batch import BatchLine, convert_batch
     from formatbridge.convert.bodies import (
         Converted,
         ConvertedError,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
-    from formatbridge.report.summary import LossGroup, summarize
+    from formatbridge.report.summary import LossGroup, LossTotals, summarize
 
 __all__ = [
     "FORMATS",
@@ -88,6 +89,7 @@ __all__ = [
     "Attempt",
     "AuthenticationError",
     "BadRequestError",
+    "BatchLine",
     "Bridge",
     "Client",
     "Clock",
@@ -111,6 +113,7 @@ __all__ = [
     "Limits",
     "Loss",
     "LossGroup",
+    "LossTotals",
     "LossyConversionError",
     "ModelFacts",
     "NotFoundError",
@@ -139,6 +142,7 @@ __all__ = [
     "UnexpectedResponseError",
     "UnknownFormatError",
     "collect_stream",
+    "convert_batch",
     "convert_error",
     "convert_models",
     "convert_request",
@@ -167,6 +171,7 @@ _MODULES = {
     "Attempt": "client.flow",
     "AuthenticationError": "errors",
     "BadRequestError": "errors",
+    "BatchLine": "convert.batch",
     "Bridge": "convert.bridge",
     "Client": "client.clients",
     "Clock": "client.settings",
@@ -190,6 +195,7 @@ _MODULES = {
     "Limits": "client.settings",
     "Loss": "report.ledger",
     "LossGroup": "report.summary",
+    "LossTotals": "report.summary",
     "LossyConversionError": "errors",
     "ModelFacts": "formats.model_facts",
     "NotFoundError": "errors",
@@ -218,6 +224,7 @@ _MODULES = {
     "UnexpectedResponseError": "errors",
     "UnknownFormatError": "errors",
     "collect_stream": "convert.collect",
+    "convert_batch": "convert.batch",
     "convert_error": "convert.bodies",
     "convert_models": "convert.bodies",
     "convert_request": "convert.bodies",

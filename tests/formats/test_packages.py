@@ -101,6 +101,11 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: a limit is required": "encode_limit",
         "generate_content: most settings are in generationConfig, some next to it": ("encode_top_level_settings"),
     },
+    "batch": {
+        "chat_completions, responses: OpenAI has one layout for all endpoints, in ``shared/batch_lines.py``": (
+            "decode_batch_line encode_batch_request encode_batch_response encode_batch_error encode_batch_unprocessed"
+        ),
+    },
     "stream_state": {
         "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
     },

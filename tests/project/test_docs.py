@@ -119,7 +119,7 @@ def test_the_example_of_the_canonical_model_runs() -> None:
     assert (names["result"].kind, names["result"].body["error"]["message"]) == ("error", "boom")
 
 
-@pytest.mark.parametrize("name", ["start.md", "convert-a-log.md"])
+@pytest.mark.parametrize("name", ["start.md", "convert-a-log.md", "convert-a-batch.md"])
 def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,8 @@ def run_batch(arguments: argparse.Namespace, report: Report, sources: Sequence[S
 
 def _check(arguments: argparse.Namespace) -> None:
     """Reject options that exclude each other."""
+    if arguments.batch and arguments.source is None:
+        raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
     if arguments.diff:
         raise fb.ConfigurationError("--diff compares one body, expected one JSON file (and --at for a part of it)")
     if arguments.resume and arguments.output in (None, STDIN):
@@ -241,7 +243,6 @@ class ChunkConverter:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._conversion = Conversion(arguments, raises=True)
-        self._reads_losses = arguments.report != "none"
 
     def convert(self, bodies: Sequence[Body]) -> Results:
         """Convert the bodies. One that cannot be converted has an error in place of a text."""
@@ -253,15 +254,13 @@ class ChunkConverter:
             return Outcome(b"", body.error)
         conversion = self._conversion
         try:
-            converted = conversion.convert(conversion.text(body.text))
-            text = converted.json()
+            text, lost = conversion.convert(conversion.text(body.text))
         except fb.LossyConversionError as error:
             return Outcome(b"", str(error), is_lossy=True)
         except fb.FormatBridgeError as error:
             return Outcome(b"", str(error))
-        if self._reads_losses:
-            for loss in converted.losses:
-                losses[loss.path, loss.kind, loss.severity, loss.code, loss.why] += 1
+        for loss in lost:
+            losses[loss.path, loss.kind, loss.severity, loss.code, loss.why] += 1
         return Outcome(text)
 
 

@@ -36,7 +36,7 @@ _CHUNK_SIZE = 65_536
 
 def _convert(arguments: argparse.Namespace, report: Report) -> int:
     """Convert one body, or the bodies of several inputs and of JSON lines."""
-    sources = expand(arguments.files, is_lines=arguments.jsonl)
+    sources = expand(arguments.files, is_lines=arguments.jsonl or arguments.batch)
     if has_many(arguments.files) or any(source.is_lines for source in sources) or arguments.failed or arguments.resume:
         return run_batch(arguments, report, sources)
     conversion = Conversion(arguments, raises=False)  # the report is complete before an error is raised

@@ -21,13 +21,31 @@ class Conversion:
     def __init__(self, arguments: argparse.Namespace, *, raises: bool) -> None:
         self._arguments = arguments
         options = options_of(arguments)
+        self._reads_losses = arguments.report != "none"
         self._options = options if raises else replace(options, raise_on=None)
 
     def text(self, body: bytes) -> bytes:
         """Return the JSON text to convert: the body, or the value at ``--at``."""
         return body if self._arguments.at is None else _value_at(body, self._arguments.at)
 
-    def convert(self, body: bytes) -> Converted:
+    def convert(self, body: bytes) -> tuple[bytes, tuple[fb.Loss, ...]]:
+        """Convert a body, or a line of a batch file; return the text and its losses."""
+        if self._arguments.batch:
+            return self._convert_line(body)
+        converted = self._convert_body(body)
+        return converted.json(), converted.losses if self._reads_losses else ()
+
+    def _convert_line(self, text: bytes) -> tuple[bytes, tuple[fb.Loss, ...]]:
+        """Convert a line of a batch file; raise the error of one that cannot be converted."""
+        arguments = self._arguments
+        (line,) = fb.convert_batch(
+            [text], source=arguments.source, target=arguments.target, model=arguments.model, options=self._options
+        )
+        if line.error is not None:
+            raise line.error
+        return line.json or b"", line.losses
+
+    def _convert_body(self, body: bytes) -> Converted:
         """Convert a body; detect its format and kind if an argument lacks."""
         source, kind, _ = self.format_and_kind(body)
         return self.convert_as(body, source, kind)

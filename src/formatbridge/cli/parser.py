@@ -172,6 +172,7 @@ def _add_convert(commands: Any) -> None:
     layout.add_argument("--diff", action="store_true", help="write source and target side by side, with the losses marked")
     many = convert.add_argument_group("many bodies")
     many.add_argument("--jsonl", action="store_true", help="each line of the input is a body; the default for .jsonl and .ndjson")
+    many.add_argument("--batch", action="store_true", help="each line is a line of a vendor's batch file: a request, or a result")
     many.add_argument("--jobs", type=int, default=1, metavar="N", help="convert in N processes (default 1)")
     many.add_argument("--failed", metavar="FILE", help="go on after a failure, and write failed bodies here with the reason")
     many.add_argument("--resume", action="store_true", help="continue what an earlier run with -o has left")

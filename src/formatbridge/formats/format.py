@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from formatbridge import ir
 from formatbridge.errors import ConfigurationError, LossyConversionError
+from formatbridge.formats.shared.batch_lines import BatchLayout
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import Path
@@ -311,6 +312,8 @@ class FormatSpec:
     """Decode a list of models."""
     encode_models: Callable[[ir.ModelList, Ledger], JsonObject]
     """Encode a list of models."""
+    batch: BatchLayout | None = None
+    """The lines of the vendor's batch files; None: there are none."""
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

@@ -58,6 +58,7 @@ REASONS: Mapping[str, str] = {
     "reasoning_control": "the model has another reasoning control",
     "no_reasoning": "the model does not reason",
     "always_reasons": "the model always reasons and has no such setting",
+    "batch_stream": "a batch returns whole answers",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -46,16 +47,42 @@ class LossGroup:
         return groups_html([self])
 
 
+class LossTotals:
+    """Counts the losses of many conversions. The memory depends on the number of groups only.
+
+    >>> totals = LossTotals()
+    >>> totals.add(converted.losses)
+    >>> totals.groups
+    """
+
+    __slots__ = ("_counts", "_first")
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, Severity, Change, str, str], Loss] = {}
+        self._counts: Counter[tuple[str, Severity, Change, str, str]] = Counter()
+
+    def add(self, losses: Iterable[Loss]) -> None:
+        """Add the losses of one conversion."""
+        for loss in losses:
+            key = (pattern_of(loss.path), loss.severity, loss.kind, loss.code, loss.why)
+            self._first.setdefault(key, loss)
+            self._counts[key] += 1
+
+    @property
+    def groups(self) -> tuple[LossGroup, ...]:
+        """The groups: the most severe first, then the largest."""
+        groups = [LossGroup(key[0], self._counts[key], *key[1:], loss) for key, loss in self._first.items()]
+        return tuple(sorted(groups, key=lambda group: (-SEVERITIES.index(group.severity), -group.count)))
+
+
 def summarize(losses: Iterable[Loss]) -> tuple[LossGroup, ...]:
     """Group losses by the pattern of their pointers, their kind, severity and reason.
 
     The most severe groups come first, then the largest. A key of digits counts as an index.
     """
-    groups: dict[tuple[str, Severity, Change, str, str], list[Loss]] = {}
-    for loss in losses:
-        groups.setdefault((pattern_of(loss.path), loss.severity, loss.kind, loss.code, loss.why), []).append(loss)
-    summary = [LossGroup(key[0], len(members), *key[1:], members[0]) for key, members in groups.items()]
-    return tuple(sorted(summary, key=lambda group: (-SEVERITIES.index(group.severity), -group.count)))
+    totals = LossTotals()
+    totals.add(losses)
+    return totals.groups
 
 
 def pattern_of(pointer: str) -> str:

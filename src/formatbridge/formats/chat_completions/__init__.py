@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from formatbridge.formats.chat_completions.batch import BATCH
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
@@ -71,4 +72,5 @@ CHAT_COMPLETIONS = FormatSpec(
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,
+    batch=BATCH,
 )

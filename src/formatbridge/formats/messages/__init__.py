@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
+from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
 from formatbridge.formats.messages.errors import decode_error, encode_error, encode_rejection
 from formatbridge.formats.messages.field_paths import FIELD_PATHS
@@ -84,4 +85,5 @@ MESSAGES = FormatSpec(
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,
+    batch=BATCH,
 )

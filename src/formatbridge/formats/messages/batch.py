@@ -1,0 +1,74 @@
+"""Lines of Anthropic's message batches: members of ``requests``, and results.
+
+Source: Anthropic, "Batch processing"; the official SDK's types ``MessageBatchIndividualResponse`` and ``MessageBatchResult``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, Unprocessed
+from formatbridge.jsontext.types import JsonObject
+
+
+def decode_batch_line(raw: JsonObject) -> BatchItem | None:
+    """Decode a member of ``requests``, or a result."""
+    params, result = raw.get("params"), raw.get("result")
+    id = raw["custom_id"] if isinstance(raw.get("custom_id"), str) else None
+    if isinstance(params, dict):
+        return BatchItem(kind="request", id=id, at="/params", body=params, known=frozenset({"/custom_id", "/params"}))
+    if not isinstance(result, dict):
+        return None
+    known = frozenset({"/custom_id", "/result/type", "/result/message", "/result/error"})
+    match result.get("type"):
+        case "succeeded":
+            return BatchItem(kind="response", id=id, at="/result/message", body=result.get("message"), known=known)
+        case "errored":
+            return BatchItem(kind="error", id=id, at="/result/error", body=result.get("error"), known=known)
+        case "canceled" | "expired" as reason:
+            return BatchItem(kind="unprocessed", id=id, at="/result", reason=reason, known=known)
+        case _:
+            return None
+
+
+def encode_batch_request(id: str, body: JsonObject) -> JsonObject:
+    """Encode a request as a member of ``requests``."""
+    return {"custom_id": id, "params": body}
+
+
+def encode_batch_response(id: str, body: JsonObject) -> JsonObject:
+    """Encode an answer as a result."""
+    return {"custom_id": id, "result": {"type": "succeeded", "message": body}}
+
+
+def encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
+    """Encode an error as a result. The HTTP status follows from the type of the error."""
+    del status
+    return {"custom_id": id, "result": {"type": "errored", "error": body}}
+
+
+def encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
+    """Encode the result of a request that was not processed. Only a failure has a message."""
+    if reason == "failed":
+        error = {"type": "error", "error": {"type": "api_error", "message": message or "This request was not processed."}}
+        return {"custom_id": id, "result": {"type": "errored", "error": error}}
+    assert reason in get_args(Unprocessed)
+    return {"custom_id": id, "result": {"type": reason}}
+
+
+BATCH = BatchLayout(
+    id_field="custom_id",
+    read=decode_batch_line,
+    write_request=encode_batch_request,
+    write_response=encode_batch_response,
+    write_error=encode_batch_error,
+    write_unprocessed=encode_batch_unprocessed,
+    request_at="/params",
+    response_at="/result/message",
+    error_at="/result/error",
+    # Source: Anthropic, API reference of message batches: ``custom_id`` matches ^[a-zA-Z0-9_-]{1,64}$.
+    id_pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
+    longest_id=64,
+)
+"""The layout of the lines."""

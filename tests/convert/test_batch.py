@@ -1,0 +1,285 @@
+"""Batch files of vendors are converted line by line, and nothing of a line is lost without a report."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from anthropic.types.beta.messages.beta_message_batch_individual_response import BetaMessageBatchIndividualResponse
+from google.genai.types import GenerateContentResponse, JobError
+from pydantic import TypeAdapter
+
+import formatbridge as fb
+from tests import fixtures
+from tests.support.judges import problems
+
+IDS = {"chat_completions": "custom_id", "responses": "custom_id", "messages": "custom_id", "generate_content": "key"}
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "How deep is the fjord?"}]}
+RESPONSE = {
+    "id": "c1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "1,308 m."}, "finish_reason": "stop"}],
+}
+URLS = {"chat_completions": "/v1/chat/completions", "responses": "/v1/responses"}
+
+
+def _request_line(format: str, id: str, body: Any) -> dict[str, Any]:
+    """Write a request line as the vendor documents it."""
+    if format in URLS:
+        return {"custom_id": id, "method": "POST", "url": URLS[format], "body": body}
+    return {"custom_id": id, "params": body} if format == "messages" else {"key": id, "request": body}
+
+
+def _response_line(format: str, id: str, body: Any) -> dict[str, Any]:
+    """Write the line of an answer as the vendor documents it."""
+    if format in URLS:
+        response = {"status_code": 200, "request_id": "req_1", "body": body}
+        return {"id": "batch_req_1", "custom_id": id, "response": response, "error": None}
+    if format == "messages":
+        return {"custom_id": id, "result": {"type": "succeeded", "message": body}}
+    return {"key": id, "response": body}
+
+
+def _error_line(format: str, id: str, status: int, body: Any) -> dict[str, Any]:
+    if format in URLS:
+        return {"id": "b", "custom_id": id, "response": {"status_code": status, "request_id": "r", "body": body}, "error": None}
+    if format == "messages":
+        return {"custom_id": id, "result": {"type": "errored", "error": body}}
+    return {"key": id, "error": body["error"]}
+
+
+def _body_of(format: str, line: dict[str, Any], kind: str) -> Any:
+    if kind == "request":
+        return line["body"] if format in URLS else line["params"] if format == "messages" else line["request"]
+    if format in URLS:
+        return line["response"]["body"]
+    return line["result"]["message"] if format == "messages" else line["response"]
+
+
+def _convert(line: Any, source: str, target: str, **arguments: Any) -> fb.BatchLine:
+    """Convert one line."""
+    text = line if isinstance(line, str) else json.dumps(line)
+    (converted,) = fb.convert_batch([text], source=source, target=target, **arguments)
+    return converted
+
+
+def _pairs(kind: str) -> list[Any]:
+    return [pytest.param(fixture, target, id=f"{fixture}-{target}") for fixture in fixtures.fixtures(kind) for target in fb.FORMATS]
+
+
+@pytest.mark.parametrize(("fixture", "target"), _pairs("request"))
+def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtures.Fixture, target: str) -> None:
+    """A batch is the same conversion for many requests, so both report the same losses."""
+    line = _convert(_request_line(fixture.format, "call-1", fixture.body), fixture.format, target, model=fixture.model or "m")
+    alone: fb.ConvertedRequest | None
+    try:
+        alone = fb.convert_request(
+            fixture.body,
+            source=fixture.format,
+            target=target,
+            stream=False,
+            model=None if fixture.body.get("model") else fixture.model or "m",
+        )
+    except fb.FormatBridgeError:
+        alone = None
+    if alone is None:
+        assert (line.error is None, line.json) == (False, None)
+        return
+
+    assert line.error is None
+    assert line.json is not None
+    result = json.loads(line.json)
+    assert (line.custom_id, line.kind, result[IDS[target]]) == ("call-1", "request", "call-1")
+    assert _body_of(target, result, "request") == alone.body
+    at = _body_pointer(fixture.format, "request")
+    streams = [f"{at}/stream"] if fixture.body.get("stream") is True else []
+    assert [loss.path for loss in line.losses] == streams + [at + loss.path for loss in alone.losses]
+
+
+def _body_pointer(format: str, kind: str) -> str:
+    if kind == "request":
+        return "/body" if format in URLS else "/params" if format == "messages" else "/request"
+    return "/response/body" if format in URLS else "/result/message" if format == "messages" else "/response"
+
+
+@pytest.mark.parametrize(("fixture", "target"), _pairs("response"))
+def test_a_result_line_is_a_valid_result_of_the_target(fixture: fixtures.Fixture, target: str) -> None:
+    """The reader of the target's result files, such as its SDK, reads the converted file."""
+    line = _convert(_response_line(fixture.format, "call-1", fixture.body), fixture.format, target)
+    if line.error is not None or line.kind != "response":
+        assert line.json is None or _is_error(target, json.loads(line.json))
+        return
+
+    result = json.loads(line.json or b"")
+    assert result[IDS[target]] == "call-1"
+    if _is_error(target, result):
+        return
+    body = _body_of(target, result, "response")
+    assert body == fixture.convert(target).body
+    if target == fixture.format:
+        assert result == _response_line(target, "call-1", fixture.body)
+    elif target == "messages":
+        assert problems("messages", "response", body) == []
+        BetaMessageBatchIndividualResponse.model_validate(result)
+    elif target == "generate_content":
+        GenerateContentResponse.model_validate(body)
+
+
+def _is_error(format: str, line: dict[str, Any]) -> bool:
+    if format in URLS:
+        return bool(line["error"]) or line["response"]["status_code"] >= 400
+    return line["result"]["type"] != "succeeded" if format == "messages" else "error" in line
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_an_error_line_becomes_an_error_line_of_the_target(source: str, target: str) -> None:
+    """A program that retries failed requests finds them in any vendor's file."""
+    bodies = {each.format: each for each in fixtures.fixtures("error") if each.stem == "rate_limit"}
+    fixture = bodies[source]
+
+    line = _convert(_error_line(source, "call-1", fixture.status or 429, fixture.body), source, target)
+
+    assert (line.error, line.kind) == (None, "error")
+    result = json.loads(line.json or b"")
+    assert _is_error(target, result)
+    if target == "messages":
+        assert result["result"]["error"]["error"]["type"] == "rate_limit_error"
+        BetaMessageBatchIndividualResponse.model_validate(result)
+    elif target == "generate_content":
+        assert result["error"]["code"] == 429
+        TypeAdapter(JobError).validate_python({key: result["error"][key] for key in ("code", "message")})
+    else:
+        assert result["response"]["status_code"] == 429
+
+
+UNPROCESSED = {
+    "chat_completions": {"id": "b", "custom_id": "x", "response": None, "error": {"code": "batch_expired", "message": "too late"}},
+    "responses": {"id": "b", "custom_id": "x", "response": None, "error": {"code": "batch_expired", "message": "too late"}},
+    "messages": {"custom_id": "x", "result": {"type": "expired"}},
+    "generate_content": {"key": "x", "error": {"code": 4, "message": "too late"}},
+}
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_a_request_that_expired_stays_expired(source: str, target: str) -> None:
+    """It was not processed and not paid for, unlike a failed one, so a caller sends it again."""
+    line = _convert(UNPROCESSED[source], source, target)
+
+    assert (line.error, line.kind) == (None, "unprocessed")
+    again = _convert((line.json or b"").decode(), target, source)
+    expected = json.loads(json.dumps(UNPROCESSED[source]))
+    result = json.loads(again.json or b"")
+    for each in (expected, result):
+        each.pop("id", None)
+        each.get("error", {}).pop("message", None)
+    assert result == expected
+
+
+def test_a_message_that_the_target_cannot_hold_is_reported() -> None:
+    """Anthropic's result of an expired request has no text."""
+    line = _convert(UNPROCESSED["chat_completions"], "chat_completions", "messages")
+
+    assert [(loss.path, loss.before) for loss in line.losses] == [("/id", "b"), ("/error/message", "too late")]
+
+
+def test_fields_of_the_envelope_that_the_target_lacks_are_reported() -> None:
+    """Nothing of a line may disappear without a report, the envelope included."""
+    line = _response_line("chat_completions", "a", RESPONSE)
+    line["response"]["extra"] = {"region": "eu"}
+    line["note"] = "mine"
+
+    losses = {loss.path: loss.before for loss in _convert(line, "chat_completions", "messages").losses}
+
+    assert losses["/note"] == "mine"
+    assert losses["/response/extra"] == {"region": "eu"}
+    assert losses["/response/request_id"] == "req_1"
+    assert losses["/id"] == "batch_req_1"
+
+
+def test_an_id_that_the_target_rejects_is_changed_and_reported() -> None:
+    """Anthropic accepts letters, digits, hyphens and underscores, at most 64."""
+    line = _convert(_request_line("chat_completions", "row 7/é" + "x" * 80, REQUEST), "chat_completions", "messages")
+
+    new = json.loads(line.json or b"")["custom_id"]
+    assert len(new) == 64
+    assert new.isascii()
+    assert line.custom_id == "row 7/é" + "x" * 80
+    assert [(loss.path, loss.code, loss.after) for loss in line.losses if loss.path == "/custom_id"] == [
+        ("/custom_id", "renamed", new)
+    ]
+
+
+def test_a_line_without_an_id_gets_one_from_its_number() -> None:
+    """Vertex AI has no keys; other vendors require an id, which must be the same in each run."""
+    line = _convert(
+        {"request": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}}, "generate_content", "messages", model="m"
+    )
+
+    assert json.loads(line.json or b"")["custom_id"] == "line-1"
+    assert (line.additions[0].path, line.additions[0].value) == ("/custom_id", "line-1")
+
+
+def test_a_batch_continues_after_a_line_that_is_invalid() -> None:
+    """One bad line in a million must not stop the file, and its number must be in the message."""
+    good = json.dumps(_request_line("chat_completions", "a", REQUEST))
+
+    lines = list(
+        fb.convert_batch([good, "", "{", '["x"]', '{"a": 1}', good.encode()], source="chat_completions", target="responses")
+    )
+
+    assert [line.number for line in lines] == [1, 3, 4, 5, 6]
+    assert [line.error is None for line in lines] == [True, False, False, False, True]
+    assert [line.json for line in lines[1:4]] == [None, None, None]
+    assert "batch line 3" in str(lines[1].error)
+    assert str(lines[3].error) == "chat_completions batch line 5: body is no line of a batch file of chat_completions"
+
+
+def test_a_line_of_another_endpoint_is_rejected() -> None:
+    """OpenAI's files for both formats differ only in the URL, and the bodies have fields of the same names."""
+    line = _request_line("responses", "a", {"model": "m", "input": "hi"})
+
+    assert isinstance(_convert(line, "chat_completions", "messages").error, fb.InvalidPayloadError)
+
+
+def test_a_result_that_cannot_be_converted_becomes_an_error_of_the_target() -> None:
+    """The reader of the target's file must find a result for each request that the vendor answered."""
+    line = _convert(_response_line("chat_completions", "a", {"choices": "none"}), "chat_completions", "messages")
+
+    assert line.error is not None
+    result = json.loads(line.json or b"")
+    assert result["custom_id"] == "a"
+    assert result["result"]["type"] == "errored"
+
+
+def test_losses_that_are_too_severe_fail_their_line_only() -> None:
+    """``raise_on`` decides line by line."""
+    body = REQUEST | {"n": 3}
+    options = fb.Options(raise_on="impossible")
+
+    line = _convert(_request_line("chat_completions", "a", body), "chat_completions", "messages", options=options)
+
+    assert isinstance(line.error, fb.LossyConversionError)
+    assert line.json is None
+
+
+def test_one_text_instead_of_lines_is_rejected() -> None:
+    """A file's whole text would be read character by character."""
+    with pytest.raises(fb.ConfigurationError, match="lines is a str, expected an iterable of lines"):
+        fb.convert_batch("{}", source="messages", target="responses")
+
+
+def test_totals_count_the_losses_of_all_lines_in_groups() -> None:
+    """A report over a million lines has one line for each field."""
+    body = REQUEST | {"seed": 1}
+    text = json.dumps(_request_line("chat_completions", "a", body))
+    totals = fb.LossTotals()
+
+    for line in fb.convert_batch([text] * 5, source="chat_completions", target="messages"):
+        totals.add(line.losses)
+
+    assert [(group.pattern, group.count) for group in totals.groups if group.pattern == "/body/seed"] == [("/body/seed", 5)]
