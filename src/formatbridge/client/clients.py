@@ -480,7 +480,9 @@ def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
         return returned
     except FormatBridgeError as error:
         failed = error
-    except BaseException:
+    except BaseException as error:
+        if not isinstance(error, Exception):  # an interrupt
+            http.retire_client()
         http.close()
         raise
     http.close()

@@ -96,10 +96,20 @@ class ClientPool:
         """Remove a call from its client; return the client if it is now unused and has to be closed."""
         with self._lock:
             pooled.calls.discard(call)
-            if pooled.calls or pooled not in self.all[1:]:
+            if pooled.calls or pooled in self.all[:1]:
                 return None
-            self.all.remove(pooled)
+            if pooled in self.all:
+                self.all.remove(pooled)
             return pooled
+
+    def retire(self, pooled: PooledClient) -> None:
+        """Use a client for no further call, because an interrupt may have left a lock of one of its connections held.
+
+        It is closed after its last call. An injected client stays, because the caller owns it.
+        """
+        with self._lock:
+            if math.isfinite(self._capacity) and pooled in self.all:
+                self.all.remove(pooled)
 
     def close_later(self, close: Callable[[], None]) -> None:
         """Register a call without an owner for closing. The garbage collector calls this at any time, so it must not wait for a lock."""

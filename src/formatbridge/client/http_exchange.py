@@ -118,6 +118,11 @@ class _BaseHTTPExchange:
         unused = clients.release(self._client, self) if clients is not None else None
         return closables if unused is None else [*closables, unused.client]
 
+    def retire_client(self) -> None:
+        """Use the HTTP client of this call for no further call."""
+        if self._clients is not None:
+            self._clients.retire(self._client)
+
     def _used_all_time(self, step: Send | Read, started: float) -> bool:
         """Return whether a step used its whole time limit. The timeout of the HTTP library may end a moment earlier."""
         return step.seconds is not None and self._clock.now() - started >= step.seconds - 0.01
