@@ -235,8 +235,8 @@ def test_a_batch_continues_after_a_line_that_is_invalid() -> None:
     assert [line.number for line in lines] == [1, 3, 4, 5, 6]
     assert [line.error is None for line in lines] == [True, False, False, False, True]
     assert [line.json for line in lines[1:4]] == [None, None, None]
-    assert "batch line 3" in str(lines[1].error)
-    assert str(lines[3].error) == "chat_completions batch line 5: body is no line of a batch file of chat_completions"
+    assert str(lines[1].error).startswith("chat_completions batch line: body is not JSON")
+    assert str(lines[3].error) == "chat_completions batch line: body is no line of a batch file of chat_completions"
 
 
 def test_a_line_of_another_endpoint_is_rejected() -> None:

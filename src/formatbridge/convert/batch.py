@@ -92,26 +92,26 @@ class _Batch:
         """Convert one line."""
         line = BatchLine(number=number)
         try:
-            raw = self._read(number, text)
+            raw = self._read(text)
             item = self._source_layout.read(raw)
             if item is None:
-                raise self._invalid(number, "", f"is no line of a batch file of {self._source.name}")
+                raise self._invalid("", f"is no line of a batch file of {self._source.name}")
             line = replace(line, custom_id=item.id, kind=item.kind)
             return self._convert_item(line, raw, item)
         except FormatBridgeError as error:
             return replace(line, error=error, json=self._failed(line, error))
 
-    def _read(self, number: int, text: str | bytes) -> JsonObject:
+    def _read(self, text: str | bytes) -> JsonObject:
         try:
             raw = codec.loads(text)
         except codec.NotJsonError as error:
-            raise self._invalid(number, error.pointer, error.message) from None
+            raise self._invalid(error.pointer, error.message) from None
         if not isinstance(raw, dict):
-            raise self._invalid(number, "", "is no JSON object")
+            raise self._invalid("", "is no JSON object")
         return raw
 
-    def _invalid(self, number: int, pointer: str, message: str) -> InvalidPayloadError:
-        return InvalidPayloadError(self._source.name, f"{_LINE} {number}", ((pointer, message),))
+    def _invalid(self, pointer: str, message: str) -> InvalidPayloadError:
+        return InvalidPayloadError(self._source.name, _LINE, ((pointer, message),))
 
     def _failed(self, line: BatchLine, error: FormatBridgeError) -> bytes | None:
         """Return the result of a line that could not be converted; None for a request."""
@@ -132,7 +132,7 @@ class _Batch:
             return replace(
                 line, json=self._write_unprocessed(id, raw, item, losses), losses=Losses(losses), additions=tuple(additions)
             )
-        converted = self._convert_body(line.number, item)
+        converted = self._convert_body(item)
         at, body = self._write(id, item, converted)
         if self._source is self._target_format:
             body, at = (_with_value(raw, item.at, converted.body) if item.kind == "request" else raw), item.at
@@ -155,10 +155,10 @@ class _Batch:
             losses.append(Loss(item.message_at, "dropped", "info", "diagnostic", REASONS["diagnostic"], item.message, None))
         return text
 
-    def _convert_body(self, number: int, item: BatchItem) -> Converted:
+    def _convert_body(self, item: BatchItem) -> Converted:
         body, source, options = item.body, self._source, self._options
         if not isinstance(body, dict):
-            raise self._invalid(number, item.at, "is no JSON object")
+            raise self._invalid(item.at, "is no JSON object")
         if item.kind == "request":
             return convert_request(
                 body, source=source, target=self._target, model=self._model_of(body), stream=False, options=options
