@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
@@ -97,16 +96,12 @@ class Bridge(Generic[ModelT_co]):
         stream: bool | None = None,
         model: str | None = None,
         answer_options: Options | None = None,
-        home: Options | None = None,
     ) -> Exchange[ModelT_co]:
         """Convert a request and return its exchange.
 
         ``stream`` and ``model`` override the fields of the body; generate_content has both in its URL. ``answer_options``: options for the
-        conversion of the answer; None: those of the bridge. ``home=``: the deprecated name. Raises the same as ``convert_request``.
+        conversion of the answer; None: those of the bridge. Raises the same as ``convert_request``.
         """
-        if home is not None:
-            warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)
-            answer_options = home
         converted = convert_request(
             request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
         )

@@ -5,7 +5,6 @@ The losses of a stream are those of its whole answer. The events are accumulated
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -133,12 +132,6 @@ class StreamConverter(Generic[ModelT_co]):
     def event_count(self) -> int:
         """The number of events that were read, without comments, pings and empty events."""
         return self._source.event_count
-
-    @property
-    def heard(self) -> int:
-        """Deprecated: use ``event_count``."""
-        warnings.warn("StreamConverter.heard is deprecated, use event_count", DeprecationWarning, stacklevel=2)
-        return self.event_count
 
     @property
     def has_ended(self) -> bool:
