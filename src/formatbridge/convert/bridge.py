@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 
 from pydantic import BaseModel
@@ -23,7 +22,7 @@ from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 
 if TYPE_CHECKING:
     from formatbridge.formats import typed_models as wires
@@ -171,7 +170,7 @@ class Exchange(Generic[ModelT_co]):
 
     def error(self, status: int, body: Any) -> ConvertedError:
         """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
-        lenient = replace(self.options, raise_on=None)
+        lenient = without_raise_on(self.options)
         request = self.request
         converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
         return self._mask.whole(converted) if self._mask else converted

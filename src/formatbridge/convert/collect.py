@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -19,7 +19,7 @@ from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_c
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, is_json_event
 from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import repair
@@ -232,7 +232,7 @@ class _Reading:
         self.source.end(closes=closes, is_break=is_break and not closes)
 
     def _partial(self) -> Converted:
-        return whole_of(self.source, self.target_format, self.request, replace(self.options, raise_on=None))
+        return whole_of(self.source, self.target_format, self.request, without_raise_on(self.options))
 
 
 @overload

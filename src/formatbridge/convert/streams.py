@@ -29,7 +29,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
 from formatbridge.ir import events
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import LazyBody, Ledger
 from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
@@ -190,7 +190,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def response(self) -> Converted[ModelT_co]:
         """Return the partial or whole answer, in the target format."""
-        return cast("Converted[ModelT_co]", self._whole(replace(self._options, raise_on=None)))
+        return cast("Converted[ModelT_co]", self._whole(without_raise_on(self._options)))
 
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.losses import SEVERITIES, Change, Loss, Severity
+from formatbridge.report.losses import SEVERITY_RANKS, Change, Loss, Severity
 
 _INDEX = re.compile(r"/(?:0|[1-9][0-9]*)(?=/|$)")
 _MAX_GROUPS, _MAX_PATTERN = 3, 60
@@ -55,7 +55,7 @@ def summarize(losses: Iterable[Loss]) -> tuple[LossGroup, ...]:
     for loss in losses:
         groups.setdefault((pattern_of(loss.path), loss.severity, loss.kind, loss.code, loss.why), []).append(loss)
     summary = [LossGroup(key[0], len(members), *key[1:], members[0]) for key, members in groups.items()]
-    return tuple(sorted(summary, key=lambda group: (-SEVERITIES.index(group.severity), -group.count)))
+    return tuple(sorted(summary, key=lambda group: (-SEVERITY_RANKS[group.severity], -group.count)))
 
 
 def pattern_of(pointer: str) -> str:
