@@ -88,6 +88,7 @@ GENERATE_CONTENT = FormatSpec(
     citations_at_end=True,
     event_text=event_text,
     decode_error=decode_error,
+    error_family="status",
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,

@@ -81,6 +81,7 @@ MESSAGES = FormatSpec(
     names_events=True,
     event_text=event_text,
     decode_error=decode_error,
+    error_family="messages",
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,
