@@ -286,9 +286,21 @@ class _NullLedger(Ledger):
         """Note nothing."""
         del node
 
+    def withdraw(self, body: JsonValue) -> None:
+        """Remove nothing, because there are no additions."""
+        del body
+
     def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
-        """Note nothing."""
+        """Report nothing."""
         del replacements
+
+    def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
+        """Keep the body of the ledger: there are no pointers to translate."""
+        del body, original
+
+    def malformed(self, removed: Mapping[str, JsonValue], kind: Change = "dropped") -> None:
+        """Report nothing."""
+        del removed, kind
 
 
 _NULL_LEDGER = _NullLedger({}, FieldPaths())
