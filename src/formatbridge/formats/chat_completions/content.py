@@ -146,7 +146,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         data=None if is_url else data,
         url=data if is_url else None,
         file_id=None if unread else file_id,
-        issuer="chat_completions",
+        vendor="openai",
         filename=name,
         cache=_decode_cache(raw, src),
         src=src,
@@ -292,7 +292,7 @@ def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     name = {"filename": part.filename} if part.filename is not None else {}
-    if part.file_id is not None and part.issuer == "responses":
+    if part.file_id is not None and part.vendor == "openai":
         return {"type": "file", "file": {"file_id": part.file_id} | name}
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")

@@ -151,7 +151,7 @@ def _decode_source(
         data=_standard_base64(raw.get("data") or "") if uri is None else None,
         url=None if is_file else uri,
         file_id=uri if is_file else None,
-        issuer="generate_content" if is_file else None,
+        vendor="google" if is_file else None,
         filename=raw.get("displayName"),
         detail=detail,
         transcript=transcript,
@@ -198,7 +198,7 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
 
 def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
-    if part.file_id is not None and part.issuer != "generate_content":
+    if part.file_id is not None and part.vendor != "google":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     drop_unheld(part, losses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 import re
 from collections.abc import Sequence
@@ -41,7 +42,8 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
     if signature.issuer == "generate_content" and _is_base64(signature.token, is_strict=carry):
         return {"thoughtSignature": signature.token}
     if carry:
-        return {"thoughtSignature": encode_token(signature, "generate_content", kind=signature.kind)}
+        tagged = encode_token(signature, "generate_content", kind=signature.kind)
+        return {"thoughtSignature": base64.b64encode(tagged.encode()).decode()}
     losses.dropped(signature, code="foreign_signature")
     return {}
 

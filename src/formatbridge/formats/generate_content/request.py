@@ -195,7 +195,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
         else:
             is_leading = False
             encode_message(message, contents, context, losses)
-    if request.format == "messages":
+    if request.continues_last_turn:
         note_prefill(request, losses)
     if not contents:
         note_no_turns(request, losses)

@@ -287,6 +287,7 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(
         voice=name if name is not None else voice.get("voice"),
         language=raw.get("languageCode"),
+        voice_vendor="google",
         src=f"{_AT}/speechConfig",
         extra=merge_extra(
             read_extra(raw, frozenset({"voiceConfig", "languageCode"})),

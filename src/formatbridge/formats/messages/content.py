@@ -104,7 +104,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         data=fields.get("data"),
         url=fields.get("url"),
         file_id=fields.get("file_id"),
-        issuer="messages",
+        vendor="anthropic",
         cache=decode_cache(raw, src),
         src=src,
         extra=merge_extra(read_extra(raw, _MEDIA), unread),
@@ -137,7 +137,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         data=data,
         url=fields.get("url"),
         file_id=fields.get("file_id"),
-        issuer="messages",
+        vendor="anthropic",
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
@@ -269,7 +269,7 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.file_id is not None and part.issuer != "messages":
+    if part.file_id is not None and part.vendor != "anthropic":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     encode = _ENCODE_MEDIA.get(_media_kind(part))

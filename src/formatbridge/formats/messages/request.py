@@ -57,7 +57,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Decode the body of a request."""
     messages = _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
-    request = ir.Request("messages", model or body.get("model"), stream, messages)
+    request = ir.Request("messages", model or body.get("model"), stream, messages, continues_last_turn=True)
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
         _decode_nested_options(body, request)
     settings = request.settings

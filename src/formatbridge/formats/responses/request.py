@@ -29,7 +29,6 @@ _CONFIGURATION = frozenset({"additional_tools", "configuration_update"})
 _CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 """Items with the output of a tool call."""
 
-_STORES_RESPONSES = frozenset({"chat_completions", "responses"})
 """Formats whose ``store`` stores responses for retrieval; in others it controls the logs of the server."""
 # Keys that the decoder reads in items of ``_CONFIGURATION``.
 _ADDED_TOOLS = frozenset({"type", "role", "tools"})
@@ -89,7 +88,7 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     (pydantic/pydantic-ai#2865), so only a request with a reasoning configuration has it.
     """
     store = request.settings.get("store")
-    if store is not None and request.format in _STORES_RESPONSES:
+    if store is not None:
         body["store"] = store
     elif request.format != "responses":
         body["store"] = losses.added("/store", False, "the source's server stores nothing")
@@ -216,7 +215,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
             added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
         encode_message(message, items, ids, losses, options)
-    if request.format == "messages":
+    if request.continues_last_turn:
         note_prefill(request, losses)
     if not items and body.get("instructions"):
         items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
