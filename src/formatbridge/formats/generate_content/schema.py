@@ -188,6 +188,7 @@ _JSON_TYPES, _TEXT_TYPES = (_JSON, "APPLICATION_JSON"), ("text/plain", "TEXT_PLA
 """Media types of ``responseFormat``, each with the equivalent name of the vendor's enumeration."""
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO")
 _VOICE = "Kore"
+"""The voice that replaces one of another vendor: Google's documentation uses it in its examples."""
 """The voice in the vendor's examples, because the server knows no voice names of other vendors."""
 
 

@@ -18,6 +18,7 @@ _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchem
 _OBJECT = frozenset({"object", "null"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
+"""The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 

@@ -25,6 +25,7 @@ from formatbridge.formats.messages.stream_fold import fold_stream, place_of, unf
 from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""Tool names and call ids. Source: the server's message "String should match pattern '^[a-zA-Z0-9_-]+$'"."""
 _TOOL_RULES = ToolRules(
     name=_NAME,
     longest_name=128,

@@ -24,6 +24,7 @@ _ROOT = "root_unions"
 _MOST_MEMBERS = 1_000
 """How many members of unions are read, including those of nested unions and of references. Further members have no effect."""
 _MOST_LEVELS = 16
+"""How deep unions and references within each other are read. Deeper ones have no effect, so that the time stays linear."""
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
