@@ -15,9 +15,10 @@ from pydantic import BaseModel
 from formatbridge import formats, ir
 from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, checked_request, encode_response_for
+from formatbridge.convert.event_parser import read_chunks, read_chunks_async
 from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
 from formatbridge.convert.replay import without_error
-from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_chunks_async
+from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
