@@ -97,6 +97,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     audio = raw["input_audio"]
+    # Mistral's servers take base64 or a URL without the object around it (their recorded requests).
     if isinstance(audio, str):
         mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
         url = audio if data is None else None
@@ -106,6 +107,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     format = audio.get("format")
     return ir.Media(
         kind="audio",
+        # ``format`` is the name of an encoding. For MP3 alone, the media type has another name (RFC 3003).
         mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=audio.get("data"),
         cache=_decode_cache(raw, src),

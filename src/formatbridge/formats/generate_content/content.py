@@ -143,6 +143,7 @@ def _decode_source(
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     mime = mime.lower() if mime else mime
     is_file = uri is not None and _is_uploaded(uri)
+    # Other formats derive the type from the URL, so a type that differs from its ending is a loss (fixture document_url_types).
     if uri is not None and mime is not None and mime != guess_mime(uri):
         extra = merge_extra(extra, {"fileData/mimeType": mime})
     return ir.Media(
@@ -191,6 +192,7 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
     body = _encode_media_part(part, at, losses, carry=context.carries)
     if body is None or not part.transcript:
         return [body] if body else []
+    # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
     if context.is_answer:
         return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [body | {"audioTranscription": {"text": part.transcript}}]

@@ -50,6 +50,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     blocked = (
         [choice for choice in choices if choice.finish and choice.finish.raw in NO_REASON] if feedback.get("blockReason") else []
     )
+    # A blocked prompt may also have candidates, without a finish reason. The reason is in ``promptFeedback``.
     for choice in blocked:
         if choice.finish and choice.finish.message:
             choice.extra = merge_extra(choice.extra, {"finishMessage": choice.finish.message})

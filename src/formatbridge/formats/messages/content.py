@@ -28,8 +28,10 @@ _SOURCES = {
 """Types of the source of an image or a document to the keys that the decoder reads."""
 _MARK = frozenset({"type", "ttl"})
 
+# Source: the official SDK, ``Base64ImageSource.media_type``. ``image/jpg`` is a frequent invalid name.
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
 """Media types of images to those that the server accepts."""
+# Source: the official SDK, ``CacheControlEphemeral.ttl``: 5m or 1h. Of the longer ones of OpenAI, 1h is the nearest.
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 """Cache durations of all formats to those of this format. Any other becomes ``1h``."""
 

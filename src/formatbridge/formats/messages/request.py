@@ -66,6 +66,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     settings = request.settings
     if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value
         del settings["top_p"]
+    # The same for ``top_k``.
     if settings.get("top_k") == -1:
         del settings["top_k"]
     return request
@@ -219,6 +220,7 @@ def _with_allowed_cache_marks(request: ir.Request, losses: Ledger) -> list[ir.Me
         return request.messages
     room = _MAX_CACHE_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     room -= bool(request.settings.get("automatic_cache"))
+    # The first marks stay: they cover the beginning of the prompt, which later requests repeat.
     excess = [part for part, role in marked if _is_encoded(part, role)][max(0, room) :] if len(marked) > room else []
     if not excess:
         return request.messages

@@ -156,6 +156,7 @@ def _encode_sampling_with_thinking(request: ir.Request, body: JsonObject, losses
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
+    # The server rejects others: "stop_sequences: each must contain non-whitespace".
     kept = [text for text in stop if text.strip()]
     if len(kept) < len(stop):
         losses.changed(request, "stop", kept, "out_of_range")
