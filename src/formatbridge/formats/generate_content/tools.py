@@ -148,6 +148,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             return {"mode": "AUTO"}
         case "none":
             return {"mode": "NONE"}
+        # ANY: "Model is constrained to always predicting function calls only" (official SDK, ``FunctionCallingConfigMode``).
         case "required":
             return {"mode": "ANY"}
         case "named":

@@ -20,6 +20,7 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import REASONS
 
+# Source: the official SDK, ``lib/_parse/_transform.py``, ``SupportedStringFormats``. Other formats go into the description there.
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
