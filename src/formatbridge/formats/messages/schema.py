@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.messages.content import as_blocks
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.shared.tool_arguments import MOST_NODES
+from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
