@@ -47,14 +47,13 @@ IN_IDENTIFIERS = {
 EXEMPT_PHRASES = (
     r"\bso far\b|\bnot found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b|\bthought_signature\b",  # Google's documentation
-    r"\bhome=|\.heard\b|\.strays\b",  # deprecated names that still work
 )
 EXEMPT_IDENTIFIERS = re.compile(
     r"not_?found(?:_?error)?|(?:include_?)?thoughts?|.*thoughts?_?(?:signature|token_?count|summary)s?|text_?plain"
-    r"|embedding_weight|text_weight|plain_only|heard|strays|home",
+    r"|embedding_weight|text_weight|plain_only",
     re.IGNORECASE,
 )
-"""HTTP terms, names of vendors' fields, a public name, and deprecated names that still work."""
+"""HTTP terms, names of vendors' fields, and a public name."""
 
 _PROSE = {word: better for better, words in REPLACEMENTS.items() for word in words.split()}
 _NAMES = _PROSE | {word: better for better, words in IN_IDENTIFIERS.items() for word in words.split()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from formatbridge.arguments import shown, type_name
@@ -108,3 +108,8 @@ def options_of(options: Options | None) -> Options:
     if not isinstance(options, Options):
         raise ConfigurationError(f"options is {type_name(options)}, expected formatbridge.Options")
     return options
+
+
+def without_raise_on(options: Options) -> Options:
+    """Return options that accept every loss, for what must not be replaced by ``LossyConversionError``."""
+    return options if options.raise_on is None else replace(options, raise_on=None)

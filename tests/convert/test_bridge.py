@@ -174,13 +174,3 @@ def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     _CONVERT_BACK[name](source="chat_completions", target="messages", request=request)
-
-
-def test_the_old_name_of_answer_options_still_works() -> None:
-    """``home`` is deprecated; code that passes it gets a warning and the same exchange."""
-    options = fb.Options(created=7)
-
-    with pytest.warns(DeprecationWarning, match="answer_options"):
-        exchange = fb.Bridge("messages", via="responses").open(body_of("requests", "messages"), home=options)
-
-    assert exchange.options is options

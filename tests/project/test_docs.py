@@ -49,6 +49,7 @@ def test_every_canonical_type_is_described() -> None:
         "SignatureKind",
         "FinishReason",
         "ErrorKind",
+        "ErrorFamily",
     }
     assert [name for name in ir.__all__ if name not in aliases and f"`ir.{name}`" not in text] == []
 

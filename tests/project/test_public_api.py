@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats.generate_content import wire
 
 
 def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
@@ -22,15 +21,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     """A user misspells a name; hasattr and getattr with a default must work."""
     with pytest.raises(AttributeError, match="convert_requests"):
         fb.convert_requests  # noqa: B018  # the access is the test
-
-
-@pytest.mark.parametrize(("former", "name"), [("Word", "EnumValue"), ("SpokenWord", "WordInfo")])
-def test_former_names_of_wire_models_still_work(former: str, name: str) -> None:
-    """Code that imports a former name gets the renamed model and a warning."""
-    with pytest.warns(DeprecationWarning, match=f"{former} is deprecated, use {name}"):
-        model = getattr(wire, former)
-
-    assert model is getattr(wire, name)
 
 
 def test_importing_loads_neither_an_http_library_nor_the_wire_models() -> None:

@@ -15,7 +15,7 @@ import pytest
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.errors import PartialAnswer
-from formatbridge.report.ledger import FieldPaths, LazyBody, Ledger
+from formatbridge.report.ledger import FieldPaths, LazyBody, Ledger, null_ledger
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 
@@ -191,3 +191,22 @@ def test_a_change_reports_the_new_value(source: str, target: str) -> None:
             for loss in fixture.convert(target).losses:
                 if loss.kind == "changed" and not loss.path.endswith(silent):
                     assert loss.after not in (None, loss.before), f"{fixture} {loss}"
+
+
+def test_the_null_ledger_records_nothing() -> None:
+    """One object serves all conversions of a process, so it must not keep what one of them reports."""
+    ledger, text = null_ledger(), ir.Text("a", "/messages/0/content")
+    holder: dict[str, Any] = {}
+
+    ledger.dropped(text)
+    ledger.extras(text)
+    ledger.examined(text, "text", "b", lambda *_: "nearest_value")
+    ledger.added_in(holder, "id", "x")
+    ledger.replaced([("/a", "\ud800", "\ufffd", "lone_surrogate")])
+    ledger.repaired({"a": 1}, lambda pointer: f"/elsewhere{pointer}")
+    ledger.malformed({"/a": 1})
+    ledger.withdraw({})
+
+    assert ledger.changed(text, "text", "b") == ledger.added("/b", "b") == "b"
+    assert (holder, ledger.losses, ledger.additions(holder)) == ({"id": "x"}, (), ())
+    assert ledger.source_body() == {}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import formatbridge as fb
 from formatbridge.formats import load
 from formatbridge.ir import events
-from formatbridge.streaming.delta_template import DeltaTemplate, EventPattern, path_of
+from formatbridge.streaming.delta_template import DeltaTemplate, path_of
+from formatbridge.streaming.event_pattern import EventPattern
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader
 from tests import corpus, fixtures
 
@@ -131,18 +132,21 @@ def test_matched_events_are_taken_once_as_one_event() -> None:
     """The decoder gets them before the next event that it decodes itself, and whenever it is asked for pending events."""
     template, texts = DeltaTemplate(), ["one", "two"]
     for text in texts:
+        template.log.add(_chunk(text))
         template.learn(_chunk(text), _raw(text), [events.Delta(0, 1, text)])
-    template.continue_part(texts)
+    template.begin_run(None, texts, is_counted=False)
 
     for text in ("three", "four"):
         template.match(_sse(text))
-    repeated = template.take_repeated()
 
-    assert repeated is not None
-    assert (repeated.number, repeated.last) == (2, None)
-    assert template.filled(repeated.text) == _raw("threefour")
-    assert template.take_repeated() is None
+    assert template.take_event(_refused) == (_raw("threefour"), 2)
+    assert template.take_event(_refused) is None
     assert texts == ["one", "two", "three", "four"]
+    assert list(template.log) == [_chunk("onetwothreefour")]
+
+
+def _refused(event: ServerSentEvent) -> None:
+    raise AssertionError(f"{event} has no counts, so it is not parsed")
 
 
 def test_an_event_with_an_excluded_member_never_matches() -> None:

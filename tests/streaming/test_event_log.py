@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from formatbridge.streaming.delta_template import EventPattern
 from formatbridge.streaming.event_log import EventLog
+from formatbridge.streaming.event_pattern import EventPattern
 
 
 def _event(text: str, count: int | None = None) -> bytes:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, assert_type
 
+import httpx
+import httpx2
 from pydantic import BaseModel
 
 import formatbridge as fb
+from formatbridge.client.transport import RelayTransport
 from formatbridge.formats.chat_completions import wire as chat
 from formatbridge.formats.generate_content import wire as gemini
 from formatbridge.formats.messages import wire as messages
@@ -86,3 +89,14 @@ async def async_clients(client: fb.AsyncClient, body: dict[str, object], request
         async for event in stream:
             assert_type(event, chat.StreamEvent)
         assert_type((await stream.response()).parse(), chat.Response)
+
+
+def transports(url: str) -> None:
+    """One transport is valid for the clients of both libraries, and its methods have types."""
+    transport = fb.transport(url, via="messages")
+    assert_type(transport, RelayTransport)
+    assert_type(transport.close(), None)
+    httpx.Client(transport=transport)
+    httpx.AsyncClient(transport=transport)
+    httpx2.Client(transport=transport)
+    httpx2.AsyncClient(transport=transport)

@@ -247,13 +247,3 @@ def test_a_limit_that_passes_on_a_virtual_clock_has_its_name(timeout: fb.Timeout
 
     assert caught.value.kind == kind
     assert clock.now() == 5
-
-
-def test_the_old_names_of_test_doubles_still_work() -> None:
-    """Tests that use them get a warning and the same lists."""
-    clock, relay = VirtualClock(), FakeRelay()
-
-    with pytest.warns(DeprecationWarning, match="VirtualClock.sleeps"):
-        assert clock.naps is clock.sleeps
-    with pytest.warns(DeprecationWarning, match="FakeRelay.misdirected"):
-        assert relay.strays is relay.misdirected

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
+from functools import cache
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
@@ -264,30 +265,31 @@ class ChunkConverter:
         return Outcome(text)
 
 
-_converter: list[ChunkConverter] = []
-"""The converter of a worker process: one element."""
+def _ignore_interrupt() -> None:
+    """Ignore the interrupt of the terminal in a worker process, because the main process handles it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _start_worker(argv: Sequence[str]) -> None:
-    """Prepare a worker process. It ignores the interrupt of the terminal, which the main process handles."""
+@cache
+def _converter_for(argv: tuple[str, ...]) -> ChunkConverter:
+    """Return the converter of a worker process for the arguments of the command line, which it parses once."""
     from formatbridge.cli.parser import parser
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _converter.append(ChunkConverter(parser().parse_args(argv)))
+    return ChunkConverter(parser().parse_args(argv))
 
 
-def _convert_in_worker(bodies: Sequence[Body]) -> Results:
-    return _converter[0].convert(bodies)
+def _convert_in_worker(argv: tuple[str, ...], bodies: Sequence[Body]) -> Results:
+    return _converter_for(argv).convert(bodies)
 
 
 def _in_processes(chunks: Iterator[Chunk], arguments: argparse.Namespace) -> Generator[tuple[Chunk, Results]]:
     """Convert chunks in worker processes. Yield the results in the order of the input; a few chunks are in memory at a time."""
-    jobs = arguments.jobs
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker, (arguments.argv,))
+    jobs, argv = arguments.jobs, tuple(arguments.argv)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _ignore_interrupt)
     pending: deque[tuple[Chunk, Future[Results]]] = deque()
     try:
         for chunk in chunks:
-            pending.append((chunk, pool.submit(_convert_in_worker, chunk.bodies)))
+            pending.append((chunk, pool.submit(_convert_in_worker, argv, chunk.bodies)))
             if len(pending) > 2 * jobs:
                 first, future = pending.popleft()
                 yield first, future.result()

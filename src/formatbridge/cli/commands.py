@@ -28,7 +28,7 @@ from formatbridge.convert.replay import replay_with_report
 from formatbridge.convert.streams import convert_chunks
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.losses import SEVERITIES
+from formatbridge.report.losses import severe_losses
 
 _CHUNK_SIZE = 65_536
 """Bytes of one read."""
@@ -50,9 +50,8 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     if isinstance(converted, ConvertedError):
         report.facts["status"] = converted.status
     report.add(converted)
-    floor = options_of(arguments).raise_on
-    severe = [loss for loss in converted.losses if floor and SEVERITIES.index(loss.severity) >= SEVERITIES.index(floor)]
-    if severe:
+    raise_on = options_of(arguments).raise_on
+    if raise_on is not None and (severe := severe_losses(converted.losses, raise_on)):
         raise fb.LossyConversionError(severe)
     _write_converted(arguments, sources[0], body, converted)
     report.write()

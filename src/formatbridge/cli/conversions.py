@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 import formatbridge as fb
 from formatbridge import formats
@@ -12,6 +11,7 @@ from formatbridge.convert.bodies import Converted
 from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import without_raise_on
 from formatbridge.report.field_paths import ABSENT, resolve
 
 
@@ -22,7 +22,7 @@ class Conversion:
         self._arguments = arguments
         options = options_of(arguments)
         self._reads_losses = arguments.report != "none"
-        self._options = options if raises else replace(options, raise_on=None)
+        self._options = options if raises else without_raise_on(options)
 
     def text(self, body: bytes) -> bytes:
         """Return the JSON text to convert: the body, or the value at ``--at``."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 from formatbridge.cli.terminal import SEVERITY_STYLES, rich_console
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.report.losses import SEVERITIES, Addition, Loss
+from formatbridge.report.losses import SEVERITY_RANKS, Addition, Loss
 
 _MARKS = {"dropped": "-", "changed": "~", "added": "+"}
 _GUTTER = " │ "
@@ -183,4 +183,4 @@ def _severity(entry: Loss | Addition) -> str:
 
 
 def _rank(entry: Loss | Addition) -> int:
-    return SEVERITIES.index(entry.severity) if isinstance(entry, Loss) else 0
+    return SEVERITY_RANKS[entry.severity] if isinstance(entry, Loss) else 0

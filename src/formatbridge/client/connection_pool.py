@@ -105,7 +105,7 @@ class ClientPool:
     def retire(self, pooled: PooledClient) -> None:
         """Use a client for no further call, because an interrupt may have left a lock of one of its connections held.
 
-        It is closed after its last call. An injected client stays, because the caller owns it.
+        It is closed after its last call. An injected client stays, because the caller may still use it.
         """
         with self._lock:
             if math.isfinite(self._capacity) and pooled in self.all:

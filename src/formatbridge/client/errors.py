@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 
-from formatbridge import ir
+from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedError, convert_error
 from formatbridge.convert.masking import Mask
 from formatbridge.errors import (
@@ -28,8 +28,8 @@ from formatbridge.formats.shared.errors import (
     BY_TYPE,
     FORBIDDEN,
     KIND_FIELDS,
-    QUOTA_CODES,
     classify,
+    error_family,
     has_error,
     is_error_body,
     reason_in,
@@ -56,10 +56,10 @@ _TRANSIENT = frozenset({"rate_limit", "overloaded", "timeout"})
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetails:
-    """The fields of an error body. ``shape``: the format of the error; ``reason``: an error code in ``details``."""
+    """The fields of an error body. ``family``: the vocabulary of the error; ``reason``: an error code in ``details``."""
 
     message: str
-    shape: ir.Format = "chat_completions"
+    family: ir.ErrorFamily = "detail"
     code: str | int | None = None
     reason: str | None = None
     type: str | None = None
@@ -102,7 +102,7 @@ def _details_of(body: JsonObject, detail: JsonObject) -> ErrorDetails:
     details = detail.get("details")
     return ErrorDetails(
         message=message[: match.start()] if match else message,
-        shape=_shape(body, detail),
+        family=error_family(body, detail, "detail"),
         code=_string(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
         reason=reason_in(details),
         type=_string(detail.get("type") or detail.get("status")),
@@ -110,12 +110,6 @@ def _details_of(body: JsonObject, detail: JsonObject) -> ErrorDetails:
         request_id=request_id_field if isinstance(request_id_field, str) and request_id_field else match and match[1],
         retry_after=retry_delay(details),
     )
-
-
-def _shape(body: JsonObject, detail: JsonObject) -> ir.Format:
-    if body.get("type") == "error":
-        return "messages"
-    return "generate_content" if "status" in detail or isinstance(detail.get("details"), list) else "chat_completions"
 
 
 def _string(value: object) -> str | None:
@@ -170,7 +164,7 @@ def status_error(
     id = id or parsed.request_id
     code = parsed.type if parsed.code in (None, "", status) else parsed.code  # some formats repeat the status as the code
     prefix = f"{status} {code}" if code else str(status)
-    return _class_of(status, parsed)(
+    return _class_of(status, kind)(
         mask.text(f"{prefix}: {parsed.message}" + (f" (request id: {id})" if id else "")),
         status=status,
         code=parsed.code,
@@ -226,10 +220,10 @@ def is_transient(error: UnexpectedResponseError) -> bool:
     return error.kind in _TRANSIENT or BY_TYPE.get(error.type or "") == "server"
 
 
-def _class_of(status: int, parsed: ErrorDetails) -> type[APIStatusError]:
+def _class_of(status: int, kind: ir.ErrorKind) -> type[APIStatusError]:
     if status < 400:
         return UnexpectedResponseError
-    if status in FORBIDDEN and {parsed.code, parsed.type} & QUOTA_CODES:
+    if status in FORBIDDEN and kind == "billing":
         return QuotaExceededError
     return CLASSES.get(status, InternalServerError if status >= 500 else APIStatusError)
 
@@ -262,7 +256,8 @@ def convert_status_error(
     parsed = read_error_details(error.body)
     if _has_standard_message(outer):
         body = outer | {"error": outer["error"] | {"message": parsed.message}}
-        converted = convert_error(body, source=parsed.shape, target=format, status=status)
+        source = next(name for name in formats.FORMATS if formats.load(name).error_family == parsed.family)
+        converted = convert_error(body, source=source, target=format, status=status)
     else:
         converted = _from_message(error, parsed.message, format, status)
     if parsed.request_id:

@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import Literal, TypeVar
 
 from formatbridge.arguments import type_name
@@ -16,7 +15,7 @@ from formatbridge.client.profile import RelayProfile, checked_url
 from formatbridge.client.secrets import checked_key
 from formatbridge.convert.masking import Secret
 from formatbridge.errors import ConfigurationError
-from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of, without_raise_on
 
 RetryCause = Literal["connection", "timeout", "status"]
 """Kinds of failures that a retry may fix."""
@@ -159,14 +158,11 @@ def options_for(value: Options | None, profile: RelayProfile) -> Options:
     return replace(options, messages_version=profile.messages_version)
 
 
-@lru_cache
-def without_raise_on(options: Options) -> Options:
-    """Return options for answers. They never raise ``LossyConversionError``, because the answer has been paid for."""
-    return replace(options, raise_on=None)
-
-
 def options_for_answer(options: Options, now: float) -> Options:
-    """Return options for an answer, with the current time, in seconds since the epoch, for an answer without a creation time."""
+    """Return options for an answer. It never raises ``LossyConversionError``, because the answer has been paid for.
+
+    ``now``: the current time in seconds since the epoch, for an answer without a creation time.
+    """
     return replace(without_raise_on(options), created=int(now)) if options.created is None else without_raise_on(options)
 
 

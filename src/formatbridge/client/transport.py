@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formatbridge import formats
 from formatbridge.arguments import type_name
@@ -45,7 +45,7 @@ def transport(
     options: Options | None = None,
     on_convert: Callable[[Converted], object] | None = None,
     inner: Any = None,
-) -> Any:
+) -> RelayTransport:
     """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
 
     Pass it to the SDK's HTTP client: ``anthropic.Anthropic(http_client=httpx2.Client(transport=fb.transport(url, via="responses")))``.
@@ -99,7 +99,14 @@ def _checked_kind(inner: Any, library: Any, *, is_async: bool) -> Any:
     return inner
 
 
-class RelayTransport:
+if TYPE_CHECKING:
+    _TransportOfAnyLibrary = Any
+    """Type checkers accept an instance as a transport of httpx and of httpx2, of which this module may load neither."""
+else:
+    _TransportOfAnyLibrary = object
+
+
+class RelayTransport(_TransportOfAnyLibrary):  # type: ignore[misc]  # see above
     """A transport for httpx and httpx2, sync and async; see ``formatbridge.transport``."""
 
     __slots__ = ("_handler", "_inner_transport", "_lock", "_transports")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
@@ -33,9 +32,9 @@ from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject, JsonValue
-from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of, without_raise_on
 from formatbridge.report.ledger import Ledger, null_ledger
-from formatbridge.report.losses import SEVERITIES, Addition, Loss
+from formatbridge.report.losses import Addition, Loss, severe_losses
 from formatbridge.report.reasons import REASONS
 from formatbridge.report.summary import Losses, short_summary
 from formatbridge.validation.error_messages import problems_of
@@ -228,11 +227,8 @@ def checked_request(
 
 def refuse_losses(losses: Ledger, options: Options) -> None:
     """Raise ``LossyConversionError`` if a loss has the severity of ``options.raise_on`` or a higher one."""
-    if options.raise_on is not None:
-        floor = SEVERITIES.index(options.raise_on)
-        severe = [loss for loss in losses_of(losses) if SEVERITIES.index(loss.severity) >= floor]
-        if severe:
-            raise LossyConversionError(severe)
+    if options.raise_on is not None and (severe := severe_losses(losses_of(losses), options.raise_on)):
+        raise LossyConversionError(severe)
 
 
 class RequestArguments(TypedDict, total=False):
@@ -400,7 +396,7 @@ def convert_response(
     except InvalidPayloadError:
         if not is_error_response(body, source_format.name):
             raise
-        lenient = replace(options, raise_on=None)
+        lenient = without_raise_on(options)
         return convert_error(body, source=source_format, target=target_format, status=200, options=lenient)
     if source_format is target_format:
         refuse_losses(losses, options)

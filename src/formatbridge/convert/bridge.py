@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 
 from pydantic import BaseModel
@@ -24,7 +22,7 @@ from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 
 if TYPE_CHECKING:
     from formatbridge.formats import typed_models as wires
@@ -97,16 +95,12 @@ class Bridge(Generic[ModelT_co]):
         stream: bool | None = None,
         model: str | None = None,
         answer_options: Options | None = None,
-        home: Options | None = None,
     ) -> Exchange[ModelT_co]:
         """Convert a request and return its exchange.
 
         ``stream`` and ``model`` override the fields of the body; generate_content has both in its URL. ``answer_options``: options for the
-        conversion of the answer; None: those of the bridge. ``home=``: the deprecated name. Raises the same as ``convert_request``.
+        conversion of the answer; None: those of the bridge. Raises the same as ``convert_request``.
         """
-        if home is not None:
-            warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)
-            answer_options = home
         converted = convert_request(
             request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
         )
@@ -176,7 +170,7 @@ class Exchange(Generic[ModelT_co]):
 
     def error(self, status: int, body: Any) -> ConvertedError:
         """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
-        lenient = replace(self.options, raise_on=None)
+        lenient = without_raise_on(self.options)
         request = self.request
         converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
         return self._mask.whole(converted) if self._mask else converted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -13,13 +13,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from formatbridge import formats
 from formatbridge.arguments import bytes_of, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
+from formatbridge.convert.event_parser import read_chunks, read_chunks_async
 from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
 from formatbridge.convert.input import check_error
-from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_chunks_async
+from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, is_json_event
 from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import repair
@@ -232,7 +233,7 @@ class _Reading:
         self.source.end(closes=closes, is_break=is_break and not closes)
 
     def _partial(self) -> Converted:
-        return whole_of(self.source, self.target_format, self.request, replace(self.options, raise_on=None))
+        return whole_of(self.source, self.target_format, self.request, without_raise_on(self.options))
 
 
 @overload

@@ -15,7 +15,7 @@ from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.report.ledger import FieldPaths, Ledger
-from formatbridge.report.losses import SEVERITIES
+from formatbridge.report.losses import SEVERITY_RANKS
 
 _PNG = "iVBORw0KGgo="
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
@@ -207,8 +207,8 @@ def cell(node: ir.Request | ir.Response, target: FormatOrName) -> str:
         target_format.encode_request(adapted, losses, DEFAULT_OPTIONS)
     else:
         target_format.encode_response(node, losses, DEFAULT_OPTIONS, None)
-    worst = max((SEVERITIES.index(loss.severity) for loss in losses.losses), default=-1)
-    return _MARKS[SEVERITIES[worst]] if worst >= 0 else "="
+    worst = max((loss.severity for loss in losses.losses), key=SEVERITY_RANKS.__getitem__, default=None)
+    return _MARKS[worst] if worst is not None else "="
 
 
 def matrix_rows(targets: Sequence[FormatOrName] = formats.FORMATS) -> list[tuple[str, str, tuple[str, ...]]]:

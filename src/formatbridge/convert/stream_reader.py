@@ -1,22 +1,15 @@
-"""Read a stream: decode its bytes to validated events of its format and to canonical events, and accumulate the answer."""
+"""Read a stream: decode its validated events to canonical events, and accumulate the answer."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from formatbridge import formats, ir
+from formatbridge import ir
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.event_validation import MalformedFields, check_event, object_of, read_event, refusal
-from formatbridge.convert.input import check, repair_answer
-from formatbridge.errors import (
-    FormatBridgeError,
-    InvalidPayloadError,
-    StreamDecodeError,
-    TruncatedStreamError,
-    append_to_message,
-    with_offset,
-)
+from formatbridge.convert.event_parser import EventParser
+from formatbridge.convert.event_validation import MalformedFields, check_event
+from formatbridge.errors import StreamDecodeError, TruncatedStreamError, append_to_message, with_offset
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
 from formatbridge.ir import events
@@ -26,37 +19,7 @@ from formatbridge.streaming.accumulate import Collector, VisibleTextReader
 from formatbridge.streaming.delta_template import DeltaTemplate
 from formatbridge.streaming.event_log import EventLog
 from formatbridge.streaming.framing import LIMIT
-from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent, StreamReader, frame_of, is_json_event
-from formatbridge.streaming.surrogates import SurrogateJoiner
-
-_SNIPPET = 200
-_SHORT = 8192
-
-
-ErrorFor = Callable[[Exception], Exception]
-"""A function that returns the error of a truncated stream for an exception of the iterable."""
-
-
-def read_chunks(chunks: Iterable[bytes], error_for: ErrorFor) -> Iterator[bytes]:
-    """Yield the chunks of a stream. For an exception of the iterable, raise ``error_for(exception)``; other exceptions pass."""
-    try:
-        for chunk in chunks:  # noqa: UP028  # ``yield from`` would close the iterable of the caller
-            yield chunk
-    except FormatBridgeError:
-        raise
-    except Exception as cause:
-        raise error_for(cause) from cause
-
-
-async def read_chunks_async(chunks: AsyncIterable[bytes], error_for: ErrorFor) -> AsyncIterator[bytes]:
-    """Work as ``read_chunks`` for an async iterable."""
-    try:
-        async for chunk in chunks:
-            yield chunk
-    except FormatBridgeError:
-        raise
-    except Exception as cause:
-        raise error_for(cause) from cause
+from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent
 
 
 class StreamSource:
@@ -64,23 +27,14 @@ class StreamSource:
 
     def __init__(self, source_format: FormatSpec) -> None:
         self.source_format = source_format
-        self._reader = StreamReader()
+        self._parser = EventParser(source_format)
+        self._reader = self._parser.reader
         self._decoder = source_format.stream_decoder()
+        self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
         self._collector = Collector(source_format.name, source_format.choice_path)
         self._text_reader = VisibleTextReader(self._collector)
         self._calls = UniqueCallIds()
-        self._head = b""
-        self._has_begun = False
-        self._is_certain = False
-        self._chunk = b""  # the last one, if it is short
-        self._log = EventLog()
-        self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
-        self._surrogates = SurrogateJoiner()
-        # The last event with half a surrogate pair, as it came and as it is decoded.
-        self._joined: tuple[ServerSentEvent, ServerSentEvent] | None = None
         self._ends_inside_event = False
-        self.malformed = MalformedFields()
-        """The malformed fields of the events."""
         self.is_closed = False
         self.is_over = False
         self.has_ended = False
@@ -89,32 +43,24 @@ class StreamSource:
         """The ``type`` of the last event, if it has one."""
         self.error: ir.Error | None = None
 
+    @property
+    def malformed(self) -> MalformedFields:
+        """The malformed fields of the events."""
+        return self._parser.malformed
+
     def read(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that a chunk completes."""
-        self._chunk = chunk if len(chunk) <= _SHORT else b""
-        if self._has_begun:
-            return self._reader.feed(chunk)
-        self._head = (self._head + chunk)[:_SNIPPET]
-        read = self._reader.feed(chunk)
-        return [each for event in read for each in self._unfolded(event)] if self._reader.reads_json else read
+        return self._parser.read(chunk)
 
-    def _unfolded(self, event: ServerSentEvent) -> list[ServerSentEvent]:
-        """Return the events of a whole answer that a server sent instead of a stream. Anything else stays unchanged."""
-        try:
-            raw = object_of(event, self.source_format.name)
-        except StreamDecodeError:
-            return [event]
-        if self.source_format.recognizes_event(raw):
-            return [event]
-        try:
-            check(raw, self.source_format, "response")
-        except InvalidPayloadError:
-            repaired = repair_answer(raw, self.source_format, "response")
-            if repaired is None:
-                return [event]
-            raw = repaired.body
-            self.malformed.put(repaired.removed)
-        return [ServerSentEvent("", codec.dumps(each), event.offset) for each in self.source_format.unfold_stream(raw)]
+    def read_rest(self) -> list[ServerSentEvent]:
+        """Read the end of the bytes and return the last event if only its blank line is missing. An incomplete event is left out."""
+        read = self._parser.read_rest()
+        self._ends_inside_event = self._parser.ends_inside_event and not self.has_ended
+        return read
+
+    def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
+        """Return the last decoded event as it was decoded, with joined surrogate pairs."""
+        return self._parser.as_read(event)
 
     def read_matching(self, chunk: bytes) -> events.Delta | None:
         """Return the delta of a chunk that is exactly one event and matches the delta template; None for any other chunk."""
@@ -126,21 +72,6 @@ class StreamSource:
         self._template.keep_counts(chunk, self._reader.pass_over(chunk))
         self.event_count += 1
         return delta
-
-    def read_rest(self) -> list[ServerSentEvent]:
-        """Read the end of the bytes and return the last event if only its blank line is missing. An incomplete event is left out."""
-        if self._reader.is_between:  # nearly always
-            return []
-        has_opened = self._reader.has_opened
-        read = self._reader.finish()
-        whole = [event for event in read if not is_json_event(event) or _is_json(event.data)]
-        has_data = any(event.data.strip() for event in whole)
-        self._ends_inside_event = not self.has_ended and (len(whole) < len(read) or (has_opened and not has_data))
-        return whole
-
-    def as_read(self, event: ServerSentEvent) -> ServerSentEvent:
-        """Return the last decoded event as it was decoded, with joined surrogate pairs."""
-        return self._joined[1] if self._joined and self._joined[0] is event else event
 
     def decode(self, event: ServerSentEvent) -> list[events.Event]:
         """Return the canonical events of an event."""
@@ -164,13 +95,13 @@ class StreamSource:
         A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: end a truncated answer too,
         with its finish reason or else ``length``.
         """
-        closes = closes and self._has_begun and not self._surrogates.pending
+        closes = closes and self._parser.has_begun and not self._parser.has_half_pair
         # A stream that has its end or an error is complete, even if the connection breaks after it.
-        self._ends_inside_event = self._ends_inside_event or bool((is_break or self._surrogates.pending) and not self.is_over)
+        self._ends_inside_event = self._ends_inside_event or ((is_break or self._parser.has_half_pair) and not self.is_over)
         new_events: list[events.Event] = []
         if self._ends_inside_event and not closes:
             new_events += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
-        elif self._has_begun:
+        elif self._parser.has_begun:
             self._feed_repeated()
             new_events += self._decoder.finish("end_of_bytes")
         new_events = self.collect(new_events)
@@ -197,7 +128,7 @@ class StreamSource:
 
     def _pending(self) -> list[events.Event]:
         """Return the events that the decoder would emit if the stream was truncated here."""
-        if not self._has_begun:
+        if not self._parser.has_begun:
             return []
         self._feed_repeated()
         return self._decoder.finish("truncated")
@@ -222,12 +153,12 @@ class StreamSource:
         if self.error or not self.is_complete:
             return None
         self._feed_repeated()
-        return self._fold(self._log)
+        return self._fold(self._template.log)
 
     def part_of_body(self) -> Callable[[], JsonObject | None]:
         """Return a function that folds the partial answer to a body when it is called."""
         self._feed_repeated()
-        log = self._log.copy()
+        log = self._template.log.copy()
         return lambda: self._fold(log)
 
     def _fold(self, log: EventLog) -> JsonObject | None:
@@ -247,8 +178,8 @@ class StreamSource:
         """Return the error of a truncated stream. ``cause``: the exception whose text is added to the message."""
         is_answer_complete = self.is_complete and not self.is_closed
         expected = None if is_answer_complete else self._decoder.END
-        if expected is not None and not self._has_begun:
-            head = f"; it begins with {self._head.decode(errors='replace')!r}" if self._head else ""
+        if expected is not None and not self._parser.has_begun:
+            head = f"; it begins with {self._parser.beginning!r}" if self._parser.beginning else ""
             expected += f"; not one event of {self.source_format.name} came{head}"
         error = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
@@ -257,14 +188,9 @@ class StreamSource:
 
     def _feed_repeated(self) -> None:
         """Feed the events that the delta template matched to the decoder as one event; their deltas have been emitted."""
-        repeated = self._template.take_repeated()
-        if repeated is None:
-            return
-        raw: JsonObject | None = None
-        if repeated.last is not None:
-            self._log.keep_last(repeated.last.data)
-            raw = self._check(object_of(repeated.last, self.source_format.name), repeated.last)
-        self._decoder.feed(self._template.filled(repeated.text, raw), repeated.number)
+        repeated = self._template.take_event(self._parser.validate)
+        if repeated is not None:
+            self._decoder.feed(*repeated)
 
     def collect(self, new_events: list[events.Event]) -> list[events.Event]:
         """Accumulate events and return them."""
@@ -285,17 +211,13 @@ class StreamSource:
         return event
 
     def _finish(self, event: events.End) -> events.Event:
-        self._refuse_half_pair()
+        self._parser.refuse_half_pair()
         self.is_over = self.has_ended = True
         return event
 
     def _decode(self, event: ServerSentEvent) -> list[events.Event]:
-        event, parsed = self._parse(event)
-        raw = self._check(parsed, event)
-        if not self._is_certain:
-            self._is_certain = self._is_of_format(parsed, event)
-            self._has_begun, self._head = True, b""
-        self._log.add(event.data)
+        event, parsed, raw = self._parser.parse(event)
+        self._template.log.add(event.data)
         kind = parsed.get("type")
         self.kind = kind if isinstance(kind, str) else ""
         self.event_count += self.kind not in PINGS
@@ -306,62 +228,12 @@ class StreamSource:
         except StreamDecodeError as error:
             raise with_offset(error, event.offset) from None
         self.collect(new_events)
-        if self._surrogates.pending:
+        if self._parser.has_half_pair:
             self._template.forget()
         elif self._template.learn(event.data, raw, new_events):
-            self._continue_part(event)
+            frame, pieces = self._parser.frame_of(event), self._collector.latest
+            self._template.begin_run(frame, pieces, is_counted=self._decoder.has_unknown_fields)
         return new_events
-
-    def _continue_part(self, event: ServerSentEvent) -> None:
-        """Start a run of events that match the delta template, after the event that confirmed it."""
-        pieces, pattern = self._collector.latest, self._template.pattern
-        assert pattern is not None
-        frame = frame_of(event, self._chunk)
-        if frame is not None:
-            self._template.expect(*frame)
-        self._template.continue_part(pieces)
-        self._log.begin_run(pattern, pieces, is_counted=self._decoder.has_unknown_fields)
-
-    def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
-        """Validate an event and keep its malformed fields for the report; None for an event that cannot be read without them."""
-        checked, malformed = check_event(raw, event, self.source_format)
-        if malformed:
-            self.malformed.take(raw, malformed, self.source_format)
-        return checked
-
-    def _parse(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
-        """Return an event and its JSON object, with joined surrogate pairs."""
-        if self._surrogates.pending:
-            return read_event(self._join(event), self.source_format)
-        try:
-            return read_event(event, self.source_format)
-        except StreamDecodeError:
-            joined = self._join(event)  # raises again unless a surrogate was the problem
-            return read_event(joined, self.source_format)
-
-    def _join(self, event: ServerSentEvent) -> ServerSentEvent:
-        try:
-            value = codec.loads_loosely(event.data)
-            self._surrogates.join(value)
-            out = ServerSentEvent(event.event, codec.dumps(codec.checked(value)), event.offset)
-        except codec.NotJsonError as error:
-            raise refusal(event, self.source_format.name, [(error.pointer, error.message)]) from None
-        self._joined = event, out
-        return out
-
-    def _refuse_half_pair(self) -> None:
-        """Raise if the answer ends with half a surrogate pair."""
-        if self._surrogates.pending and self._joined:
-            raise refusal(self._joined[0], self.source_format.name, [("", "ends with half a surrogate pair")])
-
-    def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
-        """Return whether an event is certainly of the format; reject an event of another format, which may also be valid here."""
-        if self.source_format.recognizes_event(raw):
-            return True
-        for name in formats.FORMATS:
-            if formats.load(name).recognizes_event(raw):
-                raise refusal(event, self.source_format.name, [("", f"is an event of {name}")])
-        return False
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
@@ -371,11 +243,3 @@ _HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]]
     events.End: StreamSource._finish,
 }
 """Type of canonical event to the method that handles it."""
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        codec.loads(data, [])
-    except codec.NotJsonError:
-        return False
-    return True

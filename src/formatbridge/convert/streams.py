@@ -5,7 +5,6 @@ The losses of a stream are those of its whole answer. The events are accumulated
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,9 +15,10 @@ from pydantic import BaseModel
 from formatbridge import formats, ir
 from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, checked_request, encode_response_for
+from formatbridge.convert.event_parser import read_chunks, read_chunks_async
 from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
 from formatbridge.convert.replay import without_error
-from formatbridge.convert.stream_reader import StreamSource, read_chunks, read_chunks_async
+from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.errors import (
     ConfigurationError,
     FormatBridgeError,
@@ -30,7 +30,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
 from formatbridge.ir import events
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import LazyBody, Ledger
 from formatbridge.report.losses import Addition, Loss, Severity
 from formatbridge.streaming.sse import ServerSentEvent, escape_separators
@@ -135,12 +135,6 @@ class StreamConverter(Generic[ModelT_co]):
         return self._source.event_count
 
     @property
-    def heard(self) -> int:
-        """Deprecated: use ``event_count``."""
-        warnings.warn("StreamConverter.heard is deprecated, use event_count", DeprecationWarning, stacklevel=2)
-        return self.event_count
-
-    @property
     def has_ended(self) -> bool:
         """Whether the event that ends the stream was read, so that later bytes do not matter. generate_content has no such event."""
         return self._source.has_ended
@@ -197,7 +191,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def response(self) -> Converted[ModelT_co]:
         """Return the partial or whole answer, in the target format."""
-        return cast("Converted[ModelT_co]", self._whole(replace(self._options, raise_on=None)))
+        return cast("Converted[ModelT_co]", self._whole(without_raise_on(self._options)))
 
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""

@@ -306,6 +306,8 @@ class FormatSpec:
 
     decode_error: DecodeError
     """Decode an error body."""
+    error_family: ir.ErrorFamily = "detail"
+    """The vocabulary of the error bodies of the format."""
     encode_error: Callable[[ir.Error, Ledger], tuple[int, JsonObject]]
     """Encode an error: the HTTP status and the body."""
     decode_models: Callable[[JsonObject], ir.ModelList]

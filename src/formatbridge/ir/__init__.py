@@ -39,6 +39,7 @@ from formatbridge.ir.request import (
 from formatbridge.ir.response import (
     Choice,
     Error,
+    ErrorFamily,
     ErrorKind,
     Finish,
     FinishReason,
@@ -59,6 +60,7 @@ __all__ = [
     "CustomTool",
     "Effort",
     "Error",
+    "ErrorFamily",
     "ErrorKind",
     "Finish",
     "FinishReason",

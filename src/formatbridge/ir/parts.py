@@ -99,7 +99,8 @@ class Text:
 class Media:
     """An image, audio, a video or a document; exactly one of ``data``, ``url`` and ``file_id`` is set.
 
-    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is valid only for ``issuer``, the format whose servers issued it.
+    ``data`` is base64, ``mime`` its media type where known. A ``file_id`` is valid only for ``vendor``, whose storage has the file:
+    ``openai``, ``anthropic`` or ``google``.
     ``detail``: ``auto``, ``low``, ``medium``, ``high``, ``original``.
     """
 
@@ -108,7 +109,7 @@ class Media:
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
-    issuer: FormatName | None = None
+    vendor: str | None = None
     filename: str | None = None
     detail: str | None = None
     transcript: str | None = None

@@ -83,13 +83,18 @@ class OutputFormat:
 
 @dataclass(slots=True, kw_only=True)
 class AudioOutput:
-    """The voice and audio format of audio output. ``voice`` is a name or an object of the source format."""
+    """The voice and audio format of audio output.
+
+    ``voice`` is a name or an object of the source format. ``voice_vendor``: whose voice it is, such as ``google``; None: OpenAI's, whose
+    names most servers accept.
+    """
 
     voice: str | JsonObject | None = None
     format: str | None = None
     language: str | None = None
     src: str = ""
     extra: JsonObject | None = None
+    voice_vendor: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -156,7 +161,8 @@ def _in_order(raw: Any, validate: Callable[[Any], Any]) -> JsonObject:
 class Request:
     """A whole request, independent of its source format.
 
-    ``settings`` holds the flat values; ``extra`` the unmodelled fields of the source format, by pointer.
+    ``settings`` holds the flat values; ``extra`` the unmodelled fields of the source format, by pointer. ``continues_last_turn``: the
+    source's server continues the text of a final turn of the model (prefill).
     """
 
     format: FormatName
@@ -174,3 +180,4 @@ class Request:
     )  # calling ``Settings`` costs more than calling ``dict``
     src: str = ""
     extra: JsonObject | None = None
+    continues_last_turn: bool = False

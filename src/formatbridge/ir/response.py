@@ -18,6 +18,9 @@ ErrorKind = Literal[
     "cancelled", "server", "overloaded", "timeout",
 ]  # fmt: skip
 
+ErrorFamily = Literal["detail", "messages", "status"]
+"""The vocabulary of an error body: ``detail`` of OpenAI's formats, ``messages`` of Anthropic's, ``status`` of Google's."""
+
 
 @dataclass(slots=True)
 class Usage:
@@ -98,13 +101,12 @@ class Choice:
 class Error:
     """An error that the server reported. ``retry_after`` is in seconds, ``status`` the HTTP status.
 
-    ``family``: whose vocabulary ``type`` and ``code`` use: ``detail`` (chat_completions, responses), ``messages``, or ``status``
-    (generate_content).
+    ``family``: whose vocabulary ``type`` and ``code`` use.
     """
 
     kind: ErrorKind
     message: str
-    family: Literal["detail", "messages", "status"] | None = None
+    family: ErrorFamily | None = None
     status: int | None = None
     code: str | int | None = None
     type: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from formatbridge.report import html
-from formatbridge.report.losses import SEVERITIES, Addition, Loss
+from formatbridge.report.losses import SEVERITIES, SEVERITY_RANKS, Addition, Loss
 from formatbridge.report.summary import LossGroup, groups_rows, pattern_of, summarize
 
 _MAX_MARKS, _MARKS_IN_GROUP = 50, 3
@@ -44,7 +44,7 @@ def of_conversion(heading: str, conversion: Conversion, source_body: Any = None)
     groups = summarize(losses)
     lost: dict[str, list[html.Mark]] = {}
     marked = _marked(losses, groups)
-    for loss in sorted(marked, key=lambda loss: -SEVERITIES.index(loss.severity)):
+    for loss in sorted(marked, key=lambda loss: -SEVERITY_RANKS[loss.severity]):
         lost.setdefault(loss.path, []).append(html.Mark(loss.severity, _note(loss)))
     added = {addition.path: [html.Mark("added", addition.why)] for addition in additions}
     name, others = f"source: {conversion.source}", len(losses) - len(marked)

@@ -17,7 +17,7 @@ from typing import Any
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
-from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
+from formatbridge.report.losses import SEVERITY_RANKS, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED
 from formatbridge.report.resolve_notes import NO_BODY, Examine, Note, NoteResolver
 
@@ -53,7 +53,7 @@ class _Resolved:
             return
         if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
             known = None  # the whole text is dropped
-        if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
+        if known is None or SEVERITY_RANKS[known.severity] < SEVERITY_RANKS[severity]:
             self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
 
     def copy(self) -> _Resolved:
@@ -123,8 +123,8 @@ class Ledger:
         """The losses that were noted. A loss below a dropped container is left out, unless it is more severe."""
         with _LOCK:  # without it a second thread could see neither the notes nor the losses
             losses = self._resolve().losses
-        gone = {path: SEVERITIES.index(loss.severity) for path, loss in losses.items() if loss.kind == "dropped"}
-        kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITIES.index(loss.severity), gone))
+        gone = {path: SEVERITY_RANKS[loss.severity] for path, loss in losses.items() if loss.kind == "dropped"}
+        kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITY_RANKS[loss.severity], gone))
         return _first_of_each(kept) if self.is_list else kept
 
     def source_body(self) -> JsonValue:
@@ -286,9 +286,21 @@ class _NullLedger(Ledger):
         """Note nothing."""
         del node
 
+    def withdraw(self, body: JsonValue) -> None:
+        """Remove nothing, because there are no additions."""
+        del body
+
     def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
-        """Note nothing."""
+        """Report nothing."""
         del replacements
+
+    def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
+        """Keep the body of the ledger: there are no pointers to translate."""
+        del body, original
+
+    def malformed(self, removed: Mapping[str, JsonValue], kind: Change = "dropped") -> None:
+        """Report nothing."""
+        del removed, kind
 
 
 _NULL_LEDGER = _NullLedger({}, FieldPaths())

@@ -88,7 +88,9 @@ LOSS_RULES: Mapping[str, LossRule] = {
 
 NO_LOSS: frozenset[str] = frozenset({
     "Request.format",
-    "Media.issuer",  # the issuer of a file id
+    "Request.continues_last_turn",  # ``note_prefill`` reports it where there is such a turn
+    "AudioOutput.voice_vendor",
+    "Media.vendor",  # whose storage has the file
     "Reasoning.summary",  # only distinguishes summaries from other reasoning; the text stays
     "ToolCall.has_generated_id",
     "ToolResult.has_generated_id",

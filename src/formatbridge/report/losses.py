@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
@@ -13,6 +14,8 @@ Severity = Literal["info", "lossy", "impossible"]
 """The severity of a loss."""
 SEVERITIES: tuple[Severity, ...] = ("info", "lossy", "impossible")
 """All severities, in ascending order."""
+SEVERITY_RANKS: Mapping[Severity, int] = {severity: rank for rank, severity in enumerate(SEVERITIES)}
+"""Severity to its position in that order, to compare two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +87,9 @@ class Addition:
     def to_dict(self) -> JsonObject:
         """Return the attributes as a dict, ready for JSON."""
         return asdict(self)
+
+
+def severe_losses(losses: Iterable[Loss], lowest: Severity) -> list[Loss]:
+    """Return the losses of a severity or a higher one, which ``Options(raise_on=...)`` does not accept."""
+    rank = SEVERITY_RANKS[lowest]
+    return [loss for loss in losses if SEVERITY_RANKS[loss.severity] >= rank]

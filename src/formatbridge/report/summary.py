@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.losses import SEVERITIES, Change, Loss, Severity
+from formatbridge.report.losses import SEVERITY_RANKS, Change, Loss, Severity
 
 _INDEX = re.compile(r"/(?:0|[1-9][0-9]*)(?=/|$)")
 _MAX_GROUPS, _MAX_PATTERN = 3, 60
@@ -72,7 +72,7 @@ class LossTotals:
     def groups(self) -> tuple[LossGroup, ...]:
         """The groups: the most severe first, then the largest."""
         groups = [LossGroup(key[0], self._counts[key], *key[1:], loss) for key, loss in self._first.items()]
-        return tuple(sorted(groups, key=lambda group: (-SEVERITIES.index(group.severity), -group.count)))
+        return tuple(sorted(groups, key=lambda group: (-SEVERITY_RANKS[group.severity], -group.count)))
 
 
 def summarize(losses: Iterable[Loss]) -> tuple[LossGroup, ...]:

@@ -1,155 +1,46 @@
 """The delta template: reads events that differ from the previous one only in their text, without parsing them again.
 
-Most events of a stream are of this kind. The same bytes around another string are the same JSON with another value.
-So the parser and the validator would return the same result for them.
+Most events of a stream are of this kind. The parser and the validator would return the same result for them, with another text.
+
+The template works with three others. The event log keeps a run of matched events as their pattern and the texts of their part, which the
+collector has anyway. The decoder gets a run later, as one event with the joined text and the number of events. It states which events
+must not be joined: ``NEVER_REPEATED`` by their members, and ``has_unknown_fields`` for the log.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from copy import copy
-from typing import Any, NamedTuple
-
-from pydantic_core import from_json, to_json
+from typing import Any
 
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import Path
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.streaming.event_log import EventLog
+from formatbridge.streaming.event_pattern import EventPattern
 from formatbridge.streaming.framing import ServerSentEvent
 
-_COUNTED = re.compile(
-    rb'(?<!\\)"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
-    rb'|(?<!\\)"obfuscation":[ ]?("[^"\\]*")'
-)
-"""Members that change with each event: numbers and padding, which are not read, and counts, of which the last is valid."""
-_USAGE = b'"usageMetadata"'
-_LONG = 4096
-"""Bytes of an event that is too long for a template."""
-_NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
-_PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
 _ATTEMPTS = 16
 """Number of templates in a row that match no event, after which a stream gets no more."""
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-
-
-class EventPattern:
-    """The bytes around the text of an event. ``frame_end``: the end of its frame, if the pattern includes the frame."""
-
-    __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "has_usage")
-
-    def __init__(self, head: bytes, tail: bytes, frame_end: bytes = b"") -> None:
-        self._head = head
-        self._tail = tail
-        self._least = len(head) + len(tail) + 2
-        self._end = b"}" + frame_end
-        self._padded_end = b" }" + frame_end
-        self.has_usage = _USAGE in head or _USAGE in tail
-        # Each part that varies, with the bytes after it. Compiling one pattern per template would take longer than using it.
-        before_text, after_text = _split(head), _split(tail)
-        self._first = before_text[0][1]
-        self._varying = [*before_text[1:], (_STRING, after_text[0][1]), *after_text[1:]]
-
-    @classmethod
-    def of(cls, data: bytes, text: str) -> EventPattern | None:
-        """Return the pattern of an event whose text is known; None unless exactly one string of the event equals the text."""
-        if not text or len(data) > _LONG:
-            return None
-        data = _without_padding(data, b"}") if data.endswith(b" }") else data
-        matches = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
-        if len(matches) != 1:
-            return None
-        start, end = matches[0]
-        return cls(data[:start], data[end:])
-
-    def text_of(self, data: bytes) -> str | None:
-        """Return the text of another event; None if it differs in anything else, or its text is no JSON string."""
-        if data.endswith(self._padded_end):
-            data = _without_padding(data, self._end)
-        if len(self._varying) > 1:
-            literal = self._find(data)
-            if literal is None:
-                return None
-        elif len(data) >= self._least and data.startswith(self._head) and data.endswith(self._tail):
-            literal = data[len(self._head) : len(data) - len(self._tail)]
-        else:
-            return None
-        return _read(literal)
-
-    def _find(self, data: bytes) -> bytes | None:
-        """Return the JSON string of the text, for a pattern in which other members vary too."""
-        if not data.startswith(self._first):
-            return None
-        literal, at = None, len(self._first)
-        for pattern, following in self._varying:
-            match = pattern.match(data, at)
-            if match is None:
-                return None
-            at = match.end()
-            if not data.startswith(following, at):
-                return None
-            at += len(following)
-            if pattern is _STRING:
-                literal = match[0]
-        return literal if at == len(data) else None
-
-    def framed(self, before: bytes, after: bytes) -> EventPattern:
-        """Return the pattern of the same events in their frame."""
-        return EventPattern(before + self._head, self._tail + after, after)
-
-    def filled(self, text: str) -> bytes:
-        """Return the event with another text."""
-        return self._head + to_json(text) + self._tail
-
-
-def _read(literal: bytes) -> str | None:
-    """Parse a JSON string. None if it is none, or has white space around it, because a line break would end the line of the event."""
-    if literal[:1] != b'"' or literal[-1:] != b'"':
-        return None
-    try:
-        return str(from_json(literal))
-    except ValueError:
-        return None
-
-
-def _without_padding(data: bytes, end: bytes) -> bytes:
-    """Return an event without the spaces before its last brace, which servers of messages add as padding."""
-    return data[: -len(end)].rstrip(b" ") + end
-
-
-def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
-    """Split text at the members that vary. Return the pattern of each and the text after it; the first pattern is unused."""
-    out, at, pattern = [], 0, _NUMBER
-    for match in _COUNTED.finditer(text):
-        start, end = match.span(match.lastindex or 0)
-        out.append((pattern, text[at:start]))
-        pattern, at = _NUMBER if match.lastindex == 1 else _PADDING, end
-    return [*out, (pattern, text[at:])]
-
 
 _NO_DELTA = events.Delta(-1, -1, "")
-
-
-class Repeated(NamedTuple):
-    """Events that the template has matched: their number and joined text. ``last``: the last of them, if it has new counts."""
-
-    number: int
-    text: str
-    last: ServerSentEvent | None
 
 
 class DeltaTemplate:
     """Matches events that differ from the two before them only in their text, until another event arrives.
 
-    The decoder does not get matched events one by one. It gets them later as one event with their joined text: ``take_repeated``.
+    The decoder does not get matched events one by one. It gets them later as one event with their joined text: ``take_event``.
     """
 
     __slots__ = (
-        "_after", "_attempts", "_before", "_candidate", "_delta", "_excluded", "_last", "_path", "_raw", "_taken",
-        "framed", "pattern", "pieces",
+        "_after", "_attempts", "_before", "_candidate", "_delta", "_excluded", "_last", "_path", "_pieces", "_raw", "_taken",
+        "framed", "log", "pattern",
     )  # fmt: skip
 
     def __init__(self, excluded: frozenset[str] = frozenset()) -> None:
         """``excluded``: names of members. An event with a non-empty value for one of them never matches."""
+        self.log = EventLog()
+        """The events of the stream, those that matched included."""
         self._excluded = excluded
         self._candidate: EventPattern | None = None
         self._delta = _NO_DELTA
@@ -161,8 +52,7 @@ class DeltaTemplate:
         self._attempts = 0
         self._raw: JsonObject = {}
         self._path: Path = ()
-        self.pieces: list[str] = []
-        """The texts of the part that the matched events continue."""
+        self._pieces: list[str] = []  # the texts of the part that the matched events continue
         self._taken = 0
         self._last: ServerSentEvent | None = None
 
@@ -182,7 +72,7 @@ class DeltaTemplate:
         return self._delta_of(text) if text else None
 
     def _delta_of(self, text: str) -> events.Delta:
-        self.pieces.append(text)
+        self._pieces.append(text)
         return events.Delta(self._delta.choice, self._delta.index, text)
 
     def keep_counts(self, chunk: bytes, offset: int) -> None:
@@ -191,38 +81,40 @@ class DeltaTemplate:
             start = len(self._before)
             self._last = ServerSentEvent("", chunk[start : len(chunk) - len(self._after)], offset + start)
 
-    def take_repeated(self) -> Repeated | None:
-        """Return the events that matched since the last call; None if there are none."""
-        if self._taken >= len(self.pieces):
-            return None
-        texts = self.pieces[self._taken :]
-        self._taken = len(self.pieces)
-        last, self._last = self._last, None
-        return Repeated(len(texts), "".join(texts), last)
+    def take_event(self, validate: Callable[[ServerSentEvent], JsonObject | None]) -> tuple[JsonObject, int] | None:
+        """Return the events that matched since the last call as one event, with their number; None if there are none.
 
-    def filled(self, text: str, raw: JsonObject | None = None) -> JsonObject:
-        """Return an event of the template with another text. ``raw``: an event to use instead of the learned one."""
-        out: Any = copy(self._raw if raw is None else raw)
+        The event has their joined text and the counts of the last of them, which ``validate`` parses and validates.
+        """
+        if self._taken >= len(self._pieces):
+            return None
+        texts = self._pieces[self._taken :]
+        self._taken = len(self._pieces)
+        last, self._last = self._last, None
+        raw: JsonObject | None = None
+        if last is not None:
+            self.log.keep_last(last.data)
+            raw = validate(last)
+        return self._filled("".join(texts), self._raw if raw is None else raw), len(texts)
+
+    def _filled(self, text: str, raw: JsonObject) -> JsonObject:
+        """Return an event of the template with another text."""
+        out: Any = copy(raw)
         node, *path, name = out, *self._path
         for step in path:
             node[step] = node = copy(node[step])
         node[name] = text
         return out  # type: ignore[no-any-return]  # a copy of an object
 
-    def expect(self, before: bytes, after: bytes) -> None:
-        """Set the frame of later events that match."""
-        self._before, self._after = before, after
-        self.framed = self.pattern.framed(before, after) if self.pattern else None
-
     def forget(self) -> None:
         """Stop matching, because the open part may be closed."""
         self._candidate = self.pattern = self.framed = None
-        self.pieces, self._taken = [], 0
+        self._pieces, self._taken = [], 0
 
     def learn(self, data: bytes, raw: JsonObject, new_events: list[events.Event]) -> bool:
         """Learn from an event that did not match, and from the canonical events of it. Return whether similar events match now."""
         self.framed = None
-        self.pieces, self._taken = [], 0  # later deltas of the part are not matched events
+        self._pieces, self._taken = [], 0  # later deltas of the part are not matched events
         delta = new_events[0] if len(new_events) == 1 else None
         if not isinstance(delta, events.Delta) or delta.logprobs:
             self.forget()
@@ -240,9 +132,19 @@ class DeltaTemplate:
             self._candidate, self._delta = EventPattern.of(data, delta.text), delta
         return self.pattern is not None
 
-    def continue_part(self, pieces: list[str]) -> None:
-        """Set the texts of the part that matching events continue. The last of them is from the learned event."""
-        self.pieces, self._taken, self._last = pieces, len(pieces), None
+    def begin_run(self, frame: tuple[bytes, bytes] | None, pieces: list[str], *, is_counted: bool) -> None:
+        """Match events from now on, after ``learn`` returned True.
+
+        ``frame``: the bytes before and after the data of the learned event, if later events in such a frame may match without a parser.
+        ``pieces``: the texts of the part that matching events continue; the last one is from the learned event. ``is_counted``: the number
+        of events matters for the log.
+        """
+        assert self.pattern is not None
+        if frame is not None:
+            self._before, self._after = frame
+            self.framed = self.pattern.framed(*frame)
+        self._pieces, self._taken, self._last = pieces, len(pieces), None
+        self.log.begin_run(self.pattern, pieces, is_counted=is_counted)
 
 
 def path_of(raw: JsonObject, text: str, excluded: frozenset[str] = frozenset()) -> Path | None:

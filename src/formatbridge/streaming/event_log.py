@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from formatbridge.streaming.delta_template import EventPattern
+from formatbridge.streaming.event_pattern import EventPattern
 
 
 @dataclass(slots=True)

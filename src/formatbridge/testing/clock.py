@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 from formatbridge.client.settings import Clock
 
 
@@ -18,12 +16,6 @@ class VirtualClock(Clock):
         self._jitter = jitter
         self.sleeps: list[float] = []
         """All waiting times, in seconds, in order."""
-
-    @property
-    def naps(self) -> list[float]:
-        """The deprecated name of ``sleeps``."""
-        warnings.warn("VirtualClock.naps is deprecated, use VirtualClock.sleeps", DeprecationWarning, stacklevel=2)
-        return self.sleeps
 
     def now(self) -> float:
         """Return the sum of all waiting times."""

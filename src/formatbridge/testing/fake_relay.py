@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import warnings
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -129,12 +128,6 @@ class FakeRelay(InMemoryTransport):
     def play(self, *steps: Any) -> None:
         """Set a new script: one step for every request (or a callable), or several in sequence."""
         self._player = ScriptPlayer(steps[0] if len(steps) == 1 else list(steps))
-
-    @property
-    def strays(self) -> list[Recorded]:
-        """The deprecated name of ``misdirected``."""
-        warnings.warn("FakeRelay.strays is deprecated, use FakeRelay.misdirected", DeprecationWarning, stacklevel=2)
-        return self.misdirected
 
     @property
     def steps_left(self) -> int | None:

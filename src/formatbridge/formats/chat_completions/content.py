@@ -97,6 +97,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     audio = raw["input_audio"]
+    # Mistral's servers take base64 or a URL without the object around it (their recorded requests).
     if isinstance(audio, str):
         mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
         url = audio if data is None else None
@@ -106,6 +107,7 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     format = audio.get("format")
     return ir.Media(
         kind="audio",
+        # ``format`` is the name of an encoding. For MP3 alone, the media type has another name (RFC 3003).
         mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=audio.get("data"),
         cache=_decode_cache(raw, src),
@@ -146,7 +148,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         data=None if is_url else data,
         url=data if is_url else None,
         file_id=None if unread else file_id,
-        issuer="chat_completions",
+        vendor="openai",
         filename=name,
         cache=_decode_cache(raw, src),
         src=src,
@@ -292,7 +294,7 @@ def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     name = {"filename": part.filename} if part.filename is not None else {}
-    if part.file_id is not None and part.issuer == "responses":
+    if part.file_id is not None and part.vendor == "openai":
         return {"type": "file", "file": {"file_id": part.file_id} | name}
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")

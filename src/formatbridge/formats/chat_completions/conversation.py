@@ -106,6 +106,7 @@ def encode_message(message: ir.Message, losses: Ledger, generated_ids: set[str],
     others = [part for part in parts if type(part) is not ir.ToolResult]
     generated_ids.update(result.call_id for result in results if result.has_generated_id)
     messages = [encode_result(result, losses) for result in results]
+    # A ``tool`` message has text only, so media follow all results of the turn in a user message (requests fixture tool_result_image).
     for result in results:
         media += encode_result_media(result, losses)
     if others:
@@ -140,6 +141,7 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
         reasoning, unread = decode_reasoning(raw, src)
         parts += reasoning
     content, calls = raw.get("content"), raw.get("tool_calls")
+    # Cloudflare's servers return the JSON of a schema as an object instead of a text (fixture content_object).
     if content or type(content) is dict:
         parts += decode_content(content, f"{src}/content")
     if raw.get("refusal"):
@@ -147,9 +149,11 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     if calls:
         for index, call in enumerate(calls):
             parts.append(decode_call(call, f"{src}/tool_calls/{index}", answer_id))
+    # Deprecated since ``tool_calls``, but clients still send it (fixtures legacy_functions, tools_legacy).
     legacy = raw.get("function_call")
     if legacy and legacy.get("name"):
         parts.append(decode_legacy_call(legacy, f"{src}/function_call", answer_id))
+    # Some servers send ``function_call`` with empty values where there is no call (fixture members_unset).
     elif legacy and has_values(legacy):
         unread = merge_extra(unread, read_extra(legacy, frozenset({"name"}), "function_call/"))
     if not parts and content == "":
@@ -183,6 +187,7 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: 
     message |= signature
     if calls:
         message["tool_calls"] = calls
+    # ``content`` is "required unless `tool_calls` or `function_call` is specified" (official SDK, assistant message).
     if message["content"] == "" and calls:
         message["content"] = None
     if len(message) > 2 or message["content"] or any(isinstance(part, ir.Text) for part in visible):

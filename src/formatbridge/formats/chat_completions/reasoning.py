@@ -31,24 +31,26 @@ REASONING_FIELDS = frozenset({*_TEXT_FIELDS, "reasoning_details", "thinking_bloc
 SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
 """Fields of a message with its signature."""
 
+_GOOGLE: ir.Format = "generate_content"
+"""The issuer of the tokens in ``extra_content.google``. Google's OpenAI-compatible server and relays send them there."""
 _ISSUERS: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),
     ("openai-responses-", "responses"),
     ("xai-responses-", "responses"),
-    ("google-", "generate_content"),
+    ("google-", _GOOGLE),
 )
 """The issuer of a detail's token, by the prefix of the detail's ``format``. Source: recorded traffic."""
 _DETAIL_FORMATS: dict[ir.FormatName, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
-    "generate_content": "google-gemini-v1",
+    _GOOGLE: "google-gemini-v1",
     "chat_completions": "unknown",
 }
 """The ``format`` of encoded details, by issuer."""
 _DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {
     "messages": "redacted",
     "responses": "encrypted",
-    "generate_content": "thought",
+    _GOOGLE: "thought",
 }
 """The kind of a token in ``data``, by issuer."""
 _DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
@@ -194,7 +196,7 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     for part in parts:
         if _GENERATED_ID.fullmatch(part.id or ""):
             part.id = None
-            if part.signature and part.signature.issuer == "generate_content":
+            if part.signature and part.signature.issuer == _GOOGLE:
                 part.signature.item = None
     return parts
 
@@ -327,7 +329,7 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
     if not token or not known or is_placeholder(token):
         return None, extra
     place = f"{src}/extra_content/google/thought_signature"
-    return decode_token(token, "generate_content", "thought", place, None, "chat_completions"), extra
+    return decode_token(token, _GOOGLE, "thought", place, None, "chat_completions"), extra
 
 
 def encode_extra_content(token: str) -> JsonObject:
@@ -363,7 +365,7 @@ def has_message_signature(part: ir.Part) -> bool:
         return False
     token = part.signature
     is_of_message = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
-    return is_of_message and token.issuer == "generate_content" and token.received_in == "chat_completions"
+    return is_of_message and token.issuer == _GOOGLE and token.received_in == "chat_completions"
 
 
 def encode_message_signature(
@@ -397,7 +399,7 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
     if not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return {}
-    is_native = signature.issuer == "generate_content"
+    is_native = signature.issuer == _GOOGLE
     return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"))
 
 

@@ -113,7 +113,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     """Encode the conversation, with later instructions first unless the caller wants them in place."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     encoded = _encode_messages(messages, losses)
-    if request.format == "messages":
+    if request.continues_last_turn:
         note_prefill(request, losses)
     if not encoded:
         note_no_turns(request, losses)

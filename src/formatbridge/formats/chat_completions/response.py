@@ -50,11 +50,13 @@ LOGPROBS = frozenset({"content", "refusal"})
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode a whole response."""
     answer_id, raws = body.get("id") or None, body["choices"]
+    # A choice without an index has that of its position; ``numbered`` makes the indexes unique.
     numbers = numbered([position if raw.get("index") is None else raw["index"] for position, raw in enumerate(raws)])
     choices = [_decode_choice(raw, position, numbers[position], answer_id or "") for position, raw in enumerate(raws)]
     usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
     extra = None if _RESPONSE.issuperset(body) else read_extra(body, _RESPONSE)
     response = ir.Response("chat_completions", answer_id, body.get("model"), choices, body.get("created"), usage, extra)
+    # Some servers report a failure in a response with status 200; ``decode_failure`` has the places.
     if "error" in body or (len(raws) == 1 and ("error" in raws[0] or raws[0].get("finish_reason") == "error")):
         response.error = failure_of(body)
         if response.extra and isinstance(body.get("error"), dict | str):

@@ -12,6 +12,7 @@ from formatbridge.report.ledger import WHOLE_NODE, Ledger
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
 _VOICE = "alloy"
+"""The voice that replaces one of another vendor: OpenAI's documentation uses it in its examples."""
 """A voice of OpenAI, in place of a voice that its server does not have."""
 
 
@@ -67,7 +68,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
     if "audio" in supported:
         body["modalities"] = supported if "text" in supported else ["text", *supported]
     audio = request.audio or (ir.AudioOutput() if "audio" in supported else None)
-    return body | encode_audio_output(audio, request.format, losses) if audio else body
+    return body | encode_audio_output(audio, losses) if audio else body
 
 
 def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
@@ -76,11 +77,11 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(voice=raw.get("voice"), format=raw.get("format"), src="/audio", extra=extra)
 
 
-def encode_audio_output(audio: ir.AudioOutput, source: ir.FormatName, losses: Ledger) -> JsonObject:
-    """Encode the settings of a response's audio. ``source``: the format of the request, whose vendor defines the voice."""
+def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
+    """Encode the settings of a response's audio; a voice of another vendor is replaced by one of OpenAI's."""
     drop_unheld(audio, losses)
     voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for audio responses")
-    if source == "generate_content" and audio.voice:
+    if audio.voice and audio.voice_vendor is not None:
         voice = losses.changed(audio, "voice", _VOICE)
     format = audio.format or losses.added("/audio/format", "wav", "required for audio responses")
     return {"audio": {"voice": voice, "format": format}}

@@ -52,7 +52,7 @@ _SHAPED = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
 _HANDLED = _SHAPED | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
 """Settings that are encoded here or with other fields, and not by ``encode_flat_settings``."""
 _MOST_STOPS = 4
-"""The server rejects more stop sequences."""
+"""The server rejects more stop sequences. Source: the official SDK, ``CompletionCreateParams.stop``: "Up to 4 sequences"."""
 _OBFUSCATION = "include_obfuscation"
 
 

@@ -19,7 +19,7 @@ _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _NAME = frozenset({"name"})
 _MOST_TOOLS = 128
-"""OpenAI's server rejects more: "Expected an array with maximum length 128"."""
+"""OpenAI's server rejects more: "Expected an array with maximum length 128" (zed-industries/zed#32946)."""
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:

@@ -48,11 +48,13 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         either(raw, _INPUT_TOTALS, unread) or 0,
         either(raw, _OUTPUT_TOTALS, unread) or 0,
         raw.get("total_tokens") or None,
+        # Some servers have cached tokens at the top, and zeros in the details (fixture usage_cache_hit).
         either(raw, _CACHED, unread, prompt.get("cached_tokens")),
         either(raw, _WRITTEN, unread, prompt.get("cache_write_tokens")),
         completion.get("reasoning_tokens"),
         src,
     )
+    # The servers that count cache hits count misses too. That count is no loss if it is the remainder of the input.
     if raw.get(_MISSED) not in (None, 0, usage.input - (usage.cache_read or 0)):
         unread[_MISSED] = raw[_MISSED]
     usage.extra = merge_extra(read_extra(raw, _USAGE), unread)

@@ -29,7 +29,7 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
-    longest_name=128,
+    longest_name=128,  # source: the official SDK, ``FunctionDeclaration.name``, as the pattern
     unique_tool_names=True,
     allows=frozenset({"required"}),
     validates=True,
@@ -89,6 +89,7 @@ GENERATE_CONTENT = FormatSpec(
     citations_at_end=True,
     event_text=event_text,
     decode_error=decode_error,
+    error_family="status",
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,

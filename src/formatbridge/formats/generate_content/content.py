@@ -143,6 +143,7 @@ def _decode_source(
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     mime = mime.lower() if mime else mime
     is_file = uri is not None and _is_uploaded(uri)
+    # Other formats derive the type from the URL, so a type that differs from its ending is a loss (fixture document_url_types).
     if uri is not None and mime is not None and mime != guess_mime(uri):
         extra = merge_extra(extra, {"fileData/mimeType": mime})
     return ir.Media(
@@ -151,7 +152,7 @@ def _decode_source(
         data=_standard_base64(raw.get("data") or "") if uri is None else None,
         url=None if is_file else uri,
         file_id=uri if is_file else None,
-        issuer="generate_content" if is_file else None,
+        vendor="google" if is_file else None,
         filename=raw.get("displayName"),
         detail=detail,
         transcript=transcript,
@@ -191,6 +192,7 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
     body = _encode_media_part(part, at, losses, carry=context.carries)
     if body is None or not part.transcript:
         return [body] if body else []
+    # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
     if context.is_answer:
         return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [body | {"audioTranscription": {"text": part.transcript}}]
@@ -198,7 +200,7 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
 
 def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
-    if part.file_id is not None and part.issuer != "generate_content":
+    if part.file_id is not None and part.vendor != "google":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     drop_unheld(part, losses)

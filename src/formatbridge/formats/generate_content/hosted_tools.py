@@ -65,6 +65,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     transport = raw.get("streamableHttpTransport") or {}
     headers = dict(transport.get("headers") or {})
     key = next((name for name in headers if name.lower() == "authorization"), None)
+    # Other formats have the token in a field; a header has ``Bearer`` before it (RFC 6750).
     token = headers.pop(key)[7:] if key is not None and headers[key][:7].lower() == "bearer " else None
     return ir.McpServer(
         label=raw.get("name") or "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 import re
 from collections.abc import Sequence
@@ -41,7 +42,8 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: b
     if signature.issuer == "generate_content" and _is_base64(signature.token, is_strict=carry):
         return {"thoughtSignature": signature.token}
     if carry:
-        return {"thoughtSignature": encode_token(signature, "generate_content", kind=signature.kind)}
+        tagged = encode_token(signature, "generate_content", kind=signature.kind)
+        return {"thoughtSignature": base64.b64encode(tagged.encode()).decode()}
     losses.dropped(signature, code="foreign_signature")
     return {}
 
@@ -135,14 +137,14 @@ def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     return True
 
 
-def is_carried(signature: ir.Signature | None) -> bool:
+def belongs_to_earlier_reasoning(signature: ir.Signature | None) -> bool:
     """Return whether a token belongs to reasoning of another format, which precedes the part that has the token."""
     return signature is not None and signature.issuer != "generate_content" and signature.kind != "call"
 
 
 def has_carried_token(part: JsonObject) -> bool:
     """Return whether an encoded part is reasoning with the token of another format."""
-    return bool(part.get("thought")) and "thoughtSignature" in part and is_carried(decode_signature(part, ""))
+    return bool(part.get("thought")) and "thoughtSignature" in part and belongs_to_earlier_reasoning(decode_signature(part, ""))
 
 
 def accepts_token(part: JsonObject) -> bool:
@@ -158,7 +160,7 @@ def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
     """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
     if not isinstance(part, ir.ToolCall | ir.Text) or (isinstance(part, ir.Text) and not part.text):
         return
-    if part.signature is not None and is_carried(part.signature):
+    if part.signature is not None and belongs_to_earlier_reasoning(part.signature):
         token = ir.Reasoning("", part.signature.src, part.signature)
         part.signature = None
         if not (signs_earlier_reasoning(token.signature) and sign_reasoning(parts, token)):

@@ -61,12 +61,14 @@ _CONFIG = SETTINGS.canonical.keys() | {
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Decode a request; ``model`` and ``stream`` of the URL have priority over those in the body."""
     named = model or body.get("model")
+    # The URL has the collection (``models/m``); other formats have the name alone.
     model = named.removeprefix("models/") if named else named
     messages = _decode_messages(body)
     request = ir.Request("generate_content", model, bool(body.get("stream") if stream is None else stream), messages)
     config, is_flat = body.get("generationConfig"), True
     if config:
         is_flat = decode_flat_settings(config, SETTINGS, request, _NONE)
+        # An empty list is the same as no setting, and would be reported as a loss in formats without stop sequences.
         if "stop" in request.settings and not request.settings["stop"]:
             del request.settings["stop"]
     if not is_flat or not _COMMON.issuperset(body):
@@ -162,6 +164,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     last: ir.Message | None = None  # the last message, if the model wrote it
     for index, raw in enumerate(contents):
         message = decode_message(raw, f"/contents/{index}", calls, last)
+        # ``decode_message`` returns the last message again if the content continues it.
         if message is not last:
             messages.append(message)
             last = message if message.role == "assistant" else None
@@ -195,7 +198,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
         else:
             is_leading = False
             encode_message(message, contents, context, losses)
-    if request.format == "messages":
+    if request.continues_last_turn:
         note_prefill(request, losses)
     if not contents:
         note_no_turns(request, losses)
@@ -232,6 +235,7 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     if ir.FunctionTool not in map(type, tools):
         drop_choice(request, losses)
         return body
+    # Without calls nothing runs in parallel, so this loss does not change the answer.
     if parallel is False and choice and choice.mode == "none":
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
     elif parallel is False:

@@ -13,7 +13,7 @@ from formatbridge.formats.generate_content.conversation import CONTENT, decode_p
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import enum_name, is_carried, signs_earlier_reasoning
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, enum_name, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import numbered
@@ -50,6 +50,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     blocked = (
         [choice for choice in choices if choice.finish and choice.finish.raw in NO_REASON] if feedback.get("blockReason") else []
     )
+    # A blocked prompt may also have candidates, without a finish reason. The reason is in ``promptFeedback``.
     for choice in blocked:
         if choice.finish and choice.finish.message:
             choice.extra = merge_extra(choice.extra, {"finishMessage": choice.finish.message})
@@ -182,7 +183,7 @@ def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
         if isinstance(part, ir.Text | ir.Refusal) and not part.text and not getattr(part, "signature", None):
             continue  # an empty text is not encoded
         reasoning_at = None
-        if isinstance(part, ir.Reasoning) and is_carried(part.signature):
+        if isinstance(part, ir.Reasoning) and belongs_to_earlier_reasoning(part.signature):
             is_ambiguous = is_after_unsigned if part.text else has_unsigned and signs_earlier_reasoning(part.signature)
             reasoning_at = None if is_ambiguous else len(moved) - 1
         has_token = getattr(part, "signature", None) is not None

@@ -15,7 +15,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.tool_arguments import MOST_NODES
+from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -188,6 +188,7 @@ _JSON_TYPES, _TEXT_TYPES = (_JSON, "APPLICATION_JSON"), ("text/plain", "TEXT_PLA
 """Media types of ``responseFormat``, each with the equivalent name of the vendor's enumeration."""
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO")
 _VOICE = "Kore"
+"""The voice that replaces one of another vendor: Google's documentation uses it in its examples."""
 """The voice in the vendor's examples, because the server knows no voice names of other vendors."""
 
 
@@ -287,6 +288,7 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     return ir.AudioOutput(
         voice=name if name is not None else voice.get("voice"),
         language=raw.get("languageCode"),
+        voice_vendor="google",
         src=f"{_AT}/speechConfig",
         extra=merge_extra(
             read_extra(raw, frozenset({"voiceConfig", "languageCode"})),

@@ -29,6 +29,7 @@ SETTINGS = FieldTable(
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
+"""The server rejects more stop sequences. Source: the vendor's reference, ``GenerationConfig.stopSequences``: "up to 5"."""
 _LARGEST_SEED = 2**31 - 1
 """The server takes signed integers of 32 bits. Source: the vendor's discovery document, v1beta, ``GenerationConfig.seed``."""
 _NOT_FLAT = frozenset({

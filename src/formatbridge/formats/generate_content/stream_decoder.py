@@ -11,7 +11,7 @@ from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_text
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_other_part
 from formatbridge.formats.generate_content.errors import decode_error
-from formatbridge.formats.generate_content.reasoning import is_carried, signs_earlier_reasoning
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, signs_earlier_reasoning
 from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_state import Choice
@@ -227,7 +227,7 @@ class StreamDecoder:
         """
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
-        if part.text and isinstance(part, ir.Text) and is_carried(part.signature):
+        if part.text and isinstance(part, ir.Text) and belongs_to_earlier_reasoning(part.signature):
             self._take_carried(choice, part, out)
             self._close_text(choice, out)
         signature, has_only_token = part.signature, not part.text and not part.extra
@@ -346,7 +346,7 @@ class StreamDecoder:
         """Emit one call."""
         call = decode_call(raw, choice.at, choice.calls)
         choice.has_calls = True
-        if is_carried(call.signature):
+        if belongs_to_earlier_reasoning(call.signature):
             self._take_carried(choice, call, out)
         self._close_text(choice, out)
         out += unfold(choice.index, choice.parts, call, is_ours=True)

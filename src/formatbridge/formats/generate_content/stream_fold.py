@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formatbridge.formats.generate_content.reasoning import decode_signature, is_carried
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, decode_signature
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.shared.choices import unique_numbers
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
@@ -134,7 +134,7 @@ def _continues(before: JsonObject, part: JsonObject) -> bool:
 def _is_carried(part: JsonObject) -> bool:
     """Return whether a visible text has the token of another format's reasoning, which neither signs nor ends the text."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
-    return is_marked and is_carried(decode_signature(part, ""))
+    return is_marked and belongs_to_earlier_reasoning(decode_signature(part, ""))
 
 
 def _add_grounding(candidate: Fold, key: str, value: Any) -> None:

@@ -100,6 +100,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     result = raw["functionResponse"]
     name, raw_id, response = result.get("name"), result.get("id"), result.get("response")
+    # Ids are optional in this format: a response without one belongs to the next open call of its name (fixture tools_without_ids).
     call_id, call_name = calls.match_result(raw_id, name or "")
     output = response.get("output") if response and len(response) == 1 else None
     # With these lengths there are no other keys.
@@ -109,6 +110,7 @@ def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     _decode_content(result, f"{src}/functionResponse", decoded)
     if "thoughtSignature" in raw:
         decoded.signature = decode_signature(raw, src)
+    # Most results have exactly these fields, so they need no search for unknown ones.
     if len(raw) > 1 or len(result) > 3 or not (raw_id and name and response is not None):  # otherwise there are no other keys
         decoded.extra = merge_extra(decoded.extra, read_extra(raw, _RESULT_PART), read_extra(result, _RESULT, "functionResponse/"))
     if call_id is None:

@@ -18,6 +18,7 @@ _FUNCTION = frozenset({"name", "description", "parameters", "parametersJsonSchem
 _OBJECT = frozenset({"object", "null"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
+"""The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 
@@ -147,6 +148,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
             return {"mode": "AUTO"}
         case "none":
             return {"mode": "NONE"}
+        # ANY: "Model is constrained to always predicting function calls only" (official SDK, ``FunctionCallingConfigMode``).
         case "required":
             return {"mode": "ANY"}
         case "named":

@@ -26,6 +26,7 @@ from formatbridge.formats.messages.stream_fold import fold_stream, place_of, unf
 from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""Tool names and call ids. Source: the server's message "String should match pattern '^[a-zA-Z0-9_-]+$'"."""
 _TOOL_RULES = ToolRules(
     name=_NAME,
     longest_name=128,
@@ -82,6 +83,7 @@ MESSAGES = FormatSpec(
     names_events=True,
     event_text=event_text,
     decode_error=decode_error,
+    error_family="messages",
     encode_error=encode_error,
     decode_models=decode_models,
     encode_models=encode_models,

@@ -28,8 +28,10 @@ _SOURCES = {
 """Types of the source of an image or a document to the keys that the decoder reads."""
 _MARK = frozenset({"type", "ttl"})
 
+# Source: the official SDK, ``Base64ImageSource.media_type``. ``image/jpg`` is a frequent invalid name.
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
 """Media types of images to those that the server accepts."""
+# Source: the official SDK, ``CacheControlEphemeral.ttl``: 5m or 1h. Of the longer ones of OpenAI, 1h is the nearest.
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 """Cache durations of all formats to those of this format. Any other becomes ``1h``."""
 
@@ -104,7 +106,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         data=fields.get("data"),
         url=fields.get("url"),
         file_id=fields.get("file_id"),
-        issuer="messages",
+        vendor="anthropic",
         cache=decode_cache(raw, src),
         src=src,
         extra=merge_extra(read_extra(raw, _MEDIA), unread),
@@ -137,7 +139,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         data=data,
         url=fields.get("url"),
         file_id=fields.get("file_id"),
-        issuer="messages",
+        vendor="anthropic",
         filename=raw.get("title"),
         cache=decode_cache(raw, src),
         src=src,
@@ -269,7 +271,7 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.file_id is not None and part.issuer != "messages":
+    if part.file_id is not None and part.vendor != "anthropic":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     encode = _ENCODE_MEDIA.get(_media_kind(part))

@@ -26,6 +26,7 @@ FAMILIES: tuple[tuple[str, _Family], ...] = (
 )
 """Prefixes of tool types to families. The types end with a version."""
 
+# Source of the types: the official SDK, ``ToolUnionParam``.
 HOSTED: dict[str, tuple[str, str]] = {
     "web_search": ("web_search_20260318", "web_search"),
     "web_fetch": ("web_fetch_20260318", "web_fetch"),

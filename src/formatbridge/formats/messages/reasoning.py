@@ -14,7 +14,7 @@ from formatbridge.report.ledger import Ledger
 EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 """The values of ``effort`` in this format."""
 _MIN_BUDGET = 1024
-"""The smallest ``budget_tokens`` that the server accepts."""
+"""The smallest ``budget_tokens`` that the server accepts. Source: the official SDK, ``ThinkingConfigEnabledParam``: ">= 1024"."""
 
 _THINKING = frozenset({"type", "thinking", "signature"})
 _REDACTED = frozenset({"type", "data"})
@@ -181,7 +181,10 @@ def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
 
 
 def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> JsonObject | None:
-    """Encode a budget of at least 1024 tokens and below the limit of the response; None without a budget or if the limit is too low."""
+    """Encode a budget of at least 1024 tokens and below the limit of the response; None without a budget or if the limit is too low.
+
+    Source of both bounds: the official SDK, ``ThinkingConfigEnabledParam.budget_tokens``.
+    """
     budget = config.budget
     if budget is None:
         return None

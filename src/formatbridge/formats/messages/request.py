@@ -41,7 +41,10 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger
 
 _MAX_CACHE_MARKS = 4
-"""The number of cache marks in a request that the server accepts."""
+"""The number of cache marks in a request that the server accepts.
+
+Source: its message "A maximum of 4 blocks with cache_control may be provided" (tghamm/Anthropic.SDK#50).
+"""
 
 _COMMON = frozenset({"model", "messages", "stream", "system"})
 """Keys of most requests besides the flat settings."""
@@ -57,12 +60,13 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Decode the body of a request."""
     messages = _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
-    request = ir.Request("messages", model or body.get("model"), stream, messages)
+    request = ir.Request("messages", model or body.get("model"), stream, messages, continues_last_turn=True)
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
         _decode_nested_options(body, request)
     settings = request.settings
     if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value
         del settings["top_p"]
+    # The same for ``top_k``.
     if settings.get("top_k") == -1:
         del settings["top_k"]
     return request
@@ -110,8 +114,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None
+    # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
     rejects_thinking = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget = reasoning.budget if reasoning and not is_disabled(reasoning) and not rejects_thinking else None
+    # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
     if budget is not None and lacks_thinking(conversation["messages"]):
         rejects_thinking, budget = True, None
     limit = encode_limit(request, reserved_tokens(budget), losses, options)
@@ -129,7 +135,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return the request without a thinking budget, if its history lost the thinking that the server demands with one."""
+    """Return the request without a thinking budget, if its history lost the thinking that the server demands with one.
+
+    Tokens of other issuers are removed from the history before. Source of the demand: anomalyco/opencode#3077.
+    """
     thinking = body.get("thinking") or {}
     if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
         losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")
@@ -211,6 +220,7 @@ def _with_allowed_cache_marks(request: ir.Request, losses: Ledger) -> list[ir.Me
         return request.messages
     room = _MAX_CACHE_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     room -= bool(request.settings.get("automatic_cache"))
+    # The first marks stay: they cover the beginning of the prompt, which later requests repeat.
     excess = [part for part, role in marked if _is_encoded(part, role)][max(0, room) :] if len(marked) > room else []
     if not excess:
         return request.messages

@@ -123,6 +123,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
     offset = 0
     for part in parts:
         if isinstance(part, ir.Text):
+            # An empty text block would make the next request invalid: "text content blocks must be non-empty".
             if not is_only_text(part):
                 blocks += _encode_text(part, offset, len(blocks), losses, options)
             elif part.text:
@@ -133,6 +134,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
             carried = encode_carried_token(part.signature, losses, options) if part.signature else None
             if carried:
                 blocks.append(carried)
+            # ``id`` is required in a ``tool_use`` block, and results refer to it (official SDK, ``ToolUseBlock.id``).
             if part.has_generated_id:
                 losses.added(f"/content/{len(blocks)}/id", part.id)
             blocks.append(call)

@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.messages.content import as_blocks
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.shared.tool_arguments import MOST_NODES
+from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -20,6 +20,7 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import REASONS
 
+# Source: the official SDK, ``lib/_parse/_transform.py``, ``SupportedStringFormats``. Other formats go into the description there.
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")

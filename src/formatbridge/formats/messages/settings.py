@@ -32,6 +32,7 @@ _VERSION_WITHOUT_SAMPLING = "2026-10-21"
 """The version of the API that removed the sampling parameters."""
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MIN_TOP_P_WITH_THINKING = 0.95
+"""The smallest ``top_p`` that the server accepts with thinking. Source: Anthropic's page "Extended thinking"; SEMOSS/Semoss#1655."""
 _SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
 _ENCODED = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
 """Settings that are encoded without the table."""
@@ -141,7 +142,8 @@ def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
 def _encode_sampling_with_thinking(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Encode the sampling parameters that the server accepts with thinking: only ``top_p`` from 0.95 to 1.
 
-    A temperature of 1 is the default and is left out, because some models reject requests with both parameters.
+    "`temperature` may only be set to 1 when thinking is enabled" (MartialBE/one-hub#529). 1 is the default and is left out, because some
+    models reject requests with both parameters.
     """
     for name in _SAMPLING:
         value: Any = request.settings.get(name)
@@ -154,6 +156,7 @@ def _encode_sampling_with_thinking(request: ir.Request, body: JsonObject, losses
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
+    # The server rejects others: "stop_sequences: each must contain non-whitespace".
     kept = [text for text in stop if text.strip()]
     if len(kept) < len(stop):
         losses.changed(request, "stop", kept, "out_of_range")

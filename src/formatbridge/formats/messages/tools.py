@@ -27,6 +27,7 @@ _FUNCTION = frozenset({
 })  # fmt: skip
 _CHOICE = frozenset({"type", "name", "disable_parallel_tool_use"})
 _CHOICE_WITHOUT_PARALLEL = frozenset({"type", "name"})
+# Versions of the code execution tool that may call functions. Source: the official SDK, ``ToolParam.allowed_callers``.
 _CODE_CALLERS = ("code_execution_20250825", "code_execution_20260120", "code_execution_20260521")
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}

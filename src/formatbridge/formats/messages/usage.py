@@ -29,9 +29,11 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     if not _COUNTS.issuperset(raw):
         usage.extra = read_extra(raw, _USAGE)
         _decode_details(raw, usage)
+    # Without the sum, the counts by duration add up to it.
     if written is None and usage.cache_write_ttl:
         written = sum(usage.cache_write_ttl.values())
     usage.cache_write = written
+    # Here ``input_tokens`` excludes both counts of the cache; see the docstring of the module.
     usage.input = (raw.get("input_tokens") or 0) + (read or 0) + (written or 0)
     return usage
 
@@ -57,6 +59,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
     read, written = usage.cache_read or 0, usage.cache_write or 0
+    # Some servers count cached tokens outside the input, which makes the difference negative.
     uncached = usage.input - read - written
     body: JsonObject = {
         "input_tokens": uncached if uncached >= 0 else losses.changed(usage, "input", 0, "accounting", severity="info"),

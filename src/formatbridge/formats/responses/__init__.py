@@ -29,8 +29,8 @@ from formatbridge.streaming.sse import encode_event
 
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
-    longest_name=64,
-    longest_call_id=64,
+    longest_name=64,  # as in Chat Completions
+    longest_call_id=64,  # source: openclaw/openclaw#875
     custom=True,
     namespaces=True,
     allows=frozenset({"auto", "required", "hosted"}),

@@ -203,7 +203,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         data=data,
         url=url if data is None else None,
         file_id=file_id if url is None else None,
-        issuer="responses",
+        vendor="openai",
         detail=raw.get("detail"),
         cache=cache,
         id=item_id,
@@ -220,7 +220,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
         detail = losses.changed(part, "detail", "auto")
     image: JsonObject = {"type": "input_image", "detail": detail}
     if part.file_id is not None:
-        if part.issuer not in ("responses", "chat_completions"):
+        if part.vendor != "openai":
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return image | {"file_id": part.file_id}
@@ -243,7 +243,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         data=data,
         url=url if data is None else None,
         file_id=file_id if data is None and url is None else None,
-        issuer="responses",
+        vendor="openai",
         filename=name,
         detail=raw.get("detail"),
         cache=cache,
@@ -265,7 +265,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     else:
         drop_field(part, "detail", losses)
     if part.file_id is not None:
-        if part.issuer not in ("responses", "chat_completions"):
+        if part.vendor != "openai":
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
         return file | {"file_id": part.file_id}

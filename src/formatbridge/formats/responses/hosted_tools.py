@@ -95,6 +95,7 @@ def _encode_search(tool: ir.HostedTool) -> JsonObject:
     if tool.allowed_domains is not None:
         fields["filters"] = {"allowed_domains": tool.allowed_domains}
     if tool.user_location is not None:
+        # ``type`` is always ``approximate`` (official SDK, ``WebSearchToolParam.UserLocation``).
         fields["user_location"] = {"type": "approximate"} | tool.user_location
     if tool.context_size is not None:
         fields["search_context_size"] = tool.context_size
@@ -147,6 +148,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
         "allowed_tools": server.allowed,
         "server_description": server.description,
         "defer_loading": server.defer_loading,
+        # The default of the server is ``always``, which would stop a call that no other format stops.
         "require_approval": "never" if server.approval is None else server.approval,
     }
     return encoded | {key: value for key, value in fields.items() if value is not None}

@@ -29,8 +29,6 @@ _CONFIGURATION = frozenset({"additional_tools", "configuration_update"})
 _CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 """Items with the output of a tool call."""
 
-_STORES_RESPONSES = frozenset({"chat_completions", "responses"})
-"""Formats whose ``store`` stores responses for retrieval; in others it controls the logs of the server."""
 # Keys that the decoder reads in items of ``_CONFIGURATION``.
 _ADDED_TOOLS = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
@@ -89,7 +87,8 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     (pydantic/pydantic-ai#2865), so only a request with a reasoning configuration has it.
     """
     store = request.settings.get("store")
-    if store is not None and request.format in _STORES_RESPONSES:
+    # The setting of OpenAI's two formats. In generate_content, ``store`` controls the logs of the server, so it is unmodelled there.
+    if store is not None:
         body["store"] = store
     elif request.format != "responses":
         body["store"] = losses.added("/store", False, "the source's server stores nothing")
@@ -145,6 +144,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
             kind = item_type(raw)
         if kind == "message":
             message = decode_message(raw, src) if raw["role"] != "assistant" else None
+        # An output ends the turn of the model: in the other formats, results are turns as well.
         elif kind in _CALL_OUTPUTS:
             *before, message = _decode_output(kind, raw, src, unpaired)
             messages += before  # type: ignore[arg-type]  # only the last may be None
@@ -210,15 +210,17 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     items: list[JsonObject] = []
     ids = ItemIds("/input", "", losses)
     for message in messages:
+        # Both item types change the configuration within a conversation (fixture config_mid_conversation).
         if message.effort:
             items.append({"type": "configuration_update", "reasoning": {"effort": message.effort}})
         if message.tools:
             added = encode_tools(message.tools, losses, request.tools).get("tools")
             items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
         encode_message(message, items, ids, losses, options)
-    if request.format == "messages":
+    if request.continues_last_turn:
         note_prefill(request, losses)
     if not items and body.get("instructions"):
+        # The server requires an input, so the instructions of a request without turns become its only message.
         items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
     if not items:
         note_no_turns(request, losses)

@@ -132,6 +132,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if len(raw) > 3 or not call_id:  # type and output are required; with a call id, three fields are all
         result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
         result.extra, result.has_generated_id = read_extra(raw, _RESULT), not call_id
+    # ``pair_results_without_ids`` finds the call later. Until then the mark reports the whole result as an orphan.
     if not call_id:
         result.extra = merge_extra({WHOLE_NODE: result.name or ""}, result.extra)
     return result

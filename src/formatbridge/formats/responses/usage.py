@@ -31,6 +31,7 @@ ALIASES = (
 _OFFICIAL = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _OFFICIAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
 _OFFICIAL_OUTPUT = frozenset({"reasoning_tokens"})
+# The durations of OpenAI's ``prompt_cache_options.ttl``; Anthropic's are 5m and 1h.
 _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 
@@ -53,6 +54,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     unread: JsonObject = {}
+    # Relays also answer with the names of Chat Completions (fixture usage_chat_names).
     (input_tokens, output_tokens) = (either(raw, names, unread) or 0 for names in _NAMES)
     input_path, input_details = details(raw, *_DETAILS[0], "cached_tokens", unread)
     output_path, output_details = details(raw, *_DETAILS[1], "reasoning_tokens", unread)

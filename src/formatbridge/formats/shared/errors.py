@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.shared.held_fields import DropUnheld
@@ -201,8 +200,6 @@ def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger
     return status, {"error": detail}
 
 
-Family = Literal["detail", "messages", "status"]
-
 ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.message": ("error/message", "message", "detail", "error"),
     "Error.type": ("error/type",),
@@ -237,13 +234,13 @@ _LESS_SPECIFIC = {"billing": "PERMISSION_DENIED", "too_large": "INVALID_ARGUMENT
 """Kinds that have no separate status name, to the nearest status name."""
 
 
-def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family) -> ir.Error:
+def decode_error_body(body: JsonObject, *, status: int | None, otherwise: ir.ErrorFamily) -> ir.Error:
     """Decode an error body. ``otherwise``: the family to assume if the body does not show it."""
     detail = body.get("error")
     if not isinstance(detail, dict):
         message, key = error_text(body)
         error = ir.Error(kind=classify(status), message=message, status=status, extra=_outer(body, key))
-    elif (family := _family(body, detail, otherwise)) == "status":
+    elif (family := error_family(body, detail, otherwise)) == "status":
         error = _decode_status(body, detail, status)
     else:
         error = _decode_typed(body, detail, family, status)
@@ -252,7 +249,8 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: Family
     return error
 
 
-def _family(body: JsonObject, detail: JsonObject, otherwise: Family) -> Family:
+def error_family(body: JsonObject, detail: JsonObject, otherwise: ir.ErrorFamily) -> ir.ErrorFamily:
+    """Return the family of an error body with the error object ``detail``; ``otherwise`` if the body does not show it."""
     if detail.get("type") is None and (isinstance(detail.get("status"), str) or _has_only_details(detail)):
         return "status"
     if body.get("type") == "error" and detail.keys().isdisjoint(("code", "param")):
@@ -277,7 +275,7 @@ def _outer(body: JsonObject, key: str) -> JsonObject | None:
     return read_extra(body, known)
 
 
-def _decode_typed(body: JsonObject, detail: JsonObject, family: Family, status: int | None) -> ir.Error:
+def _decode_typed(body: JsonObject, detail: JsonObject, family: ir.ErrorFamily, status: int | None) -> ir.Error:
     """Decode an error of the ``detail`` or ``messages`` family: with a type, and perhaps a more specific code."""
     details, error_type = detail.get("details") if family == "messages" else None, detail.get("type")
     finer = details.get("error_code") if isinstance(details, dict) else None

@@ -170,5 +170,5 @@ def media_kind(mime: str) -> ir.MediaKind:
 def as_stored_file(part: ir.Media) -> ir.Media:
     """Return media with a URL in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
-        part.file_id, part.url, part.issuer = part.url, None, "generate_content"
+        part.file_id, part.url, part.vendor = part.url, None, "google"  # Google Cloud Storage
     return part

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from typing import cast, get_args
+from collections.abc import Mapping
+from typing import Literal, cast, get_args
 
 from formatbridge import ir
 from formatbridge.formats.shared.held_fields import drop_field
@@ -22,7 +23,8 @@ from formatbridge.report.ledger import Ledger
 _TAG = "fb1|"
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
-_SEALING = frozenset({"responses", "generate_content"})  # their tokens are sealed to an item, or bound to a call
+_BOUND_TO: Mapping[ir.FormatName, Literal["item", "call"]] = {"responses": "item", "generate_content": "call"}
+"""Issuers whose tokens are valid only with one item of reasoning, or with one tool call. Its id is part of the tag."""
 _BUILT_IN = frozenset(get_args(ir.Format))
 _FROM_OUTSIDE = ":"
 """Precedes the name of a format from outside in a tag. A name without it is a built-in format or part of the token."""
@@ -53,7 +55,7 @@ def decode_token(
     ``item``: the id of the item that contains it; ``body_format``: the format of the body, if the slot names the issuer.
     """
     text = token
-    if issuer == "generate_content" and token.startswith(_TAG_IN_BYTES):
+    if token.startswith(_TAG_IN_BYTES):  # ``thoughtSignature`` has bytes, which are base64 in JSON
         try:
             text = base64.b64decode(token, validate=True).decode()
         except ValueError:  # no base64, or no text
@@ -63,13 +65,13 @@ def decode_token(
         if len(pieces) == 4 and _names_format(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
             known, kind_in_tag = pieces[1].removeprefix(_FROM_OUTSIDE), cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, received_in = _split_received_in(pieces[3], known)
-            inner, sealed = _split_item(inner) if known in _SEALING else (inner, None)
+            inner, sealed = _split_item(inner) if known in _BOUND_TO else (inner, None)
             return ir.Signature(
                 issuer=known, kind=kind_in_tag, token=inner, src=src, item=sealed, received_in=received_in, tagged_text=text
             )
     received_in = body_format if body_format != issuer else None
     return ir.Signature(
-        issuer=issuer, kind=kind, token=token, src=src, item=item if issuer in _SEALING else None, received_in=received_in
+        issuer=issuer, kind=kind, token=token, src=src, item=item if issuer in _BOUND_TO else None, received_in=received_in
     )
 
 
@@ -113,7 +115,7 @@ def _split_item(text: str) -> tuple[str, str | None]:
 
 def _with_item(signature: ir.Signature) -> str:
     """Return a token with the id of its item; with an empty id where the token itself has a bar."""
-    if signature.issuer not in _SEALING or (signature.item is None and "|" not in signature.token):
+    if signature.issuer not in _BOUND_TO or (signature.item is None and "|" not in signature.token):
         return signature.token
     item = (signature.item or "").replace("~", "~0").replace("|", "~1")
     return f"{signature.token}|{item}"
@@ -134,9 +136,9 @@ def bound_to(part: ir.Part) -> str | None:
 
     Servers of chat_completions send tokens of generate_content in this form, although these belong on the call.
     """
-    if type(part) is not ir.Reasoning or part.text or part.signature is None or part.signature.issuer != "generate_content":
+    if type(part) is not ir.Reasoning or part.text or part.signature is None:
         return None
-    return part.signature.item
+    return part.signature.item if _BOUND_TO.get(part.signature.issuer) == "call" else None
 
 
 def id_of(part: ir.Reasoning) -> str | None:
@@ -155,8 +157,7 @@ def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.Signa
     """Encode a token for the format ``slot``: unchanged in the format of its issuer, else tagged. ``kind`` replaces the kind in the tag."""
     if is_native_token(signature, slot) and kind is None:
         return signature.token
-    text = _tagged(signature, kind or signature.kind)
-    return base64.b64encode(text.encode()).decode() if slot == "generate_content" else text
+    return _tagged(signature, kind or signature.kind)
 
 
 def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:

@@ -21,9 +21,12 @@ UNIONS = ("anyOf", "oneOf", "allOf")
 
 _ROOT = "root_unions"
 """The key in ``$defs`` of the unions of the root, for references into them."""
+MOST_NODES = 20_000
+"""How many schemas within a schema are read. Further ones are passed on unchanged."""
 _MOST_MEMBERS = 1_000
 """How many members of unions are read, including those of nested unions and of references. Further members have no effect."""
 _MOST_LEVELS = 16
+"""How deep unions and references within each other are read. Deeper ones have no effect, so that the time stays linear."""
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
-from formatbridge.formats.shared.unique_names import shortened
+from formatbridge.formats.shared.unique_names import truncate_with_hash
 from formatbridge.jsontext.pointers import escape
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -88,7 +88,9 @@ def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, A
     for name, longest in _LONGEST_NAMES.items():
         value: Any = settings.get(name)
         if value is not None and name in wire and len(value) > longest:
-            body[wire[name]] = losses.changed(request, name, shortened(value, longest, value), "out_of_range", severity="info")
+            body[wire[name]] = losses.changed(
+                request, name, truncate_with_hash(value, longest, value), "out_of_range", severity="info"
+            )
 
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:

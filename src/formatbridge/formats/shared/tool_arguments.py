@@ -197,7 +197,3 @@ def _lossless_float(token: str) -> float:
 
 
 _LOSSLESS = json.JSONDecoder(object_pairs_hook=_lossless_pairs, parse_int=_lossless_int, parse_float=_lossless_float)
-
-
-MOST_NODES = 20_000
-"""How many schemas within a schema are read. Further ones are passed on unchanged."""

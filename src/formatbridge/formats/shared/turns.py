@@ -39,7 +39,7 @@ def note_empty(message: ir.Message, losses: Ledger) -> None:
 
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
-    """Note that the target does not continue a final turn of the model. Servers of messages continue its text (prefill)."""
+    """Note that the target does not continue a final turn of the model, as the source's server does (prefill)."""
     last = request.messages[-1] if request.messages else None
     if last is None or last.role != "assistant" or not last.parts:
         return

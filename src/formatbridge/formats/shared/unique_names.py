@@ -15,10 +15,10 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 def with_legal_letters(name: str, longest: int | None) -> str:
     """Return a name in characters that every format takes. A name that is too long ends in a hash, so that it stays unique."""
     legal = _ILLEGAL.sub("_", name)
-    return legal if longest is None or len(legal) <= longest else shortened(legal, longest, name)
+    return legal if longest is None or len(legal) <= longest else truncate_with_hash(legal, longest, name)
 
 
-def shortened(text: str, longest: int, whole: str) -> str:
+def truncate_with_hash(text: str, longest: int, whole: str) -> str:
     """Return the beginning of a text that is too long, and a hash of the ``whole`` of it."""
     return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
 

@@ -1,7 +1,6 @@
 """Wire models of the generate_content format: one class per JSON object, with the vendor's field names."""
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from formatbridge.validation.wire_base import lazy_names
 
@@ -157,8 +156,7 @@ if TYPE_CHECKING:
         ToolConfig,
     )
 else:
-    _FORMER_NAMES = {"Word": "EnumValue", "SpokenWord": "WordInfo"}
-    _load = lazy_names(
+    __getattr__ = lazy_names(
         __name__,
         (
             "request",
@@ -178,13 +176,6 @@ else:
             "tools",
         ),
     )
-
-    def __getattr__(name: str) -> Any:
-        """Import a public name at first use; a former name returns its replacement with a warning."""
-        new_name = _FORMER_NAMES.get(name)
-        if new_name is not None:
-            warnings.warn(f"{__name__}.{name} is deprecated, use {new_name}", DeprecationWarning, stacklevel=2)
-        return _load(new_name or name)
 
 
 __all__ = [
