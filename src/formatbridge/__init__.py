@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
+    from formatbridge.dialect import Dialect, DialectRules
     from formatbridge.errors import (
         APIConnectionError,
         APIError,
@@ -68,7 +69,8 @@ if TYPE_CHECKING:
         UnexpectedResponseError,
         UnknownFormatError,
     )
-    from formatbridge.formats.format import FormatSpec
+    from formatbridge.formats import dialects
+    from formatbridge.formats.format import FormatSpec, Target
     from formatbridge.formats.model_facts import ModelFacts
     from formatbridge.formats.registry import FORMATS
     from formatbridge.ir import ErrorKind, Format
@@ -98,6 +100,8 @@ __all__ = [
     "ConvertedError",
     "ConvertedRequest",
     "Detection",
+    "Dialect",
+    "DialectRules",
     "ErrorKind",
     "EventTooLargeError",
     "Exchange",
@@ -136,6 +140,7 @@ __all__ = [
     "StreamDecodeError",
     "StreamError",
     "StreamFailedError",
+    "Target",
     "Timeout",
     "TimeoutKind",
     "TruncatedStreamError",
@@ -149,6 +154,7 @@ __all__ = [
     "convert_response",
     "convert_stream",
     "detect_format",
+    "dialects",
     "explain",
     "iter_events",
     "load_model_facts",
@@ -180,6 +186,8 @@ _MODULES = {
     "ConvertedError": "convert.bodies",
     "ConvertedRequest": "convert.bodies",
     "Detection": "convert.detect",
+    "Dialect": "dialect",
+    "DialectRules": "dialect",
     "ErrorKind": "ir",
     "EventTooLargeError": "errors",
     "Exchange": "convert.bridge",
@@ -218,6 +226,7 @@ _MODULES = {
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
+    "Target": "formats.format",
     "Timeout": "client.settings",
     "TimeoutKind": "errors",
     "TruncatedStreamError": "errors",
@@ -232,6 +241,7 @@ _MODULES = {
     "convert_stream": "convert.streams",
     "detect_format": "convert.detect",
     "explain": "convert.explain",
+    "dialects": "formats.dialects",
     "iter_events": "convert.collect",
     "load_model_facts": "convert.model_tables",
     "preload": "convert.preload",
@@ -245,7 +255,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
-    value = getattr(import_module(f"formatbridge.{_MODULES[name]}"), name)
+    module = import_module(f"formatbridge.{_MODULES[name]}")
+    value = module if name == "dialects" else getattr(module, name)
     globals()[name] = value
     return value
 

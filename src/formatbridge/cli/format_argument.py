@@ -9,8 +9,8 @@ from typing import Any
 from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FormatBridgeError
-from formatbridge.formats.format import FormatOrName, FormatSpec
-from formatbridge.formats.registry import check_name
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.registry import check_name, load_for_requests
 
 ALIASES = {
     "openai": "chat_completions",
@@ -31,7 +31,18 @@ def format_name(text: str) -> str:
 
 
 def read_format(text: str) -> FormatOrName:
-    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is."""
+    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is.
+
+    ``@`` and the name of a dialect may follow: ``openai@openrouter``.
+    """
+    format, at, dialect = text.partition("@")
+    if at:
+        target = Target(read_format(format), dialect=dialect)  # type: ignore[arg-type]  # a name or a ``FormatSpec``
+        try:
+            load_for_requests(target)
+        except FormatBridgeError as error:
+            raise ArgumentTypeError(str(error)) from None
+        return target
     text = format_name(text)
     module, colon, attribute = text.partition(":")
     if not colon:

@@ -46,7 +46,7 @@ from formatbridge.client.settings import (
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.options import Options
 
 _LOG = logging.getLogger("formatbridge")
@@ -118,6 +118,7 @@ class Gateway:
             report=None if on_losses is None else self._report_losses,
             limits=checked("limits", limits, Limits) or Limits(),
             clock=checked("clock", clock, Clock) or Clock(),
+            target=via if isinstance(via, Target) else None,
         )
         self._settings = {is_stream: self._call_settings(is_stream=is_stream) for is_stream in (False, True)}
 

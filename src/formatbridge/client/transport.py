@@ -28,7 +28,7 @@ from formatbridge.client.settings import base_url_of, checked_callable, key_of, 
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, StreamError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.format import FormatOrName, Target
 from formatbridge.options import Options
 
 _METHODS = ("handle_request", "handle_async_request")
@@ -76,6 +76,7 @@ def transport(
         headers=checked_headers(headers),
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
+        target=via if isinstance(via, Target) else None,
     )
     chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
     return RelayTransport(handler, _checked_inner(inner))

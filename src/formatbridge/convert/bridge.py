@@ -39,7 +39,7 @@ class BridgeArguments(TypedDict, total=False):
 class Bridge(Generic[ModelT_co]):
     """Converts exchanges between the caller's format and the endpoint's format. It has no state; threads and tasks may share it."""
 
-    __slots__ = ("_mask", "options", "source_format", "target_format")
+    __slots__ = ("_mask", "_target", "options", "source_format", "target_format")
 
     @overload
     def __init__(
@@ -72,6 +72,7 @@ class Bridge(Generic[ModelT_co]):
         del secrets
         self.source_format = formats.load(format)
         """The caller's format."""
+        self._target = via
         self.target_format = formats.load(via)
         """The endpoint's format."""
         self.options = options_of(options)
@@ -102,7 +103,7 @@ class Bridge(Generic[ModelT_co]):
         conversion of the answer; None: those of the bridge. Raises the same as ``convert_request``.
         """
         converted = convert_request(
-            request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
+            request, source=self.source_format, target=self._target, model=model, stream=stream, options=self.options
         )
         exchange: Exchange[ModelT_co] = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask

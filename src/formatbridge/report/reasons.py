@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+SERVER = "{server}"
+"""In a reason: the name of the server in whose dialect the request is written."""
+
 REASONS: Mapping[str, str] = {
     "no_counterpart": "the target has no place for it",
     "unknown_field": "only the source format has this field",
@@ -59,9 +62,13 @@ REASONS: Mapping[str, str] = {
     "no_reasoning": "the model does not reason",
     "always_reasons": "the model always reasons and has no such setting",
     "batch_stream": "a batch returns whole answers",
+    "rejected_by_server": "{server} rejects it",
+    "ignored_by_server": "{server} ignores it",
+    "unsupported_by_server": "{server} has no such value",
+    "server_limit": "more than {server} accepts",
     "not_portable": "depends on state of the source's server",
 }
-"""Code of a loss to its reason."""
+"""Code of a loss to its reason, with ``SERVER`` for the name of a server."""
 
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""
