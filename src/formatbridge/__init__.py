@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
+    from formatbridge.dialect import Dialect, DialectRules
     from formatbridge.errors import (
         APIConnectionError,
         APIError,
@@ -65,7 +66,8 @@ if TYPE_CHECKING:
         UnexpectedResponseError,
         UnknownFormatError,
     )
-    from formatbridge.formats.format import FormatSpec
+    from formatbridge.formats import dialects
+    from formatbridge.formats.format import FormatSpec, Target
     from formatbridge.formats.registry import FORMATS
     from formatbridge.ir import ErrorKind, Format
     from formatbridge.options import Options
@@ -93,6 +95,8 @@ __all__ = [
     "ConvertedError",
     "ConvertedRequest",
     "Detection",
+    "Dialect",
+    "DialectRules",
     "ErrorKind",
     "EventTooLargeError",
     "Exchange",
@@ -128,6 +132,7 @@ __all__ = [
     "StreamDecodeError",
     "StreamError",
     "StreamFailedError",
+    "Target",
     "Timeout",
     "TimeoutKind",
     "TruncatedStreamError",
@@ -140,6 +145,7 @@ __all__ = [
     "convert_response",
     "convert_stream",
     "detect_format",
+    "dialects",
     "iter_events",
     "preload",
     "replay_response",
@@ -168,6 +174,8 @@ _MODULES = {
     "ConvertedError": "convert.bodies",
     "ConvertedRequest": "convert.bodies",
     "Detection": "convert.detect",
+    "Dialect": "dialect",
+    "DialectRules": "dialect",
     "ErrorKind": "ir",
     "EventTooLargeError": "errors",
     "Exchange": "convert.bridge",
@@ -203,6 +211,7 @@ _MODULES = {
     "StreamDecodeError": "errors",
     "StreamError": "errors",
     "StreamFailedError": "errors",
+    "Target": "formats.format",
     "Timeout": "client.settings",
     "TimeoutKind": "errors",
     "TruncatedStreamError": "errors",
@@ -215,6 +224,7 @@ _MODULES = {
     "convert_response": "convert.bodies",
     "convert_stream": "convert.streams",
     "detect_format": "convert.detect",
+    "dialects": "formats.dialects",
     "iter_events": "convert.collect",
     "preload": "convert.preload",
     "replay_response": "convert.replay",
@@ -227,7 +237,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
-    value = getattr(import_module(f"formatbridge.{_MODULES[name]}"), name)
+    module = import_module(f"formatbridge.{_MODULES[name]}")
+    value = module if name == "dialects" else getattr(module, name)
     globals()[name] = value
     return value
 

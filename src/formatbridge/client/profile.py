@@ -134,7 +134,7 @@ class RelayProfile:
 
         A format from outside has the path in its ``FormatSpec`` if the profile has none.
         """
-        name = endpoint.name if isinstance(endpoint, FormatSpec) else endpoint
+        name = endpoint if isinstance(endpoint, str) else load(endpoint).name
         pattern = (self.stream_paths.get(name) if stream else None) or self.paths.get(name)
         if pattern is None and name not in (*FORMATS, _MODELS):
             facts = load(endpoint).endpoint

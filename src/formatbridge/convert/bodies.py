@@ -21,14 +21,14 @@ from formatbridge.convert.input import (
     source_of,
     wire_model,
 )
+from formatbridge.convert.requests import encode_request_for, same_request, same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind
+from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind, Target
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.formats.shared.tool_restoration import restore_tool_names
-from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
@@ -288,8 +288,8 @@ def convert_request(
     """Convert a request.
 
     ``body``: a dict, JSON text or a typed model; it is not modified. ``model`` and ``stream``: the values that generate_content has in its
-    URL; for other sources they override the body. Raises ``InvalidPayloadError`` for a body that is invalid in its format, and
-    ``LossyConversionError`` according to ``options.raise_on``.
+    URL; for other sources they override the body. A target with a dialect receives the request as its server reads it. Raises
+    ``InvalidPayloadError`` for a body that is invalid in its format, and ``LossyConversionError`` according to ``options.raise_on``.
     """
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     if model is not None:
@@ -297,6 +297,7 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
+    format_of_server = target_format if type(target) is not Target else formats.load_for_requests(target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
@@ -304,9 +305,11 @@ def convert_request(
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     if source_format is target_format:
-        tools: dict[str, CallerTool] = {}
         kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
-        result = _same_request(kept, source_format, model, stream)
+        result = same_request(kept, source_format, model, stream)
+        tools: dict[str, CallerTool] = {}
+        if format_of_server.dialect is not None:
+            result, tools = same_request_for_server(result, source_format, format_of_server, losses, options)
     else:
         request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # frees memory: it is as large as the body
@@ -315,33 +318,10 @@ def convert_request(
         if options.strip_billing_header and source_format.billing_header:
             request = without_billing_header(request, source_format.billing_header, losses)
         model = request.model or ""
-        result, tools = encode_request_for(request, target_format, losses, options)
+        result, tools = encode_request_for(request, format_of_server, losses, options)
     if options.raise_on is not None:
         refuse_losses(losses, options)
     return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)
-
-
-def encode_request_for(
-    request: ir.Request, target_format: FormatSpec, losses: Ledger, options: Options
-) -> tuple[JsonObject, dict[str, CallerTool]]:
-    """Encode a canonical request with its tools adapted to the target; also return the original tools, to restore their names later."""
-    request, tools = adapt_tools(request, target_format.tool_rules, losses)
-    return target_format.encode_request(request, losses, options), tools
-
-
-def _same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) -> JsonObject:
-    """Return a request unchanged, except for a model or stream flag that the caller overrides.
-
-    For a format with these values in the URL, keys are overridden only if the body has them. Turning the stream off also removes
-    ``stream_options``, because the vendors reject it together with ``stream: false``.
-    """
-    overrides = {"model": model, "stream": stream}
-    if format.url_fields:
-        overrides = {key: value for key, value in overrides.items() if key in raw}
-    body = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
-    if raw.get("stream") and not stream:
-        body.pop("stream_options", None)
-    return body
 
 
 class ResponseArguments(TypedDict, total=False):

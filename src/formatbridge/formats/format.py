@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, LossyConversionError
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.ir import events
@@ -248,6 +249,10 @@ class FormatSpec:
     """The flat settings of requests: canonical names and the format's names."""
     tool_rules: ToolRules
     """The requirements of the format for tools."""
+    dialect: DialectRules | None = None
+    """The rules of the server for which requests are written; None: any server of the format."""
+    spellings: tuple[frozenset[str], ...] = ()
+    """Groups of request fields in which different servers spell the same setting."""
     url_fields: frozenset[str] = frozenset()
     """Fields of requests that are in the URL instead of the body."""
     repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged
@@ -330,5 +335,27 @@ class DecodeError(Protocol):
     def __call__(self, body: JsonObject, *, status: int | None) -> ir.Error: ...
 
 
-FormatOrName = ir.FormatName | FormatSpec
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format, with what is known about the server and the model that receive the request.
+
+    ``Target`` is accepted wherever ``target`` or ``via`` names a format. The dialect and the model change requests only.
+
+    >>> target = Target("chat_completions", dialect="openrouter")
+    """
+
+    format: ir.FormatName | FormatSpec
+    """The format."""
+    dialect: str | Dialect | None = field(default=None, kw_only=True)
+    """A built-in dialect by its name, or your own; None: any server of the format."""
+    model: Any = field(default=None, kw_only=True)
+    """The facts about the model; None: unknown."""
+
+    def __repr__(self) -> str:
+        dialect = self.dialect.name if isinstance(self.dialect, Dialect) else self.dialect
+        name = self.format.name if isinstance(self.format, FormatSpec) else self.format
+        return f"Target({name!r}{f', dialect={dialect!r}' if dialect else ''}{', model=...' if self.model else ''})"
+
+
+FormatOrName = ir.FormatName | FormatSpec | Target
 """The type of the arguments ``source``, ``target`` and ``via``."""

@@ -1,16 +1,19 @@
-"""Load formats: built-in ones by name, others as a ``FormatSpec`` that is an argument or an entry point."""
+"""Load formats: built-in ones by name, others as a ``FormatSpec`` that is an argument or an entry point; and formats of one server."""
 
 from __future__ import annotations
 
 import copyreg
-from functools import cache
+import re
+from dataclasses import replace
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, get_args
 
 from formatbridge import ir
 from formatbridge.arguments import type_name
+from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the built-in formats, in the order of all tables."""
@@ -19,19 +22,36 @@ ENTRY_POINTS = "formatbridge.formats"
 
 
 def load(format: FormatOrName) -> FormatSpec:
-    """Return a format by its name, and a ``FormatSpec`` unchanged; raise ``UnknownFormatError`` for any other value."""
+    """Return a format by its name, a ``FormatSpec`` unchanged, and the format of a ``Target``, without its dialect.
+
+    Raises ``UnknownFormatError`` for any other value.
+    """
+    name = format.format if type(format) is Target else format
     try:
-        return _load(format)
+        return _load(name)
     except TypeError:  # an unhashable value cannot be looked up
-        raise UnknownFormatError(format, FORMATS) from None
+        raise UnknownFormatError(name, FORMATS) from None
 
 
 def load_both(source: FormatOrName, target: FormatOrName) -> tuple[FormatSpec, FormatSpec]:
     """Return the formats of a conversion, as ``load`` does."""
+    if type(target) is Target or type(source) is Target:
+        return load(source), load(target)
     try:
         return _load(source), _load(target)
     except TypeError:
         return load(source), load(target)
+
+
+def load_for_requests(target: FormatOrName) -> FormatSpec:
+    """Return the format with which requests to a target are encoded: with a dialect, a format with the rules of that server.
+
+    Raises ``ConfigurationError`` for an unknown dialect, and for one without this format.
+    """
+    spec = load(target)
+    if type(target) is not Target or target.dialect is None:
+        return spec
+    return _with_rules(spec, _rules_of(target.dialect, spec.name))
 
 
 def check_name(name: object) -> None:
@@ -41,7 +61,7 @@ def check_name(name: object) -> None:
 
 
 @cache
-def _load(name: FormatOrName) -> FormatSpec:
+def _load(name: ir.FormatName | FormatSpec) -> FormatSpec:
     if isinstance(name, FormatSpec):
         return name
     if name in FORMATS:
@@ -64,6 +84,47 @@ def _registered() -> dict[str, Any]:
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
+    """Return the rules of a dialect, built in or not, for one format."""
+    from formatbridge.formats.dialects import DIALECTS  # no conversion without a dialect loads the tables
+
+    if isinstance(dialect, str):
+        known = [name for name, each in DIALECTS.items() if format in each.rules]
+        if dialect not in DIALECTS:
+            raise ConfigurationError(f"dialect is {dialect!r}, expected one of {', '.join(known)}, or a Dialect")
+        if format not in DIALECTS[dialect].rules:
+            raise ConfigurationError(f"dialect {dialect!r} has no {format}, expected one of {', '.join(known)}")
+        return DIALECTS[dialect].rules[format]
+    if not isinstance(dialect, Dialect):
+        raise ConfigurationError(f"dialect is {type_name(dialect)}, expected the name of a dialect or a Dialect")
+    if format not in dialect.rules:
+        raise ConfigurationError(f"dialect {dialect.name!r} has no {format}, it has {', '.join(dialect.rules)}")
+    return dialect.rules[format]
+
+
+_MOST_DERIVED = 256
+"""Derived formats that are kept; an application may create dialects without end."""
+
+
+@lru_cache(maxsize=_MOST_DERIVED)
+def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
+    """Return a format whose requests are written for one server."""
+    tools = spec.tool_rules
+    if rules.custom_tools is not None:
+        tools = replace(tools, custom=rules.custom_tools)
+    if rules.server_tools is not None:
+        tools = replace(tools, servers=rules.server_tools)
+    if rules.allowed_tools is not None:
+        tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
+    if rules.longest_tool_name is not None:
+        tools = replace(tools, longest_name=rules.longest_tool_name)
+    if rules.call_id is not None:
+        tools = replace(tools, call_id=re.compile(rules.call_id))
+    if rules.longest_call_id is not None:
+        tools = replace(tools, longest_call_id=rules.longest_call_id)
+    return replace(spec, dialect=rules, tool_rules=tools)
 
 
 def format_of_module(module: str) -> ir.Format | None:

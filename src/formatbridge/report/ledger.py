@@ -14,11 +14,12 @@ from functools import partial
 from threading import RLock
 from typing import Any
 
+from formatbridge.dialect import DialectRules
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITIES, Addition, Change, Loss, Severity
-from formatbridge.report.reasons import REASONS, REQUIRED
+from formatbridge.report.reasons import REASONS, REQUIRED, SERVER
 from formatbridge.report.resolve_notes import UNSEEN, Examine, Note, NoteResolver
 
 # Names that encoders use together with the ledger.
@@ -45,6 +46,7 @@ class _Resolved:
 
     losses: dict[str, Loss] = field(default_factory=dict)
     shares: dict[str, set[str]] = field(default_factory=dict)
+    server: str = "the server"
 
     def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss. A more severe loss at its pointer and a malformed value there take precedence."""
@@ -54,11 +56,12 @@ class _Resolved:
         if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
             known = None  # the whole text is dropped
         if known is None or SEVERITIES.index(known.severity) < SEVERITIES.index(severity):
-            self.losses[path] = Loss(path, kind, severity, code, REASONS[code], before, after)
+            why = REASONS[code].replace(SERVER, self.server)
+            self.losses[path] = Loss(path, kind, severity, code, why, before, after)
 
     def copy(self) -> _Resolved:
         """Return an independent copy."""
-        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()})
+        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.shares.items()}, self.server)
 
 
 _ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
@@ -72,6 +75,8 @@ def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
         first.setdefault((_ITEM.sub(r"\1/*/", loss.path, count=1), loss.kind, loss.severity, loss.code), loss)
     return tuple(first.values())
 
+
+_NOTHING: frozenset[str] = frozenset()
 
 _LOCK = RLock()
 """Held while a report is read. One lock for all: a lock for each conversion would cost time in those whose report is not read."""
@@ -88,7 +93,10 @@ class Ledger:
     may change.
     """
 
-    __slots__ = ("_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "body", "is_list", "text", "unplaced")
+    __slots__ = (
+        "_additions", "_notes", "_original", "_paths", "_repaired", "_resolved", "also_holds", "body", "dialect", "is_list", "text",
+        "unplaced",
+    )  # fmt: skip
 
     def __init__(self, body: JsonValue, paths: FieldPaths, text: Text | None = None) -> None:
         self.body = body
@@ -100,10 +108,14 @@ class Ledger:
         # If malformed values were removed: the decoded body, and a function that translates its pointers to pointers into the source.
         self._repaired: JsonValue = None
         self._original: Callable[[str], str] | None = None
-        self.unplaced: list[tuple[dict[str, JsonValue], str]] | None = None
+        self.unplaced: list[tuple[dict[str, JsonValue], str, str]] | None = None
         """Additions to objects of the target's body, until ``place`` finds their pointers."""
         self.text = text
         """The JSON text of the body, which may have repeated keys; None if the body was no text."""
+        self.dialect: DialectRules | None = None
+        """The rules of the server that receives the request; None: any server of the format."""
+        self.also_holds: frozenset[str] = _NOTHING
+        """The canonical fields, such as ``FunctionTool.cache``, that this server reads although the format does not hold them."""
         self.is_list = False
         """Whether the body is a list of models. Then a loss that several models share is reported for the first one only."""
 
@@ -152,21 +164,21 @@ class Ledger:
         self._additions.setdefault(path, (value, why))
         return value
 
-    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
+    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
         """Add a required value to an object of the target's body and note it. ``place`` finds its pointer."""
         node[key] = value
         self.unplaced = self.unplaced or []
-        self.unplaced.append((node, key))
+        self.unplaced.append((node, key, why))
 
     def place(self, body: JsonValue) -> None:
         """Find the pointers of the values that ``added_in`` has added to the target's body."""
         if self.unplaced is None:
             return
-        wanted = {id(node) for node, _ in self.unplaced}
+        wanted = {id(node) for node, _, _ in self.unplaced}
         pointers = {id(node): pointer_to(path) for path, node in objects_in(body) if id(node) in wanted}
-        for node, key in self.unplaced:
-            if id(node) in pointers:
-                self.added(f"{pointers[id(node)]}/{key}", node[key])
+        for node, key, why in self.unplaced:
+            if id(node) in pointers and key in node:
+                self.added(f"{pointers[id(node)]}/{key}", node[key], why)
         self.unplaced = None
 
     def withdraw(self, body: JsonValue) -> None:
@@ -185,6 +197,12 @@ class Ledger:
         resolved = self._resolved = self._resolved or _Resolved()
         for path, before, after, code in replacements:
             resolved.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
+
+    def include(self, losses: Iterable[Loss]) -> None:
+        """Include losses of another report of the same body."""
+        resolved = self._resolved = self._resolved or _Resolved()
+        for loss in losses:
+            resolved.losses.setdefault(loss.path, loss)
 
     def repaired(self, body: JsonValue, original: Callable[[str], str]) -> None:
         """Set the body that was decoded, which is the source without its malformed values.
@@ -217,6 +235,8 @@ class Ledger:
     def _resolve(self) -> _Resolved:
         """Resolve the notes and return all losses."""
         resolved = self._resolved = self._resolved or _Resolved()
+        if self.dialect is not None:
+            resolved.server = self.dialect.server
         notes, self._notes = self._notes, []
         if isinstance(self.body, LazyBody) and (notes or self.body.report):
             lazy, body = self.body, self.body.body()
@@ -274,8 +294,9 @@ class _NullLedger(Ledger):
         del path, why
         return value
 
-    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue) -> None:
+    def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
         """Add the value to the object."""
+        del why
         node[key] = value
 
     def extras(self, node: Any) -> None:

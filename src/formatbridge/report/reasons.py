@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+SERVER = "{server}"
+"""In a reason: the name of the server in whose dialect the request is written."""
+
 REASONS: Mapping[str, str] = {
     "no_counterpart": "the target has no place for it",
     "unknown_field": "only the source format has this field",
@@ -52,9 +55,13 @@ REASONS: Mapping[str, str] = {
     "span_lost": "the target has citations without offsets",
     "replayed": "the endpoint cannot stream, its answer is replayed",
     "stored_state": "stored state; send store: false and the full history",
+    "rejected_by_server": "{server} rejects it",
+    "ignored_by_server": "{server} ignores it",
+    "unsupported_by_server": "{server} has no such value",
+    "server_limit": "more than {server} accepts",
     "not_portable": "depends on state of the source's server",
 }
-"""Code of a loss to its reason."""
+"""Code of a loss to its reason, with ``SERVER`` for the name of a server."""
 
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""

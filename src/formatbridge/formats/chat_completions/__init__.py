@@ -13,6 +13,7 @@ import re
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
+from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS
 from formatbridge.formats.chat_completions.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
@@ -49,6 +50,7 @@ CHAT_COMPLETIONS = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    spellings=(frozenset({"max_tokens", "max_completion_tokens"}), frozenset({"seed", "random_seed"}), CONFIG_FIELDS),
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=FINISH,

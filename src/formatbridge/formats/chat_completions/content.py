@@ -36,6 +36,8 @@ _AUDIO_FORMATS = {
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
+_CONTROL_TTLS = {None: None, "30m": "1h", "12h": "1h"}
+
 _PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
 """Keys that the decoder reads, by the type of a part, which is also the key of its value."""
 _VIDEO = frozenset({"type", "video_url", "cache_control"})
@@ -311,11 +313,24 @@ _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
 }
 
 
+def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as that of Messages, for servers that accept it."""
+    ttl = _CONTROL_TTLS.get(mark.ttl, mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    control: JsonObject = {"ttl": ttl} if ttl else {}
+    server = losses.dialect.server if losses.dialect is not None else "the server"
+    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
+    return {"cache_control": control}
+
+
 def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
     mark = part.cache
     if mark is None:
         return {}
     drop_unheld(mark, losses)
+    if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
+        return encode_cache_control(mark, losses)
     ttl = _TTLS.get(mark.ttl, mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.chat_completions.reasoning_control import encode_reasoning_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import (
     decode_token,
@@ -475,7 +476,9 @@ def _read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Encode the reasoning settings of a request as ``reasoning_effort``."""
+    """Encode the reasoning settings of a request as ``reasoning_effort``, or in the field that the server reads instead."""
+    if losses.dialect is not None and losses.dialect.reasoning_control is not None:
+        return encode_reasoning_control(config, losses.dialect.reasoning_control, losses)
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     return {"reasoning_effort": effort} if effort else {}

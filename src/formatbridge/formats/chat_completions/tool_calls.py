@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 
 from formatbridge import ir
@@ -117,6 +118,8 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Encode a tool result as a message. Such a message has text only, so media are encoded separately."""
     drop_unheld(result, losses)
     texts = [part for part in result.content if not isinstance(part, ir.Media)]
+    if result.cache is not None and "ToolResult.cache" in losses.also_holds and texts:
+        texts[-1] = replace(texts[-1], cache=result.cache) if type(texts[-1]) is ir.Text else texts[-1]
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(texts, losses)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.content import decode_cache_control
+from formatbridge.formats.chat_completions.content import decode_cache_control, encode_cache_control
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
@@ -86,7 +86,13 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
         function["parameters"] = encode_parameters(tool, losses)
     if tool.strict:
         function["strict"] = True
-    return {"type": "function", "function": function}
+    return {"type": "function", "function": function, **_encode_cache(tool, losses)}
+
+
+def _encode_cache(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
+    """Encode the cache mark of a tool, for servers that accept it."""
+    is_read = tool.cache is not None and "FunctionTool.cache" in losses.also_holds
+    return encode_cache_control(tool.cache, losses) if is_read and tool.cache else {}
 
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:
@@ -117,7 +123,7 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
     if tool.definition is not None:
         grammar = {"definition": tool.definition, "syntax": tool.syntax or "lark"}
         custom["format"] = {"type": "grammar", "grammar": grammar}
-    return {"type": "custom", "custom": custom}
+    return {"type": "custom", "custom": custom, **_encode_cache(tool, losses)}
 
 
 def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:

@@ -60,20 +60,22 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
             if values != defaults:
                 if len(reports) == 1:  # ``attrgetter`` with one name returns the value itself
                     values = (values,)
-                for index, report in enumerate(reports):
-                    if values[index] is not None:
+                for index, (field, report) in enumerate(reports):
+                    if values[index] is not None and field not in losses.also_holds:
                         report(node, values[index], losses)
 
     return drop_unheld
 
 
-def _check_of(kind: type, names: tuple[str, ...], format: ir.Format) -> tuple[Callable[[Any], Any], Any, list[_Report]] | None:
-    """Return a function that reads some fields of a node, its result for their defaults, and a function for each that reports it."""
+def _check_of(
+    kind: type, names: tuple[str, ...], format: ir.Format
+) -> tuple[Callable[[Any], Any], Any, list[tuple[str, _Report]]] | None:
+    """Return a function that reads some fields of a node, its result for their defaults, and for each its name and a function for it."""
     if not names:
         return None
     default_of = {each.name: None if each.default is MISSING else each.default for each in fields(kind)}
     defaults = tuple(default_of[name] for name in names) if len(names) > 1 else default_of[names[0]]
-    return attrgetter(*names), defaults, [_report_of(kind, name, format) for name in names]
+    return attrgetter(*names), defaults, [(f"{kind.__name__}.{name}", _report_of(kind, name, format)) for name in names]
 
 
 def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:

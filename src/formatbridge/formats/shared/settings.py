@@ -67,6 +67,8 @@ def encode_flat_settings(
         if name in done:
             continue
         key = wire.get(name)
+        if key is None and losses.dialect is not None and name in losses.dialect.reads:
+            key = name
         if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
@@ -144,7 +146,28 @@ def _effort_of(budget: int) -> ir.Effort:
 
 
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
-    """Return the reasoning configuration as one value of effort, for formats without a budget; None if the request has none."""
+    """Return the reasoning configuration as one value of effort that the server accepts, for formats without a budget.
+
+    None: the request has no reasoning configuration.
+    """
+    effort = _any_effort(config, losses)
+    efforts = losses.dialect.efforts if losses.dialect is not None else None
+    if effort is None or efforts is None or effort in efforts:
+        return effort
+    if effort == "none":
+        losses.dropped(config, code="unsupported_by_server")
+        return None
+    order = get_args(ir.Effort)
+    accepted: ir.Effort = min(
+        (each for each in order if each in efforts and each != "none"),
+        key=lambda each: abs(order.index(each) - order.index(effort)),
+    )
+    losses.changed(config, "effort" if config.effort is not None else "mode", accepted, "unsupported_by_server")
+    return accepted
+
+
+def _any_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
+    """Return the reasoning configuration as one value of effort."""
     if config.mode == "off":  # takes precedence over effort and budget
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):

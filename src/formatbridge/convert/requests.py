@@ -1,0 +1,136 @@
+"""Write the body of a request: encode a canonical request, or keep a body of the target's own format.
+
+With a dialect, the format has the rules of one server. A body of the same format then keeps everything that these rules do not change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.convert.input import check
+from formatbridge.formats.format import CallerTool, FormatSpec
+from formatbridge.formats.shared.server_rules import adapt_to_server
+from formatbridge.formats.shared.server_spelling import drop_unread_fields, spell_for_server
+from formatbridge.formats.shared.tools import adapt_tools
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger, null_ledger
+
+
+def encode_request_for(
+    request: ir.Request, target_format: FormatSpec, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Encode a canonical request with its tools adapted to the target; also return the original tools, to restore their names later."""
+    if target_format.dialect is not None:
+        request = adapt_to_server(request, target_format, losses)
+    request, tools = adapt_tools(request, target_format.tool_rules, losses)
+    body = target_format.encode_request(request, losses, options)
+    if target_format.dialect is not None:
+        body = spell_for_server(body, target_format.dialect, losses)
+    return body, tools
+
+
+def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) -> JsonObject:
+    """Return a request unchanged, except for a model or stream flag that the caller overrides.
+
+    For a format with these values in the URL, keys are overridden only if the body has them. Turning the stream off also removes
+    ``stream_options``, because the vendors reject it together with ``stream: false``.
+    """
+    overrides = {"model": model, "stream": stream}
+    if format.url_fields:
+        overrides = {key: value for key, value in overrides.items() if key in raw}
+    body = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
+    if raw.get("stream") and not stream:
+        body.pop("stream_options", None)
+    return body
+
+
+def same_request_for_server(
+    raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Return a request of the format itself as one server accepts it, and the caller's tools that were changed.
+
+    The request is encoded twice: for any server of the format, and for this one. The differences are applied to the body, so that all
+    that the rules of the server do not concern stays as it is, unmodelled fields included.
+    """
+    assert format_of_server.dialect is not None
+    request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
+    common, _ = encode_request_for(request, format, null_ledger(), options)
+    noted = Ledger(losses.body, format.field_paths)
+    for_server, tools = encode_request_for(request, format_of_server, noted, options)
+    noted.place(for_server)
+    patch = _Patch()
+    body: JsonObject = patch.apply(raw, common, for_server, "")
+    for group in format.spellings:
+        body = _respelled(body, for_server, group)
+    losses.dialect = format_of_server.dialect
+    losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code.endswith(_BY_SERVER))
+    for addition in noted.additions:
+        if patch.concerns(addition.path):
+            losses.added(addition.path, addition.value, addition.why)
+    return drop_unread_fields(body, request, format_of_server, losses), tools
+
+
+def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:
+    """Return a body with a setting in the spelling of the server, if it is in the spelling of another one only."""
+    expected, found = group & for_server.keys(), group & body.keys()
+    if not expected or not found or not expected.isdisjoint(found):
+        return body
+    kept = {key: value for key, value in body.items() if key not in group}
+    return kept | {key: for_server[key] for key in for_server if key in expected}
+
+
+_BY_SERVER = ("_by_server", "server_limit")
+"""The ends of codes of losses that only a dialect causes."""
+
+
+_ABSENT = object()
+
+
+class _Patch:
+    """Applies the differences between two bodies to a third, and records where."""
+
+    def __init__(self) -> None:
+        self._changed: list[str] = []
+
+    def concerns(self, path: str) -> bool:
+        """Return whether a pointer is at, above or below a changed value."""
+        return any(f"{path}/".startswith(f"{changed}/") or f"{changed}/".startswith(f"{path}/") for changed in self._changed)
+
+    def apply(self, raw: Any, before: Any, after: Any, path: str) -> Any:
+        """Return ``raw`` with the changes from ``before`` to ``after``; the same object if there are none."""
+        if before == after:
+            return raw
+        if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+            return self._apply_to_object(raw, before, after, path)
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before) == len(after):
+            return [
+                self.apply(one, old, new, f"{path}/{index}")
+                for index, (one, old, new) in enumerate(zip(raw, before, after, strict=True))
+            ]
+        self._changed.append(path)
+        return after
+
+    def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
+        result = dict(raw)
+        for key in [*before, *(key for key in after if key not in before)]:
+            below = f"{path}/{escape(key)}"
+            if key not in after:
+                if key in result:
+                    del result[key]
+                    self._changed.append(below)
+            elif key in before and key in raw:
+                result[key] = self.apply(raw[key], before[key], after[key], below)
+            elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(key), after[key])):
+                result[key] = after[key]
+                self._changed.append(below)
+        return result if result != raw else raw
+
+
+def _covers(raw: Any, value: Any) -> bool:
+    """Return whether a value of the body has all of another value already."""
+    if isinstance(raw, dict) and isinstance(value, dict):
+        return all(key in raw and _covers(raw[key], member) for key, member in value.items())
+    return type(raw) is type(value) and bool(raw == value)

@@ -1,0 +1,137 @@
+"""Dialects: how one server reads the requests of a format, as data.
+
+A dialect matters for requests only. Responses, streams, errors and lists of models are read leniently, whatever server sent them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+ReasoningControl = Literal[
+    "reasoning_effort", "reasoning", "reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort",
+    "thinking_adaptive", "enable_thinking", "enable_thinking_kwarg", "kwarg_or_effort", "none",
+]  # fmt: skip
+"""How a request of chat_completions sets the amount of reasoning:
+
+- ``reasoning_effort``: OpenAI's field, with an effort only.
+- ``reasoning``: an object with ``effort``, ``max_tokens``, ``enabled`` and ``exclude``.
+- ``reasoning_toggle``: ``reasoning_effort``, or ``reasoning`` with only ``enabled``.
+- ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` beside it.
+- ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
+- ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``.
+- ``enable_thinking``: this flag, and ``thinking_budget``.
+- ``enable_thinking_kwarg``: a flag in ``chat_template_kwargs``. ``kwarg_or_effort``: this flag, or ``reasoning_effort``.
+- ``none``: the server has no such setting.
+"""
+ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "thinking_part", "none"]
+"""How an assistant message of chat_completions repeats its reasoning: in one of these fields, in a part of its content, or not at all.
+
+``required``: in ``reasoning_content``, which the server requires in every message with tool calls.
+"""
+CacheMarks = Literal["cache_control", "none"]
+"""The field of a part with its cache mark; ``none``: the server rejects or ignores cache marks."""
+ToolMode = Literal["auto", "none", "required", "named"]
+"""A tool choice."""
+MediaSource = Literal[
+    "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data"
+]
+"""A kind of media, and whether a request has its URL or its data."""
+
+_ALL_MODES: frozenset[ToolMode] = frozenset({"auto", "none", "required", "named"})
+_ALL_OUTPUTS: frozenset[str] = frozenset({"json_schema", "json_object"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DialectRules:
+    """How a server reads the requests of one format. Defaults: as the format defines. Names of fields are those of the format.
+
+    ``sources`` has the public source of every difference: by field, or by field and member, such as ``rejects.logit_bias``.
+    """
+
+    server: str
+    """The name of the server, for reports."""
+    rejects: frozenset[str] = frozenset()
+    """Fields of a request that the server answers with an error. They are dropped."""
+    ignores: frozenset[str] = frozenset()
+    """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
+    reads: frozenset[str] = frozenset()
+    """Settings that the server reads although the format does not have them, such as ``top_k``."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``."""
+    rejects_in_messages: frozenset[str] = frozenset()
+    """Fields of messages that the server answers with an error, after the role and a dot, such as ``user.name``."""
+    alternating_turns: bool = False
+    """Whether turns of the user and of the model must alternate; consecutive ones are joined."""
+    developer_role: bool = True
+    """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
+    later_instructions: bool = True
+    """Whether instructions may follow the first turn; otherwise all of them come first."""
+    custom_tools: bool | None = None
+    """Whether the server has custom tools, which take free text; None: as the format."""
+    server_tools: frozenset[str] | None = None
+    """The families of tools that the server runs; None: as the format."""
+    tool_modes: frozenset[ToolMode] = _ALL_MODES
+    """The tool choices that the server accepts."""
+    allowed_tools: bool | None = None
+    """Whether a tool choice may list allowed tools; None: as the format. Without it the other tools are left out."""
+    required_word: str | None = None
+    """The word for the tool choice ``required`` on this server."""
+    strict_tools: bool = True
+    """Whether a function may have ``strict``."""
+    most_tools: int | None = None
+    """The number of tools that the server accepts; None: as the format."""
+    most_stops: int | None = None
+    """The number of stop sequences that the server accepts; None: as the format."""
+    longest_tool_name: int | None = None
+    """The maximum length of a tool name in characters; None: as the format."""
+    call_id: str | None = None
+    """A regular expression for ids of tool calls, which the server checks; None: as the format."""
+    longest_call_id: int | None = None
+    """The maximum length of the id of a tool call in characters; None: as the format."""
+    cache_marks: CacheMarks | None = None
+    """The field with the cache mark of a part; None: as the format."""
+    reasoning_control: ReasoningControl | None = None
+    """How a request sets the amount of reasoning; None: as the format."""
+    efforts: frozenset[str] | None = None
+    """The efforts that the server accepts; another one becomes the nearest; None: as the format."""
+    reasoning_history: ReasoningHistory | None = None
+    """How an assistant message repeats its reasoning; None: as the format."""
+    output_formats: frozenset[str] = _ALL_OUTPUTS
+    """The structured output formats of the server: ``json_schema``, ``json_object``."""
+    refusals: bool = True
+    """Whether an assistant message may have refusals; otherwise they become text."""
+    counted_logprobs: bool = False
+    """Whether ``logprobs`` is the number of alternatives, instead of a flag beside ``top_logprobs``."""
+    media: frozenset[MediaSource] | None = None
+    """The media that the server accepts in a request; None: as the format."""
+    unsigned_reasoning: bool = False
+    """Whether the server accepts reasoning without a token of the format."""
+    labels: bool = False
+    """Whether a request of generate_content may have ``labels``."""
+    call_ids: bool = True
+    """Whether calls and results of generate_content may have an ``id``."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The public source of each difference: a page of the vendor's documentation, or ``owner/repository#number``."""
+
+    def __repr__(self) -> str:
+        return f"<DialectRules {self.server}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dialect:
+    """How one server reads the requests of the formats that it has.
+
+    ``name``: lower-case letters, digits and underscores. ``rules``: the rules by the name of the format.
+
+    >>> mine = Dialect("mine", {"chat_completions": DialectRules(server="My server", names={"max_completion_tokens": "max_tokens"})})
+    """
+
+    name: str
+    """The name by which a ``Target`` names a built-in dialect."""
+    rules: Mapping[str, DialectRules]
+    """The rules of the server, by the name of the format."""
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}: {', '.join(self.rules)}>"

@@ -1,0 +1,221 @@
+"""Adapt a canonical request to the server that receives it, before its format encodes it.
+
+Each difference is noted: what the server rejects, ignores or limits, and what it reads although the format does not have it. Another
+spelling of the same meaning is no loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.turns import with_instructions_first
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
+
+_REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
+
+_CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
+"""Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
+_ANY_OBJECT = {"type": "object"}
+"""The schema that JSON mode corresponds to."""
+
+
+def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir.Request:
+    """Return a request as the server of ``spec.dialect`` accepts it; the same object if nothing changes. The ledger gets the rules."""
+    rules = spec.dialect
+    assert rules is not None
+    losses.dialect = rules
+    if rules.cache_marks == "cache_control":
+        losses.also_holds = _CACHED_ALSO
+    request = _adapt_settings(request, spec, rules, losses)
+    if rules.rejects or rules.ignores:
+        request = _without_unread_objects(request, rules, losses)
+    request = _adapt_messages(request, rules, losses)
+    if request.output_format is not None:
+        request = _adapt_output_format(request, rules, losses)
+    if request.reasoning is not None and rules.reasoning_control == "none":
+        losses.dropped(request.reasoning, code=code_of("reasoning_effort", rules))
+        request = replace(request, reasoning=None)
+    return _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+
+
+def code_of(field: str, rules: DialectRules) -> str:
+    """Return the code of the loss of a field that a server does not read."""
+    return _REJECTED if field in rules.rejects else _IGNORED
+
+
+def _is_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+
+
+# Settings.
+
+
+def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit."""
+    settings: dict[str, Any] = dict(request.settings)
+    unread = rules.rejects | rules.ignores
+    for name, value in request.settings.items():
+        field = _field_of(name, spec)
+        if field not in unread:
+            continue
+        del settings[name]
+        rule = rule_of_setting(name)
+        if not rule.is_neutral(value):
+            losses.dropped(request, name, code_of(field, rules), severity=rule.severity)
+    stop = settings.get("stop")
+    if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
+        settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
+    return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
+
+
+def _field_of(name: str, spec: FormatSpec) -> str:
+    """Return the field of a body, at its top, with a setting."""
+    place = spec.settings.wire.get(name) or spec.field_paths.places.get(f"Request.{name}", (name,))[0]
+    return place.partition("/")[0]
+
+
+def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out the audio output, the tool choice and the tools of a server that has none."""
+    unread = rules.rejects | rules.ignores
+    if request.audio is not None and "audio" in unread:
+        losses.dropped(request.audio, code=code_of("audio", rules), severity="impossible")
+        request = replace(request, audio=None)
+    choice = request.tool_choice
+    if choice is not None and "tool_choice" in unread:
+        if choice.mode != "auto":
+            losses.dropped(choice, code=code_of("tool_choice", rules))
+        request = replace(request, tool_choice=None)
+    return request
+
+
+def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Replace an output format that the server does not have by the nearest one."""
+    format = request.output_format
+    if format is None or format.type == "text" or format.type in rules.output_formats:
+        return request
+    if not rules.output_formats:
+        losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
+        return replace(request, output_format=None)
+    if format.type == "json_schema":
+        losses.changed(format, "type", "json_object", _UNSUPPORTED)
+        return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))
+    return replace(request, output_format=ir.OutputFormat(type="json_schema", name="json", schema=_ANY_OBJECT, src=format.src))
+
+
+# Messages.
+
+
+def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Adapt the roles, the order and the parts of messages."""
+    messages = request.messages
+    if not rules.developer_role:
+        messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]
+    if not rules.later_instructions:
+        messages = with_instructions_first(messages, losses)
+    if rules.alternating_turns:
+        messages = _joined_turns(messages)
+    if rules.reasoning_history == "none" or rules.media is not None or rules.cache_marks == "none" or not rules.refusals:
+        messages = [_adapt_message(message, rules, losses) for message in messages]
+    return request if _is_same(messages, request.messages) else replace(request, messages=messages)
+
+
+def _joined_turns(messages: list[ir.Message]) -> list[ir.Message]:
+    """Join consecutive turns of the user, and of the model."""
+    joined: list[ir.Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        if last is not None and last.role == message.role and message.role in ("user", "assistant") and not message.extra:
+            joined[-1] = replace(last, parts=last.parts + message.parts)
+        else:
+            joined.append(message)
+    return joined
+
+
+def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
+    parts = [adapted for part in message.parts if (adapted := _adapt_part(part, rules, losses)) is not None]
+    return message if _is_same(parts, message.parts) else replace(message, parts=parts)
+
+
+def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part | None:
+    """Return a part as the server accepts it; None if it does not."""
+    if isinstance(part, ir.Reasoning):
+        if rules.reasoning_history != "none" or not part.text:
+            return part
+        losses.dropped(part, code=_UNSUPPORTED)
+        return None
+    if isinstance(part, ir.Refusal) and not rules.refusals:
+        losses.changed(part, "", part.text, "flattened")
+        return ir.Text(part.text, part.src)
+    if isinstance(part, ir.Media) and rules.media is not None and part.file_id is None and _source_of(part) not in rules.media:
+        losses.dropped(part, code=_UNSUPPORTED, severity="impossible")
+        return None
+    if isinstance(part, ir.ToolResult) and part.content:
+        content = [adapted for inner in part.content if (adapted := _adapt_part(inner, rules, losses)) is not None]
+        part = part if _is_same(content, part.content) else replace(part, content=content)
+    if rules.cache_marks == "none" and part.cache is not None:
+        losses.dropped(part.cache, code=_UNSUPPORTED, severity="info")
+        part = replace(part, cache=None)
+    return part
+
+
+def _source_of(part: ir.Media) -> MediaSource:
+    source = "url" if part.url is not None else "data"
+    return f"{part.kind}_{source}"  # type: ignore[return-value]  # one of its values
+
+
+# Tools.
+
+
+def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
+    tools: list[ir.Tool] = request.tools
+    if "tools" in rules.rejects or "tools" in rules.ignores:
+        for tool in tools:
+            losses.dropped(tool, code=code_of("tools", rules), severity="impossible")
+        return replace(request, tools=[], tool_choice=None) if tools else request
+    if not rules.strict_tools:
+        tools = [_without_strict(tool, losses) for tool in tools]
+    if rules.cache_marks == "none":
+        tools = [_without_mark(tool, losses) for tool in tools]
+    if rules.most_tools is not None and len(tools) > rules.most_tools:
+        for tool in tools[rules.most_tools :]:
+            losses.dropped(tool, code=_LIMIT, severity="impossible")
+        tools = tools[: rules.most_tools]
+    return request if _is_same(tools, request.tools) else replace(request, tools=tools)
+
+
+def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
+    if not isinstance(tool, ir.FunctionTool) or tool.strict is None:
+        return tool
+    if tool.strict:
+        losses.dropped(tool, "strict", _UNSUPPORTED)
+    return replace(tool, strict=None)
+
+
+def _without_mark(tool: ir.Tool, losses: Ledger) -> ir.Tool:
+    if isinstance(tool, ir.Namespace) or tool.cache is None:
+        return tool
+    losses.dropped(tool.cache, code=_UNSUPPORTED, severity="info")
+    return replace(tool, cache=None)
+
+
+def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Replace a tool choice that the server does not have by one with the same effect, or by the nearest one.
+
+    One named tool becomes the only tool, and the model must call it. A choice of no tool leaves out all tools.
+    """
+    choice = request.tool_choice
+    if choice is None or choice.mode not in ("none", "required", "named") or choice.mode in rules.tool_modes:
+        return request
+    if choice.mode == "none":
+        return replace(request, tools=[], tool_choice=None)
+    if choice.mode == "named" and "required" in rules.tool_modes:
+        return replace(request, tool_choice=replace(choice, mode="allowed", inner="required"))
+    losses.changed(choice, "mode", "auto", _UNSUPPORTED)
+    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))

@@ -1,0 +1,81 @@
+"""Write the fields of a request under the names that one server reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.server_rules import code_of
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
+
+
+def spell_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return an encoded body with the names and words of a server.
+
+    The request was adapted before, so the only fields to leave out are additions of the encoder.
+    """
+    unread = rules.rejects | rules.ignores
+    spelled = {rules.names.get(key, key): value for key, value in body.items() if key not in unread}
+    if spelled.get("tool_choice") is not None:
+        spelled["tool_choice"] = _spell_tool_choice(spelled["tool_choice"], rules)
+    if rules.counted_logprobs and spelled.get("logprobs") is True:
+        spelled["logprobs"] = spelled.pop("top_logprobs", 1)
+    if rules.reasoning_history is not None and "messages" in spelled:
+        spelled["messages"] = [_spell_message(message, index, rules, losses) for index, message in enumerate(spelled["messages"])]
+    if len(spelled) < len(body):
+        losses.withdraw(spelled)
+    return spelled
+
+
+def _spell_tool_choice(choice: Any, rules: DialectRules) -> Any:
+    """Return a tool choice in the server's words. Tools that a list of allowed tools does not contain have been left out."""
+    if rules.allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        choice = choice["allowed_tools"]["mode"]
+    return rules.required_word if choice == "required" and rules.required_word is not None else choice
+
+
+def _spell_message(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a message with its reasoning where the server reads it."""
+    if message.get("role") != "assistant":
+        return message
+    text = message.get("reasoning_content")
+    if rules.reasoning_history == "required" and not text and message.get("tool_calls"):
+        path = f"/messages/{index}/reasoning_content"
+        return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
+    if not text or rules.reasoning_history not in ("reasoning", "thinking_part"):
+        return message
+    spelled = {key: value for key, value in message.items() if key != "reasoning_content"}
+    if rules.reasoning_history == "reasoning":
+        return spelled | {"reasoning": text}
+    content = spelled.get("content") or []
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return spelled | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
+
+
+def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
+    """Return a body of the format's own caller without the unmodelled fields that the server does not read."""
+    rules = spec.dialect
+    assert rules is not None
+    unread = (rules.rejects | rules.ignores) & body.keys()
+    result = {key: value for key, value in body.items() if key not in unread} if unread else body
+    for field in sorted(unread):
+        if body[field] is not None:
+            losses.dropped(request, field, code_of(field, rules), severity=rule_of_setting(field).severity)
+    if rules.rejects_in_messages and isinstance(body.get("messages"), list):
+        messages = [_without_unread(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
+        if messages != body["messages"]:
+            result = result | {"messages": messages}
+    return result
+
+
+def _without_unread(message: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a message without the fields that the server rejects in its role."""
+    unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
+    node = ir.Message("user", [], src)
+    for key in unread:
+        losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
+    return {key: value for key, value in message.items() if key not in unread} if unread else message
