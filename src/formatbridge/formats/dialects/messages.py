@@ -1,0 +1,47 @@
+"""How servers read requests of Messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from formatbridge.dialect import DialectRules, MediaSource
+
+_DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
+
+MESSAGES: Mapping[str, DialectRules] = {
+    "anthropic": DialectRules(server="Anthropic"),
+    "bedrock": DialectRules(
+        server="Amazon Bedrock",
+        server_tools=frozenset(),
+        media=_DATA,
+        sources={
+            "server_tools": "clauder-navi.com/articles/bedrock-claude-web",
+            "media": "anomalyco/opencode#46430",
+        },
+    ),
+    "deepseek": DialectRules(
+        server="DeepSeek",
+        ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
+        media=frozenset(),
+        cache_marks="none",
+        sources={
+            "ignores": "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details",
+            "media": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",
+            "cache_marks": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",
+        },
+    ),
+    "minimax": DialectRules(
+        server="MiniMax",
+        ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
+        media=frozenset(),
+        sources={
+            "ignores": "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters",
+            "media": "platform.minimax.io/docs/api-reference/text-anthropic-api, Messages Field Support",
+        },
+    ),
+    "moonshot": DialectRules(server="Moonshot"),
+    "openrouter": DialectRules(server="OpenRouter"),
+    "vertex": DialectRules(server="Vertex AI", media=_DATA, sources={"media": "anthropics/anthropic-sdk-typescript#1038"}),
+    "zhipu": DialectRules(server="Zhipu"),
+}
+"""Name of a dialect to its rules."""
