@@ -65,13 +65,16 @@ class StreamDecoder:
             return []
         out: list[events.Event] = []
         self.has_unknown_fields = False
+        # Servers send errors in chunks, as whole bodies, or in the shape of another format (fixtures error_bare, error_messages_shape).
         error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self._pending_start is not None:
             self._begin(raw, out, is_last=bool(error))
         else:
+            # Some servers send the id and the model in the last chunk only.
             self._start = fill_missing_head(self._start, *head_of(raw, "created"), out)
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, out, count)
+        # The last usage is valid: it may grow with each chunk, or follow the finish reason (fixtures usage_cumulative, usage_after_finish).
         if raw.get("usage"):
             self._usage = [events.UsageUpdate(decode_usage(raw["usage"], "/usage"))]
         is_chunk = not error or bool(raw.get("choices"))
@@ -98,6 +101,7 @@ class StreamDecoder:
         self._answer_id = answer_id or ""
         known = self._pending_start
         self._pending_start = events.Start(answer_id, known.model or model, known.created or created)
+        # A chunk with neither waits for the next one (fixture text_empty_ids).
         if raw.get("choices") or answer_id or is_last:
             out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
@@ -151,6 +155,7 @@ class StreamDecoder:
     def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
         """End what may continue after the finish reason: audio and calls. Calls get the name or the id that never came."""
         if calls := choice.calls:
+            # A call waits for its name and its id, which may follow the arguments (relay traffic).
             for slot in list(calls.pending):
                 self._open_call(choice, calls, slot, out)
             out += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
@@ -185,6 +190,7 @@ class StreamDecoder:
             self._keep_unknown(choice, raw, delta, place, count)
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
+        # An empty text is no finish reason. Of two reasons the last one is valid (fixture finish_empty).
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
             self._close_text(choice, out)
@@ -221,6 +227,7 @@ class StreamDecoder:
         if signature is None or signature.token == choice.token:
             return
         choice.token = signature.token
+        # The earlier token belongs to nothing that followed, so it gets an empty text.
         if choice.pending_token is not None:
             choice.add(ir.Text("", signature.src, signature=choice.pending_token), out)
         choice.pending_token = signature
@@ -230,6 +237,7 @@ class StreamDecoder:
         if isinstance(content, str):
             choice.add_text("text", ir.Text("", f"/choices/{choice.index}/message/content"), content, out)
             return
+        # Some servers send content as a list of parts, with reasoning in it (fixtures text_parts, reasoning_parts).
         for raw in content:
             before, at = len(choice.parts), choice.items.get("content", 0)
             part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
@@ -268,6 +276,7 @@ class StreamDecoder:
         known = choice.parts[number] if number is not None else None
         is_renamed = isinstance(known, ir.Media) and audio_id is not None and audio_id != known.id
         choice.extra = extend_extra(choice.extra, read_extra(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
+        # Text may come between the pieces of the audio (fixture audio_interleaved).
         if number is None:
             number = choice.audio = choice.start(ir.Media(kind="audio", data="", id=audio_id, src=src), out)
         if raw.get("data"):

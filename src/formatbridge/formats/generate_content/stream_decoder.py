@@ -66,15 +66,18 @@ class StreamDecoder:
             if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events do not begin a response
                 self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
+            # Some servers send the id and the model in the last event only.
             self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
         if is_error:
             self._is_over = self.is_complete = True
             return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]
         for candidate in raw.get("candidates") or ():
             self._feed_candidate(candidate, out)
+        # Every event has the counts so far, so the last ones are valid.
         self._usage = raw.get("usageMetadata") or self._usage
         if not is_common:
             self._feed_others(raw)
+        # More events may follow the finish reason (fixture finish_text_behind), so the end is emitted at the end of the bytes.
         self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
         return out
 
@@ -158,6 +161,7 @@ class StreamDecoder:
 
     def _feed_candidate(self, raw: JsonObject, out: list[events.Event]) -> None:
         """Decode one candidate of an event."""
+        # The only candidate may have no index, and its content no role (fixture text_bare_candidates).
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -179,6 +183,7 @@ class StreamDecoder:
             self._running.discard(choice.index)
         if raw.get("finishMessage"):
             choice.finish["finishMessage"] = raw["finishMessage"]
+        # Sources come with the text that they belong to, or at the end (fixtures citations_midway, citations_behind_code).
         if not _CITATIONS.isdisjoint(raw):
             choice.citations.add(raw)
         if raw.get("logprobsResult"):
