@@ -11,7 +11,7 @@ import pytest
 import formatbridge as fb
 from formatbridge import FORMATS, formats, ir
 from formatbridge.client.errors import read_error_details
-from formatbridge.formats.shared.errors import QUOTA_CODES, decode_error_body
+from formatbridge.formats.shared.errors import QUOTA_CODES, decode_error_body, error_family
 from formatbridge.report.ledger import null_ledger
 from tests.support.directions import DIRECTIONS
 
@@ -304,6 +304,16 @@ def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
     _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
     event = {"type": "error", **body} if format == "responses" else body
     return b"data: " + json.dumps(event).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize("kind", get_args(ir.ErrorKind))
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_error_body_shows_the_family_of_its_format(format: str, kind: ir.ErrorKind) -> None:
+    """The client asks for the family first, because relays send bodies of any format, and converts from a format of that family."""
+    spec = formats.load(format)
+    _, body = spec.encode_error(ir.Error(kind=kind, message="no"), null_ledger())
+
+    assert error_family(body, body["error"], "detail") == spec.error_family
 
 
 def through(source: str, target: str, stream: bytes) -> tuple[bytes, fb.StreamConverter]:
