@@ -9,8 +9,8 @@ from typing import Any
 from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FormatBridgeError
-from formatbridge.formats.format import FormatOrName, FormatSpec
-from formatbridge.formats.registry import check_name
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.registry import check_name, load_for_requests
 
 ALIASES = {
     "openai": "chat_completions",
@@ -31,7 +31,10 @@ def format_name(text: str) -> str:
 
 
 def read_format(text: str) -> FormatOrName:
-    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is."""
+    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE``; ``@`` and a dialect may follow."""
+    text, at, dialect = text.partition("@")
+    if at:
+        return _with_dialect(read_format(text), dialect)
     text = format_name(text)
     module, colon, attribute = text.partition(":")
     if not colon:
@@ -48,6 +51,15 @@ def read_format(text: str) -> FormatOrName:
     if not isinstance(spec, FormatSpec):
         raise ArgumentTypeError(f"{text!r} is {type_name(spec)}, expected a formatbridge.FormatSpec")
     return spec
+
+
+def _with_dialect(format: FormatOrName, dialect: str) -> Target:
+    target = Target(format, dialect=dialect)  # type: ignore[arg-type]  # the text before the sign names no target
+    try:
+        load_for_requests(target)
+    except FormatBridgeError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return target
 
 
 FORMAT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}

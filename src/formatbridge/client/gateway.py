@@ -47,6 +47,7 @@ from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
 
 _LOG = logging.getLogger("formatbridge")
@@ -110,6 +111,7 @@ class Gateway:
         self._handler = SDKRequestHandler(
             base_url=base_url,
             via=self._endpoints[0],
+            target=target_with_dialect(via),
             profile=profile,
             key=key,
             takes_sdk_key=not has_key and key is None,

@@ -27,7 +27,7 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
-from formatbridge.formats.format import FormatSpec, SdkFacts
+from formatbridge.formats.format import FormatSpec, SdkFacts, Target
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
 
@@ -176,6 +176,8 @@ class SDKRequestHandler:
     report: Callable[[Converted], object] | None
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
+    target: Target | None = None
+    """The format ``via`` with a dialect, which has precedence over the dialect of the profile."""
 
     def handle(self, request: SDKRequest) -> SDKFlow:
         """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
@@ -241,7 +243,7 @@ class SDKRequestHandler:
         header = format.endpoint.version_header
         version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
-        bridge = Bridge(format, via=self.via, options=options)
+        bridge = Bridge(format, via=self.target or self.profile.target(self.via), options=options)
         answer_options = options_for_answer(options, self.clock.time())
         exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream

@@ -29,6 +29,7 @@ from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
 
 _METHODS = ("handle_request", "handle_async_request")
@@ -70,6 +71,7 @@ def transport(
     handler = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
         via=formats.load(via),
+        target=target_with_dialect(via),
         profile=chosen,
         key=key,
         takes_sdk_key=not has_key and key is None,

@@ -23,7 +23,7 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.format import FormatOrName, Target
 from formatbridge.options import Options, options_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class BridgeArguments(TypedDict, total=False):
 class Bridge(Generic[ModelT_co]):
     """Converts exchanges between the caller's format and the endpoint's format. It has no state; threads and tasks may share it."""
 
-    __slots__ = ("_mask", "options", "source_format", "target_format")
+    __slots__ = ("_mask", "_target", "options", "source_format", "target_format")
 
     @overload
     def __init__(
@@ -76,6 +76,8 @@ class Bridge(Generic[ModelT_co]):
         """The caller's format."""
         self.target_format = formats.load(via)
         """The endpoint's format."""
+        formats.load_for_requests(via)  # an unknown dialect raises here and not at the first request
+        self._target = via if isinstance(via, Target) else self.target_format
         self.options = options_of(options)
         """The options of every conversion. ``raise_on`` holds for requests and answers, not for errors."""
         self._mask = mask
@@ -108,7 +110,7 @@ class Bridge(Generic[ModelT_co]):
             warnings.warn("Bridge.open(home=...) is deprecated, use answer_options=", DeprecationWarning, stacklevel=2)
             answer_options = home
         converted = convert_request(
-            request, source=self.source_format, target=self.target_format, model=model, stream=stream, options=self.options
+            request, source=self.source_format, target=self._target, model=model, stream=stream, options=self.options
         )
         exchange: Exchange[ModelT_co] = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask

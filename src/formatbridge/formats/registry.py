@@ -54,6 +54,25 @@ def load_for_requests(target: FormatOrName) -> FormatSpec:
     return _with_rules(spec, _rules_of(target.dialect, spec.name))
 
 
+def target_with_dialect(via: FormatOrName | None) -> Target | None:
+    """Return a target that names a dialect, after a check that the dialect has its format; None for any other value."""
+    if not isinstance(via, Target) or via.dialect is None:
+        return None
+    load_for_requests(via)
+    return via
+
+
+def formats_of(dialect: str | Dialect) -> frozenset[str]:
+    """Return the names of the formats of a dialect; raise ``ConfigurationError`` for an unknown one."""
+    from formatbridge.formats.dialects import DIALECTS
+
+    if isinstance(dialect, Dialect):
+        return frozenset(dialect.rules)
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
+        raise ConfigurationError(f"dialect is {dialect!r}, expected one of {', '.join(DIALECTS)}, or a Dialect")
+    return frozenset(DIALECTS[dialect].rules)
+
+
 def check_name(name: object) -> None:
     """Raise ``UnknownFormatError`` for a value that is no name of a format, without loading built-in formats."""
     if name not in FORMATS:

@@ -26,9 +26,26 @@ def spell_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> J
         spelled["logprobs"] = spelled.pop("top_logprobs", 1)
     if rules.reasoning_history is not None and "messages" in spelled:
         spelled["messages"] = [_spell_message(message, index, rules, losses) for index, message in enumerate(spelled["messages"])]
+    if not rules.call_ids:
+        spelled["contents"] = [_without_call_ids(content) for content in spelled.get("contents") or ()]
     if len(spelled) < len(body):
         losses.withdraw(spelled)
     return spelled
+
+
+def _without_call_ids(content: JsonObject) -> JsonObject:
+    """Return a content of generate_content without the ids of calls and results, which the server matches by name and order."""
+    parts = [
+        {key: _without_id(value) if key in _CALLS else value for key, value in part.items()} for part in content.get("parts") or ()
+    ]
+    return content | {"parts": parts} if parts else content
+
+
+def _without_id(call: Any) -> Any:
+    return {key: value for key, value in call.items() if key != "id"} if isinstance(call, dict) else call
+
+
+_CALLS = frozenset({"functionCall", "functionResponse"})
 
 
 def _spell_tool_choice(choice: Any, rules: DialectRules) -> Any:
