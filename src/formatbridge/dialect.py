@@ -86,10 +86,8 @@ class DialectRules:
     """The number of stop sequences that the server accepts; None: as the format."""
     longest_tool_name: int | None = None
     """The maximum length of a tool name in characters; None: as the format."""
-    call_id: str | None = None
-    """A regular expression for ids of tool calls, which the server checks; None: as the format."""
-    longest_call_id: int | None = None
-    """The maximum length of the id of a tool call in characters; None: as the format."""
+    call_id_length: int | None = None
+    """The number of letters and digits that the id of a tool call must have; None: as the format."""
     cache_marks: CacheMarks | None = None
     """The field with the cache mark of a part; None: as the format."""
     reasoning_control: ReasoningControl | None = None

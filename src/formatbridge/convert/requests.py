@@ -65,6 +65,8 @@ def same_request_for_server(
     body: JsonObject = patch.apply(raw, common, for_server, "")
     for group in format.spellings:
         body = _respelled(body, for_server, group)
+    if "messages" in body and format_of_server.dialect.reasoning_history is not None:
+        body = _with_reasoning(body, for_server)
     losses.dialect = format_of_server.dialect
     losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code.endswith(_BY_SERVER))
     for addition in noted.additions:
@@ -80,6 +82,20 @@ def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str]) 
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
+
+
+def _with_reasoning(body: JsonObject, for_server: JsonObject) -> JsonObject:
+    """Return a body whose messages have their reasoning also in the field that the server reads."""
+    messages, spelled = body["messages"], for_server["messages"]
+    if len(messages) != len(spelled):
+        return body
+    changed = [_added(message, other) for message, other in zip(messages, spelled, strict=True)]
+    return body if changed == messages else body | {"messages": changed}
+
+
+def _added(message: JsonObject, spelled: JsonObject) -> JsonObject:
+    missing = {key: spelled[key] for key in ("reasoning_content", "reasoning") if spelled.get(key) and not message.get(key)}
+    return message | missing if missing else message
 
 
 _BY_SERVER = ("_by_server", "server_limit")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import re
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -139,10 +138,6 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
-    if rules.call_id is not None:
-        tools = replace(tools, call_id=re.compile(rules.call_id))
-    if rules.longest_call_id is not None:
-        tools = replace(tools, longest_call_id=rules.longest_call_id)
     return replace(spec, dialect=rules, tool_rules=tools)
 
 

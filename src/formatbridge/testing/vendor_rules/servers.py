@@ -483,3 +483,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", _check_labels),)},
 }  # fmt: skip
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
+
+ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
+    ("vertex", "generate_content"): frozenset({"labels"}),
+    ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
+}
+"""Rules of a format that the server of a dialect does not have."""
