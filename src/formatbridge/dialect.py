@@ -98,6 +98,8 @@ class DialectRules:
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[str] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
+    generated_images: bool = True
+    """Whether an assistant message may have images."""
     refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
     counted_logprobs: bool = False

@@ -126,12 +126,18 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         or not rules.refusals
         or rules.call_id_length is not None
         or rules.server_tools is not None
+        or not rules.generated_images
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
 
 
 def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
+    if message.role == "assistant" and not rules.generated_images:
+        images = [part for part in message.parts if isinstance(part, ir.Media)]
+        for image in images:
+            losses.dropped(image, code=_UNSUPPORTED, severity="impossible")
+        message = replace(message, parts=[part for part in message.parts if part not in images]) if images else message
     parts = [adapted for part in message.parts if (adapted := _adapt_part(part, rules, losses)) is not None]
     return message if _is_same(parts, message.parts) else replace(message, parts=parts)
 
