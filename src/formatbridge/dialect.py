@@ -86,10 +86,8 @@ class DialectRules:
     """The number of stop sequences that the server accepts; None: as the format."""
     longest_tool_name: int | None = None
     """The maximum length of a tool name in characters; None: as the format."""
-    call_id: str | None = None
-    """A regular expression for ids of tool calls, which the server checks; None: as the format."""
-    longest_call_id: int | None = None
-    """The maximum length of the id of a tool call in characters; None: as the format."""
+    call_id_length: int | None = None
+    """The number of letters and digits that the id of a tool call must have; None: as the format."""
     cache_marks: CacheMarks | None = None
     """The field with the cache mark of a part; None: as the format."""
     reasoning_control: ReasoningControl | None = None
@@ -100,6 +98,8 @@ class DialectRules:
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[str] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
+    generated_images: bool = True
+    """Whether an assistant message may have images."""
     refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
     counted_logprobs: bool = False

@@ -31,18 +31,10 @@ def format_name(text: str) -> str:
 
 
 def read_format(text: str) -> FormatOrName:
-    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE`` where a ``FormatSpec`` is.
-
-    ``@`` and the name of a dialect may follow: ``openai@openrouter``.
-    """
-    format, at, dialect = text.partition("@")
+    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE``; ``@`` and a dialect may follow."""
+    text, at, dialect = text.partition("@")
     if at:
-        target = Target(read_format(format), dialect=dialect)  # type: ignore[arg-type]  # a name or a ``FormatSpec``
-        try:
-            load_for_requests(target)
-        except FormatBridgeError as error:
-            raise ArgumentTypeError(str(error)) from None
-        return target
+        return _with_dialect(read_format(text), dialect)
     text = format_name(text)
     module, colon, attribute = text.partition(":")
     if not colon:
@@ -59,6 +51,15 @@ def read_format(text: str) -> FormatOrName:
     if not isinstance(spec, FormatSpec):
         raise ArgumentTypeError(f"{text!r} is {type_name(spec)}, expected a formatbridge.FormatSpec")
     return spec
+
+
+def _with_dialect(format: FormatOrName, dialect: str) -> Target:
+    target = Target(format, dialect=dialect)  # type: ignore[arg-type]  # the text before the sign names no target
+    try:
+        load_for_requests(target)
+    except FormatBridgeError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return target
 
 
 FORMAT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}

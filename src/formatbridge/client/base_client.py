@@ -181,7 +181,7 @@ class BaseClient:
     ) -> PlannedCall:
         """Convert a request and build its HTTP call."""
         source_format = _format_of(request, format)
-        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
+        bridge = Bridge(source_format, via=self._profile.target(via if via is not None else source_format), options=self._options)
         cannot_stream = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not cannot_stream
         answer_options = options_for_answer(self._options, self._clock.time())

@@ -46,7 +46,8 @@ from formatbridge.client.settings import (
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
-from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
 
 _LOG = logging.getLogger("formatbridge")
@@ -110,6 +111,7 @@ class Gateway:
         self._handler = SDKRequestHandler(
             base_url=base_url,
             via=self._endpoints[0],
+            target=target_with_dialect(via),
             profile=profile,
             key=key,
             takes_sdk_key=not has_key and key is None,
@@ -118,7 +120,6 @@ class Gateway:
             report=None if on_losses is None else self._report_losses,
             limits=checked("limits", limits, Limits) or Limits(),
             clock=checked("clock", clock, Clock) or Clock(),
-            target=via if isinstance(via, Target) else None,
         )
         self._settings = {is_stream: self._call_settings(is_stream=is_stream) for is_stream in (False, True)}
 

@@ -12,9 +12,10 @@ from urllib.parse import quote, unquote, urlsplit
 from formatbridge import ir
 from formatbridge.arguments import checked_names, checked_table
 from formatbridge.client.secrets import checked_headers, is_sensitive
+from formatbridge.dialect import Dialect
 from formatbridge.errors import ConfigurationError, UnknownFormatError
-from formatbridge.formats.format import FormatOrName, FormatSpec
-from formatbridge.formats.registry import FORMATS, check_name, load
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.registry import FORMATS, check_name, formats_of, load
 
 Endpoint = str
 """A format's name, or ``models`` for the list of models."""
@@ -86,6 +87,8 @@ class RelayProfile:
     """Endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream."""
     models_format: ir.FormatName = RELAY_MODELS
     """The format of the list of models."""
+    dialect: str | Dialect | None = None
+    """The dialect of requests in its formats, unless a ``Target`` names one."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers of every call.
 
@@ -114,6 +117,8 @@ class RelayProfile:
         checked_headers(dict.fromkeys(self.version_headers, self.messages_version))
         checked_headers(dict.fromkeys(self.auth.values(), ""))
         check_name(self.models_format)
+        if self.dialect is not None:
+            formats_of(self.dialect)
         if self.base_url is not None:
             checked_url(self.base_url)
 
@@ -145,6 +150,14 @@ class RelayProfile:
             return pattern
         collection, name = _split_model(model)
         return pattern.replace("models/{model}", collection + name).replace("{model}", name)
+
+    def target(self, via: FormatOrName) -> FormatOrName:
+        """Return a format with the dialect of the profile, if the dialect has the format; a ``Target`` with a dialect unchanged."""
+        if self.dialect is None or (isinstance(via, Target) and via.dialect is not None):
+            return via
+        spec = load(via)
+        target = Target(spec, dialect=self.dialect, model=via.model if isinstance(via, Target) else None)
+        return target if spec.name in formats_of(self.dialect) else via
 
     def model_lists(self, via: FormatOrName = FORMATS[0]) -> list[tuple[str, FormatSpec]]:
         """Return paths and formats of the list of models, in order of preference; the next is used after a 404.

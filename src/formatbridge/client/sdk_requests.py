@@ -177,7 +177,7 @@ class SDKRequestHandler:
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
     target: Target | None = None
-    """The dialect and the facts about models for requests to ``via``; None: unknown."""
+    """The format ``via`` with a dialect, which has precedence over the dialect of the profile."""
 
     def handle(self, request: SDKRequest) -> SDKFlow:
         """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
@@ -243,7 +243,7 @@ class SDKRequestHandler:
         header = format.endpoint.version_header
         version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
-        bridge = Bridge(format, via=self.target or self.via, options=options)
+        bridge = Bridge(format, via=self.target or self.profile.target(self.via), options=options)
         answer_options = options_for_answer(options, self.clock.time())
         exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream

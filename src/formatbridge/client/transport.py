@@ -28,7 +28,8 @@ from formatbridge.client.settings import base_url_of, checked_callable, key_of, 
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, StreamError
-from formatbridge.formats.format import FormatOrName, Target
+from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
 
 _METHODS = ("handle_request", "handle_async_request")
@@ -70,13 +71,13 @@ def transport(
     handler = SDKRequestHandler(
         base_url=base_url_of(base_url, chosen),
         via=formats.load(via),
+        target=target_with_dialect(via),
         profile=chosen,
         key=key,
         takes_sdk_key=not has_key and key is None,
         headers=checked_headers(headers),
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
-        target=via if isinstance(via, Target) else None,
     )
     chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
     return RelayTransport(handler, _checked_inner(inner))

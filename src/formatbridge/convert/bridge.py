@@ -21,7 +21,7 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.format import FormatOrName, Target
 from formatbridge.options import Options, options_of, without_raise_on
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class Bridge(Generic[ModelT_co]):
         del secrets
         self.source_format = formats.load(format)
         """The caller's format."""
-        self._target = via
         self.target_format = formats.load(via)
         """The endpoint's format."""
+        formats.load_for_requests(via)  # an unknown dialect raises here and not at the first request
+        self._target = via if isinstance(via, Target) else self.target_format
         self.options = options_of(options)
         """The options of every conversion. ``raise_on`` holds for requests and answers, not for errors."""
         self._mask = mask

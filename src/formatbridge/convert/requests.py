@@ -69,9 +69,13 @@ def same_request_for_server(
     for_server, tools = encode_request_for(request, format_of_server, noted, options, facts)
     patch = _Patch()
     body: JsonObject = patch.apply(raw, common, for_server, "")
-    for group in format.spellings:
-        body = _respelled(body, for_server, group)
-    losses.dialect = format_of_server.dialect
+    rules = format_of_server.dialect
+    if rules is not None:
+        for group in format.spellings:
+            body = _respelled(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
+        if "messages" in body and rules.reasoning_history is not None:
+            body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
+    losses.dialect = rules
     losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code in _OF_TARGET)
     for addition in noted.additions(for_server):
         if patch.concerns(addition.path):
@@ -79,15 +83,40 @@ def same_request_for_server(
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
 
 
-def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:
-    """Return a body with a setting in the spelling of the server, if it is in the spelling of another one only."""
+def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
+    """Return a body with a setting in the spelling of the server, if it is in the spelling of another one only.
+
+    ``is_exclusive``: the server rejects two spellings together.
+    """
     expected, found = group & for_server.keys(), group & body.keys()
-    if not expected or not found or not expected.isdisjoint(found):
+    if not expected or not found or found <= expected or (not is_exclusive and not expected.isdisjoint(found)):
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
 
 
+def _with_reasoning(body: JsonObject, for_server: JsonObject, *, is_part: bool) -> JsonObject:
+    """Return a body whose messages have their reasoning also in the field that the server reads; or only in a part."""
+    messages, spelled = body["messages"], for_server["messages"]
+    if len(messages) != len(spelled):
+        return body
+    if is_part:
+        changed = [{key: value for key, value in message.items() if key not in _REASONING} for message in messages]
+        return body if changed == messages else body | {"messages": changed}
+    changed = [_added(message, other) for message, other in zip(messages, spelled, strict=True)]
+    return body if changed == messages else body | {"messages": changed}
+
+
+_REASONING = ("reasoning_content", "reasoning")
+
+
+def _added(message: JsonObject, spelled: JsonObject) -> JsonObject:
+    missing = {key: spelled[key] for key in _REASONING if spelled.get(key) and not message.get(key)}
+    return message | missing if missing else message
+
+
+_EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
+"""Reasoning controls of servers that reject two of their fields together."""
 _OF_TARGET = frozenset({
     "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit", "refused_by_model", "unsupported_by_model",
     "output_limit", "reasoning_control", "no_reasoning", "always_reasons",
@@ -114,7 +143,7 @@ class _Patch:
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
-        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before) == len(after):
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _are_aligned(raw, before, after):
             return [
                 self.apply(one, old, new, f"{path}/{index}")
                 for index, (one, old, new) in enumerate(zip(raw, before, after, strict=True))
@@ -136,6 +165,17 @@ class _Patch:
                 result[key] = after[key]
                 self._changed.append(below)
         return result if result != raw else raw
+
+
+def _are_aligned(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+    """Return whether values at the same index are the same message. The encoder may have moved or joined messages."""
+    return len(raw) == len(before) == len(after) and all(
+        _identity(one) == _identity(other) for one, other in zip(raw, before, strict=True)
+    )
+
+
+def _identity(value: Any) -> Any:
+    return (value.get("role"), value.get("type"), value.get("tool_call_id")) if isinstance(value, dict) else None
 
 
 def _covers(raw: Any, value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import re
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -52,6 +51,25 @@ def load_for_requests(target: FormatOrName) -> FormatSpec:
     if type(target) is not Target or target.dialect is None:
         return spec
     return _with_rules(spec, _rules_of(target.dialect, spec.name))
+
+
+def target_with_dialect(via: FormatOrName | None) -> Target | None:
+    """Return a target with a dialect or facts about models, after a check that the dialect has its format; None for any other value."""
+    if not isinstance(via, Target) or (via.dialect is None and via.model is None):
+        return None
+    load_for_requests(via)
+    return via
+
+
+def formats_of(dialect: str | Dialect) -> frozenset[str]:
+    """Return the names of the formats of a dialect; raise ``ConfigurationError`` for an unknown one."""
+    from formatbridge.formats.dialects import DIALECTS
+
+    if isinstance(dialect, Dialect):
+        return frozenset(dialect.rules)
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
+        raise ConfigurationError(f"dialect is {dialect!r}, expected one of {', '.join(DIALECTS)}, or a Dialect")
+    return frozenset(DIALECTS[dialect].rules)
 
 
 def check_name(name: object) -> None:
@@ -120,10 +138,6 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
-    if rules.call_id is not None:
-        tools = replace(tools, call_id=re.compile(rules.call_id))
-    if rules.longest_call_id is not None:
-        tools = replace(tools, longest_call_id=rules.longest_call_id)
     return replace(spec, dialect=rules, tool_rules=tools)
 
 

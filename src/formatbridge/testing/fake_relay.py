@@ -30,7 +30,7 @@ from formatbridge.testing.faults import Fault, apply_fault, apply_fault_async, w
 from formatbridge.testing.in_memory import InMemoryTransport
 from formatbridge.testing.quirks import QUIRKS, Quirk, apply_error_quirks, apply_models_quirks
 from formatbridge.testing.script import Answer, Body, Failure, Recorded, Script, ScriptedStep, ScriptPlayer
-from formatbridge.testing.vendor_rules import Facts, Issued, broken_rules
+from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, Issued, broken_rules
 from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer
 
 _JSON = "application/json"
@@ -65,6 +65,7 @@ class FakeRelay(InMemoryTransport):
     ``strict``: reject requests that violate a vendor rule, and send ``encrypted_content`` only if the request
     includes it.
     ``reasoning_models``: the models that reason, as names or as a function of a name; None: all models.
+    ``dialect``: the built-in dialect whose server it is; it rejects what this server rejects.
     ``verified``: whether the organisation is verified, which summaries of reasoning in responses require.
 
     >>> relay = FakeRelay("Hello")
@@ -85,6 +86,7 @@ class FakeRelay(InMemoryTransport):
         strict: bool = True,
         reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
         verified: bool = True,
+        dialect: str | None = None,
     ) -> None:
         self.api_key = api_key
         """The key that it requires."""
@@ -115,6 +117,9 @@ class FakeRelay(InMemoryTransport):
         if reasoning_models is not None and not callable(reasoning_models):
             reasoning_models = frozenset(checked_names("reasoning_models", reasoning_models))
         self._reasoning_models = reasoning_models
+        if dialect is not None and dialect not in SERVER_RULES:
+            raise ConfigurationError(f"dialect is {shown(dialect)}, expected one of {', '.join(SERVER_RULES)}")
+        self._dialect = dialect
         self._issued = Issued()
         self._player = ScriptPlayer(answer)
         self._lock = threading.Lock()
@@ -232,7 +237,7 @@ class FakeRelay(InMemoryTransport):
         if not self._strict or request.format is None:
             return
         facts = Facts(model=request.model, reasons=self._reasons(request.model), is_verified=self._verified, issued=self._issued)
-        for _, failure in broken_rules(request.format, request.body, facts):
+        for _, failure in broken_rules(request.format, request.body, facts, self._dialect):
             raise RejectedRequestError(failure)
 
     def _reasons(self, model: str) -> bool:

@@ -15,7 +15,9 @@ RESPONSES: Mapping[str, DialectRules] = {
         ignores=frozenset({"background", "conversation", "include", "tool_choice"}),
         custom_tools=False,
         server_tools=frozenset(),
+        generated_images=False,
         sources={
+            "generated_images": "github.com/ollama/ollama openai/responses.go",
             "rejects": "github.com/ollama/ollama openai/responses.go",
             "ignores": "github.com/ollama/ollama openai/responses.go",
             "custom_tools": "github.com/ollama/ollama openai/responses.go",

@@ -74,10 +74,12 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
 def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Encode the settings outside ``generationConfig``.
 
-    Metadata is dropped: the vendor's Developer API rejects ``labels``, which only its Vertex API has.
+    Metadata is dropped, because the vendor's Developer API rejects ``labels``. A dialect may have them, as the Vertex API does.
     """
     settings = request.settings
-    if settings.get("metadata"):
+    if settings.get("metadata") and losses.dialect is not None and losses.dialect.labels:
+        body["labels"] = settings["metadata"]
+    elif settings.get("metadata"):
         losses.dropped(request, "metadata", severity="info")
     if "tier" in settings:
         body |= _encode_tier(request, losses)

@@ -61,10 +61,21 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     """Encode reasoning of a request as a block; None if its issuer is not Anthropic, because the server rejects it."""
     token = part.signature
     if token is None or token.issuer != "messages":
+        if part.text and losses.dialect is not None and losses.dialect.unsigned_reasoning:
+            return _encode_unsigned(part, losses)
         drop_unsigned(part, losses)
         return None
     drop_unheld(part, losses)
     return _encode_block(part, token.token)
+
+
+def _encode_unsigned(part: ir.Reasoning, losses: Ledger) -> JsonObject:
+    """Encode reasoning without a token of this format, for a server that does not verify signatures."""
+    drop_unheld(part, losses)
+    if part.signature:
+        losses.dropped(part.signature, code="foreign_signature")
+    drop_field(part, "id", losses)
+    return {"type": "thinking", "thinking": part.text, "signature": ""}
 
 
 def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject | None:

@@ -45,7 +45,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
         item_id = id_of(part)
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
         return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
-    if not part.text or options.unsigned_reasoning == "drop":
+    reads_unsigned = losses.dialect is not None and losses.dialect.unsigned_reasoning
+    if not part.text or (options.unsigned_reasoning == "drop" and not reads_unsigned):
         drop_unsigned(part, losses)
         return None
     return _encode_unsigned(part, losses, options)
@@ -57,7 +58,7 @@ def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     if part.signature:
         losses.dropped(part.signature, code="foreign_signature")
     drop_field(part, "id", losses)
-    if options.unsigned_reasoning == "item":
+    if options.unsigned_reasoning == "item" or (losses.dialect is not None and losses.dialect.unsigned_reasoning):
         return {"type": "reasoning", "summary": _summary(part.text)}
     losses.changed(part, "", part.text, "flattened")
     return {"type": "message", "role": "assistant", "content": part.text}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -118,26 +119,25 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]
     if not rules.later_instructions:
         messages = with_instructions_first(messages, losses)
-    if rules.alternating_turns:
-        messages = _joined_turns(messages)
-    if rules.reasoning_history == "none" or rules.media is not None or rules.cache_marks == "none" or not rules.refusals:
+    if (
+        rules.reasoning_history == "none"
+        or rules.media is not None
+        or rules.cache_marks == "none"
+        or not rules.refusals
+        or rules.call_id_length is not None
+        or rules.server_tools is not None
+        or not rules.generated_images
+    ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
 
 
-def _joined_turns(messages: list[ir.Message]) -> list[ir.Message]:
-    """Join consecutive turns of the user, and of the model."""
-    joined: list[ir.Message] = []
-    for message in messages:
-        last = joined[-1] if joined else None
-        if last is not None and last.role == message.role and message.role in ("user", "assistant") and not message.extra:
-            joined[-1] = replace(last, parts=last.parts + message.parts)
-        else:
-            joined.append(message)
-    return joined
-
-
 def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
+    if message.role == "assistant" and not rules.generated_images:
+        images = [part for part in message.parts if isinstance(part, ir.Media)]
+        for image in images:
+            losses.dropped(image, code=_UNSUPPORTED, severity="impossible")
+        message = replace(message, parts=[part for part in message.parts if part not in images]) if images else message
     parts = [adapted for part in message.parts if (adapted := _adapt_part(part, rules, losses)) is not None]
     return message if _is_same(parts, message.parts) else replace(message, parts=parts)
 
@@ -152,7 +152,12 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
     if isinstance(part, ir.Refusal) and not rules.refusals:
         losses.changed(part, "", part.text, "flattened")
         return ir.Text(part.text, part.src)
-    if isinstance(part, ir.Media) and rules.media is not None and part.file_id is None and _source_of(part) not in rules.media:
+    if rules.call_id_length is not None and isinstance(part, ir.ToolCall | ir.ToolResult):
+        part = _with_short_id(part, rules.call_id_length, losses)
+    if isinstance(part, ir.Hosted) and rules.server_tools is not None and part.family not in rules.server_tools:
+        losses.dropped(part, code=_UNSUPPORTED)
+        return None
+    if isinstance(part, ir.Media) and rules.media is not None and not _is_read(part, rules.media):
         losses.dropped(part, code=_UNSUPPORTED, severity="impossible")
         return None
     if isinstance(part, ir.ToolResult) and part.content:
@@ -164,9 +169,21 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
     return part
 
 
-def _source_of(part: ir.Media) -> MediaSource:
-    source = "url" if part.url is not None else "data"
-    return f"{part.kind}_{source}"  # type: ignore[return-value]  # one of its values
+def _is_read(part: ir.Media, media: frozenset[MediaSource]) -> bool:
+    """Return whether the server reads a media part. One with the id of a file needs any source of its kind."""
+    if part.file_id is not None:
+        return any(source.startswith(part.kind) for source in media)
+    return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media
+
+
+def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledger) -> ir.Part:
+    """Return a call or a result with an id of the length that the server requires. A call and its result get the same id."""
+    field, call_id = ("id", part.id) if isinstance(part, ir.ToolCall) else ("call_id", part.call_id)
+    if len(call_id) == length and call_id.isascii() and call_id.isalnum():
+        return part
+    short = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
+    losses.changed(part, field, short, "renamed", severity="info")
+    return replace(part, id=short) if isinstance(part, ir.ToolCall) else replace(part, call_id=short)
 
 
 # Tools.
@@ -179,6 +196,8 @@ def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir
         for tool in tools:
             losses.dropped(tool, code=code_of("tools", rules), severity="impossible")
         return replace(request, tools=[], tool_choice=None) if tools else request
+    if rules.server_tools is not None:
+        tools = [tool for tool in tools if _runs(tool, rules.server_tools, losses)]
     if not rules.strict_tools:
         tools = [_without_strict(tool, losses) for tool in tools]
     if rules.cache_marks == "none":
@@ -188,6 +207,16 @@ def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir
             losses.dropped(tool, code=_LIMIT, severity="impossible")
         tools = tools[: rules.most_tools]
     return request if _is_same(tools, request.tools) else replace(request, tools=tools)
+
+
+def _runs(tool: ir.Tool, families: frozenset[str], losses: Ledger) -> bool:
+    """Return whether the server has a tool; note one that it does not run."""
+    if not isinstance(tool, ir.HostedTool | ir.McpServer):
+        return True
+    family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
+    if family not in families:
+        losses.dropped(tool, code=_UNSUPPORTED, severity="impossible")
+    return family in families
 
 
 def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
@@ -211,6 +240,9 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     One named tool becomes the only tool, and the model must call it. A choice of no tool leaves out all tools.
     """
     choice = request.tool_choice
+    if choice is not None and choice.mode == "allowed" and choice.inner == "required" and "required" not in rules.tool_modes:
+        losses.changed(choice, "inner", "auto", _UNSUPPORTED)
+        return replace(request, tool_choice=replace(choice, inner="auto"))
     if choice is None or choice.mode not in ("none", "required", "named") or choice.mode in rules.tool_modes:
         return request
     if choice.mode == "none":

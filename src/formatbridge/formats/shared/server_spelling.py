@@ -26,9 +26,47 @@ def spell_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> J
         spelled["logprobs"] = spelled.pop("top_logprobs", 1)
     if rules.reasoning_history is not None and "messages" in spelled:
         spelled["messages"] = [_spell_message(message, index, rules, losses) for index, message in enumerate(spelled["messages"])]
+    if rules.alternating_turns and "messages" in spelled:
+        spelled["messages"] = _joined_turns(spelled["messages"])
+    if not rules.call_ids:
+        spelled["contents"] = [_without_call_ids(content) for content in spelled.get("contents") or ()]
     if len(spelled) < len(body):
         losses.withdraw(spelled)
     return spelled
+
+
+def _without_call_ids(content: JsonObject) -> JsonObject:
+    """Return a content of generate_content without the ids of calls and results, which the server matches by name and order."""
+    parts = [
+        {key: _without_id(value) if key in _CALLS else value for key, value in part.items()} for part in content.get("parts") or ()
+    ]
+    return content | {"parts": parts} if parts else content
+
+
+def _without_id(call: Any) -> Any:
+    return {key: value for key, value in call.items() if key != "id"} if isinstance(call, dict) else call
+
+
+_CALLS = frozenset({"functionCall", "functionResponse"})
+
+
+def _joined_turns(messages: list[JsonObject]) -> list[JsonObject]:
+    """Join consecutive messages of the user, and of the model."""
+    joined: list[JsonObject] = []
+    for message in messages:
+        last = joined[-1] if joined else {}
+        if last.get("role") != message.get("role") or message.get("role") not in ("user", "assistant"):
+            joined.append(message)
+            continue
+        calls = [*(last.get("tool_calls") or ()), *(message.get("tool_calls") or ())]
+        content = [*_parts_of(last), *_parts_of(message)]
+        joined[-1] = last | message | {"content": content or None} | ({"tool_calls": calls} if calls else {})
+    return joined
+
+
+def _parts_of(message: JsonObject) -> list[Any]:
+    content = message.get("content") or []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _spell_tool_choice(choice: Any, rules: DialectRules) -> Any:
@@ -65,6 +103,8 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
     for field in sorted(unread):
         if body[field] is not None:
             losses.dropped(request, field, code_of(field, rules), severity=rule_of_setting(field).severity)
+    if rules.counted_logprobs and result.get("logprobs") is False:
+        result = {key: value for key, value in result.items() if key != "logprobs"}
     if rules.rejects_in_messages and isinstance(body.get("messages"), list):
         messages = [_without_unread(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
         if messages != body["messages"]:

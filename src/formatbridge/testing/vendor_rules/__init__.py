@@ -12,8 +12,9 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import chat_completions, generate_content, messages, responses
 from formatbridge.testing.vendor_rules.rule import Facts, Issued, Rule
+from formatbridge.testing.vendor_rules.servers import ACCEPTED, SERVER_RULES
 
-__all__ = ["RULES", "Facts", "Issued", "Rule", "refusals_of"]
+__all__ = ["RULES", "SERVER_RULES", "Facts", "Issued", "Rule", "broken_rules"]
 
 RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
     "chat_completions": chat_completions.RULES,
@@ -24,9 +25,15 @@ RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
 """The rules of each format, in the order in which they are checked."""
 
 
-def broken_rules(format: fb.Format, body: JsonObject, facts: Facts) -> Iterator[tuple[Rule, Failure]]:
-    """Yield each rule that a request breaks, with the vendor's error. The body is valid in its format."""
-    for rule in RULES[format]:
+def broken_rules(format: fb.Format, body: JsonObject, facts: Facts, dialect: str | None = None) -> Iterator[tuple[Rule, Failure]]:
+    """Yield each rule that a request breaks, with the vendor's error. The body is valid in its format.
+
+    ``dialect``: the server that receives the request, with its own rules before those of the format.
+    """
+    of_server = SERVER_RULES[dialect].get(format, ()) if dialect is not None else ()
+    for rule in (*of_server, *RULES[format]):
+        if rule.name in ACCEPTED.get((dialect, format), ()) and rule not in of_server:
+            continue
         failure = rule.check(body, facts)
         if failure is not None:
             yield rule, failure
