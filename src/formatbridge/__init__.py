@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from formatbridge.convert.bridge import Bridge, Exchange
     from formatbridge.convert.collect import collect_stream, iter_events
+    from formatbridge.convert.counts import convert_count_request, convert_count_response
     from formatbridge.convert.detect import Detection, detect_format
     from formatbridge.convert.evidence import FormatCandidate
     from formatbridge.convert.explain import Explanation, explain
@@ -148,6 +149,8 @@ __all__ = [
     "UnknownFormatError",
     "collect_stream",
     "convert_batch",
+    "convert_count_request",
+    "convert_count_response",
     "convert_error",
     "convert_models",
     "convert_request",
@@ -234,6 +237,8 @@ _MODULES = {
     "UnknownFormatError": "errors",
     "collect_stream": "convert.collect",
     "convert_batch": "convert.batch",
+    "convert_count_request": "convert.counts",
+    "convert_count_response": "convert.counts",
     "convert_error": "convert.bodies",
     "convert_models": "convert.bodies",
     "convert_request": "convert.bodies",
