@@ -43,6 +43,7 @@ from formatbridge.client.settings import (
     options_for,
     timeout_of,
 )
+from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
@@ -73,6 +74,7 @@ class Gateway:
         http_client: object | None = None,
         on_losses: Callable[[Converted], object] | None = None,
         memory: ResponseStore | None = None,
+        count_tokens: TokenCounter | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Set the options of the gateway; nothing is sent and no connection is opened.
@@ -90,6 +92,7 @@ class Gateway:
         ``http_client``: an async client of httpx or httpx2 to use; the caller closes it.
         ``on_losses``: is called with every conversion that has losses: of a request, of an answer, of a stream at its end.
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.
+        ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
         ``clock``: the clock, for tests.
 
         Raises ``ConfigurationError``.
@@ -116,6 +119,7 @@ class Gateway:
             headers=checked_headers(headers),
             options=options_for(options, profile),
             report=None if on_losses is None else self._report_losses,
+            token_counter=checked_callable("count_tokens", count_tokens),
             limits=checked("limits", limits, Limits) or Limits(),
             clock=checked("clock", clock, Clock) or Clock(),
             target=via if isinstance(via, Target) else None,
@@ -207,7 +211,7 @@ class Gateway:
         source = request.format
         handler = replace(self._handler, via=self._endpoint_for(source))
         turn = None
-        if self._memory is not None and source.name == FORMAT and request.endpoint is not None and handler.via is not source:
+        if self._memory is not None and source.name == FORMAT and request.allowed_method == "POST" and handler.via is not source:
             turn = Turn(self._memory, request)
             request = await turn.resolve(request)
         answers: list[Converted] = []
