@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from formatbridge.client.gateway import Gateway
     from formatbridge.client.gateway_memory import InMemoryStore, ResponseStore
     from formatbridge.client.profile import PROFILES, RelayProfile
-    from formatbridge.client.reply import Reply
+    from formatbridge.client.reply import CountReply, Reply
     from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
     from formatbridge.convert.batch import BatchLine, convert_batch
@@ -100,6 +100,7 @@ __all__ = [
     "Converted",
     "ConvertedError",
     "ConvertedRequest",
+    "CountReply",
     "Detection",
     "Dialect",
     "DialectRules",
@@ -188,6 +189,7 @@ _MODULES = {
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",
     "ConvertedRequest": "convert.bodies",
+    "CountReply": "client.reply",
     "Detection": "convert.detect",
     "Dialect": "dialect",
     "DialectRules": "dialect",
