@@ -32,7 +32,7 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
 """Conversations that some format can say but in part: the fields that are not compared, and why."""
 
 
-@pytest.mark.parametrize("fixture", (*fixtures(), *count_fixtures()), ids=str)
+@pytest.mark.parametrize("fixture", [*fixtures(), *count_fixtures()], ids=str)
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     """A case that no one can trace cannot be corrected."""
     assert fixture.about.endswith(".")
