@@ -218,7 +218,7 @@ class Client(BaseClient):
 
         ``request``: a request, or the body of the format's endpoint for token counts. The other arguments are those of ``send``.
 
-        A chat_completions request gets the answer of the endpoint's format, because its own format has none. If the endpoint cannot count
+        A chat_completions request gets the answer of the endpoint's format, because chat_completions has none. If the endpoint cannot count
         tokens, ``count_tokens=`` of the client does; without it ``ConfigurationError`` is raised. Raises the same as ``send``.
         """
         return self._drive(self._count_flow(self._open_count(request, format, via, model)))

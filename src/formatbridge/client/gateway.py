@@ -80,9 +80,8 @@ class Gateway:
         """Set the options of the gateway; nothing is sent and no connection is opened.
 
         ``profile_or_base_url``: a base URL, a ``RelayProfile`` or the name of one in ``PROFILES``; None: ``FORMATBRIDGE_BASE_URL``.
-        ``api_key``: the gateway's key: a string (empty: no key), or a callable that returns it for each request. None:
-        ``FORMATBRIDGE_API_KEY``, else the key of each caller is passed on. A gateway that has a key accepts every caller, so control who
-        can reach it.
+        ``api_key``: a string (empty: no key), or a callable that returns it for each request; None: ``FORMATBRIDGE_API_KEY``, else the key
+        of each caller is passed on. A gateway that has a key accepts every caller, so control who can reach it.
         ``via``: the format of the endpoint; None: the format of each caller, or the relay's first endpoint where it lacks that one.
         ``headers``: added to every request to the relay.
         ``options``: None: raise on ``impossible`` losses. The caller then gets an error with status 400.
@@ -101,9 +100,7 @@ class Gateway:
         del api_key
         profile, base_url = _relay(profile_or_base_url)
         self._via = None if via is None else formats.load(via)
-        self._endpoints = [self._via] if self._via is not None else _endpoints(profile)
-        for endpoint in self._endpoints:
-            profile.path(endpoint, model="m")  # a profile without this endpoint raises here and not at the first request
+        self._endpoints = _endpoints(profile, self._via)
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._on_losses = checked_callable("on_losses", on_losses)
         self._memory = checked_store(memory)
@@ -347,9 +344,11 @@ def _no_report(attempt: Attempt) -> None:
     del attempt
 
 
-def _endpoints(profile: RelayProfile) -> list[FormatSpec]:
-    """Return the formats whose endpoints a relay has; raise ``ConfigurationError`` if it has none."""
-    known = [formats.load(name) for name in formats.FORMATS if name in profile.paths]
-    if not known:
+def _endpoints(profile: RelayProfile, via: FormatSpec | None) -> list[FormatSpec]:
+    """Return the chosen format, or those whose endpoints a relay has; raise ``ConfigurationError`` if it has none."""
+    endpoints = [via] if via is not None else [formats.load(name) for name in formats.FORMATS if name in profile.paths]
+    for endpoint in endpoints:
+        profile.path(endpoint, model="m")  # a profile without this endpoint raises here and not at the first request
+    if not endpoints:
         raise ConfigurationError(f"profile {profile.name!r} has no endpoint of a built-in format, expected via=")
-    return known
+    return endpoints
