@@ -33,6 +33,11 @@ def _convert(path: Path, kind: str, source: str, target: str) -> tuple[fb.Conver
         converter = fb.StreamConverter(source=source, target=target)
         return converter, converter.feed(path.read_bytes()) + converter.finish()
     body = json.loads(path.read_text(encoding="utf-8")).get("body")
-    functions: dict[str, Callable[..., fb.Converted]] = {"responses": fb.convert_response, "models": fb.convert_models}
+    functions: dict[str, Callable[..., fb.Converted]] = {
+        "responses": fb.convert_response,
+        "models": fb.convert_models,
+        "count_requests": fb.convert_count_request,
+        "count_responses": fb.convert_count_response,
+    }
     converted = functions.get(kind, fb.convert_request)(body, source=source, target=target)
     return converted, converted.json()

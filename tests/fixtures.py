@@ -12,11 +12,15 @@ from typing import Any
 from formatbridge import formats
 from formatbridge.convert import input
 from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response
+from formatbridge.convert.counts import convert_count_request, convert_count_response
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 
 KINDS = {"request": "requests", "response": "responses", "error": "errors", "models": "models"}
 """Kind of document to the folder that holds it."""
+
+COUNTS = {"count_request": "count_requests", "count_response": "count_responses"}
+"""The same for documents that chat_completions does not have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,10 @@ def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted
             return convert_response(body, source=like.format, target=target)
         case "models":
             return convert_models(body, source=like.format, target=target)
+        case "count_request":
+            return convert_count_request(body, source=like.format, target=target, model=model)
+        case "count_response":
+            return convert_count_response(body, source=like.format, target=target)
         case _:
             return convert_error(body, source=like.format, target=target, status=status or 400)
 
@@ -105,6 +113,12 @@ def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted
 def fixtures(kind: str | None = None, format: str | None = None) -> tuple[Fixture, ...]:
     """Return the fixtures of a kind and a format, or of all, in the order of their kinds, names and formats."""
     return tuple(each for each in _all() if kind in (None, each.kind) and format in (None, each.format))
+
+
+@cache
+def count_fixtures(kind: str | None = None) -> tuple[Fixture, ...]:
+    """Return the requests for token counts and their answers, or those of one kind."""
+    return tuple(each for each in _read_all(COUNTS) if kind in (None, each.kind))
 
 
 @cache
@@ -122,9 +136,13 @@ def invalid_fixtures() -> tuple[InvalidFixture, ...]:
 
 @cache
 def _all() -> tuple[Fixture, ...]:
+    return _read_all(KINDS)
+
+
+def _read_all(kinds: dict[str, str]) -> tuple[Fixture, ...]:
     return tuple(
         _read(path, kind)
-        for kind, folder in KINDS.items()
+        for kind, folder in kinds.items()
         for path in sorted(FOLDER.glob(f"{folder}/*/*.json"), key=lambda path: (path.stem, path.parent.name))
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from formatbridge.client.gateway import Gateway
     from formatbridge.client.gateway_memory import InMemoryStore, ResponseStore
     from formatbridge.client.profile import PROFILES, RelayProfile
-    from formatbridge.client.reply import Reply
+    from formatbridge.client.reply import CountReply, Reply
     from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
     from formatbridge.convert.batch import BatchLine, convert_batch
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from formatbridge.convert.bridge import Bridge, Exchange
     from formatbridge.convert.collect import collect_stream, iter_events
+    from formatbridge.convert.counts import convert_count_request, convert_count_response
     from formatbridge.convert.detect import Detection, detect_format
     from formatbridge.convert.evidence import FormatCandidate
     from formatbridge.convert.explain import Explanation, explain
@@ -99,6 +100,7 @@ __all__ = [
     "Converted",
     "ConvertedError",
     "ConvertedRequest",
+    "CountReply",
     "Detection",
     "Dialect",
     "DialectRules",
@@ -148,6 +150,8 @@ __all__ = [
     "UnknownFormatError",
     "collect_stream",
     "convert_batch",
+    "convert_count_request",
+    "convert_count_response",
     "convert_error",
     "convert_models",
     "convert_request",
@@ -185,6 +189,7 @@ _MODULES = {
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",
     "ConvertedRequest": "convert.bodies",
+    "CountReply": "client.reply",
     "Detection": "convert.detect",
     "Dialect": "dialect",
     "DialectRules": "dialect",
@@ -234,6 +239,8 @@ _MODULES = {
     "UnknownFormatError": "errors",
     "collect_stream": "convert.collect",
     "convert_batch": "convert.batch",
+    "convert_count_request": "convert.counts",
+    "convert_count_response": "convert.counts",
     "convert_error": "convert.bodies",
     "convert_models": "convert.bodies",
     "convert_request": "convert.bodies",

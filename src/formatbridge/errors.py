@@ -119,7 +119,7 @@ class InvalidPayloadError(FormatBridgeError, ValueError):
     def __init__(self, format: str, kind: str, problems: Sequence[tuple[str, str]]) -> None:
         details = "; ".join(f"{pointer or 'body'} {message}" for pointer, message in problems[:_MAX_LISTED])
         more = f"; and {len(problems) - _MAX_LISTED} more" if len(problems) > _MAX_LISTED else ""
-        super().__init__(f"{format} {kind}: {details}{more}")
+        super().__init__(f"{format} {kind.replace('_', ' ')}: {details}{more}")
         self.format = format
         """The expected format; ``unknown`` if it was to be detected."""
         self.kind = kind

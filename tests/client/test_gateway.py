@@ -115,9 +115,9 @@ def test_an_error_in_a_stream_ends_it_in_the_format_of_the_caller(format: str, v
     [
         ("POST", "/v1/embeddings", 404),
         ("GET", "/", 404),
-        ("POST", "/v1/messages/count_tokens", 404),
-        ("POST", "/v1/responses/input_tokens", 404),
-        ("POST", "/v1beta/models/m:countTokens", 404),
+        ("POST", "/v1/messages/batches", 404),
+        ("POST", "/v1/responses/compact", 404),
+        ("POST", "/v1beta/models/m:embedContent", 404),
         ("GET", "/v1/messages", 405),
         ("DELETE", "/v1/chat/completions", 405),
         ("POST", "/v1/models", 405),

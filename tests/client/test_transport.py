@@ -305,8 +305,8 @@ def test_an_endpoint_without_counterpart_is_not_found() -> None:
 
     with pytest.raises(official_sdks.openai.NotFoundError, match="formatbridge does not convert POST /v1/embeddings"):
         joined("chat_completions", "messages", relay).embeddings.create(model="m", input="x")
-    with pytest.raises(official_sdks.anthropic.NotFoundError, match="formatbridge does not convert POST /v1/messages/count_tokens"):
-        joined("messages", "responses", relay).messages.count_tokens(model="m", messages=official_sdks.TURN)
+    with pytest.raises(official_sdks.anthropic.NotFoundError, match="formatbridge does not convert GET /v1/messages/batches"):
+        joined("messages", "responses", relay).messages.batches.list()
 
     assert relay.requests == []
 

@@ -26,6 +26,10 @@ FILES_OF_ONE_PACKAGE = {
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
 }
 
+FILES_THAT_ONE_PACKAGE_LACKS = {
+    "counts": "chat_completions: the vendor's server counts tokens in the format of Responses only",
+}
+
 DIFFERENCES: dict[str, dict[str, str]] = {
     "citations": {
         "messages: a stream sends single citations, and search results are cited with their text": (
@@ -153,7 +157,9 @@ def test_packages_have_the_same_files(format: str) -> None:
 
     assert [file for file in extra if FILES_OF_ONE_PACKAGE[file].split(":")[0] != format] == []
     assert [file for file in sorted(extra) if file not in docstring] == []
-    assert set(FILES) <= files_of(format)
+    lacking = {file for file, reason in FILES_THAT_ONE_PACKAGE_LACKS.items() if reason.split(":")[0] == format}
+    assert set(FILES) - files_of(format) == lacking
+    assert [file for file in lacking if file not in docstring] == []
 
 
 @pytest.mark.parametrize("file", FILES)

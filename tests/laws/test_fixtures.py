@@ -11,7 +11,7 @@ import pytest
 from formatbridge import formats
 from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
-from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, fixtures, invalid_fixtures, streams
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_fixtures, fixtures, invalid_fixtures, streams
 from tests.support.normal_form import normal_form, without
 
 _VARIANT = "_own"
@@ -32,7 +32,7 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
 """Conversations that some format can say but in part: the fields that are not compared, and why."""
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@pytest.mark.parametrize("fixture", [*fixtures(), *count_fixtures()], ids=str)
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     """A case that no one can trace cannot be corrected."""
     assert fixture.about.endswith(".")

@@ -19,7 +19,7 @@ from formatbridge import formats
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import InvalidPayloadError
-from tests.fixtures import Fixture, InvalidFixture, StreamFixture, fixtures, invalid_fixtures, streams
+from tests.fixtures import Fixture, InvalidFixture, StreamFixture, count_fixtures, fixtures, invalid_fixtures, streams
 from tests.support.layout import layout
 
 
@@ -53,6 +53,11 @@ DIRECTIONS = [
     for fixture in fixtures()
     for target in formats.FORMATS
     if target != fixture.format
+] + [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in count_fixtures()
+    for target in formats.FORMATS
+    if target not in (fixture.format, "chat_completions")
 ]
 
 

@@ -17,7 +17,7 @@ ALWAYS_HELD = frozenset({ir.Signature})
 """Tokens, which are written or dropped as a whole."""
 MARKS = frozenset({ir.CacheMark})
 """Nodes of requests that a part of an answer can have, and no answer holds."""
-ROOTS = {"REQUEST_HOLDS": (ir.Request,), "RESPONSE_HOLDS": (ir.Response, ir.Error, ir.ModelList)}
+ROOTS = {"REQUEST_HOLDS": (ir.Request,), "RESPONSE_HOLDS": (ir.Response, ir.Error, ir.ModelList, ir.TokenCount)}
 TABLES = [(format, table) for format in FORMATS for table in ROOTS]
 
 

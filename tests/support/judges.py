@@ -45,7 +45,10 @@ _FREE_KEY = re.compile(rf"/({'|'.join(FREE_KEYS)})/[^/ ]+")
 
 
 def problems(format: str, kind: str, body: Any) -> list[str]:
-    """List what the official types refuse in a body, but for what we write on purpose. ``kind`` is one of ``sdk_roots.KINDS``."""
+    """List what the official types refuse in a body, but for what we write on purpose.
+
+    ``kind`` is one of ``sdk_roots.KINDS`` or ``COUNT_KINDS``.
+    """
     tolerated = ON_PURPOSE.get((format, kind), frozenset())
     return [problem for problem in refusals(format, kind, body) if shape(problem) not in tolerated]
 

@@ -99,6 +99,32 @@ async def ask_async(format: str, client: Any, *, is_streaming: bool) -> SdkAnswe
             return _generate([chunk async for chunk in stream])
 
 
+def count(format: str, client: Any) -> int:
+    """Count the tokens of the question with the method of the SDK."""
+    return _counted(_count_call(format, client))
+
+
+async def count_async(format: str, client: Any) -> int:
+    """Count the tokens of the question with the method of the async SDK."""
+    return _counted(await _count_call(format, client))
+
+
+def _count_call(format: str, client: Any) -> Any:
+    """Call the method of an SDK that counts tokens, which an async SDK awaits."""
+    match format:
+        case "messages":
+            return client.messages.count_tokens(model=MODEL, messages=TURN)
+        case "responses":
+            return client.responses.input_tokens.count(model=MODEL, input=QUESTION)
+        case _:
+            return client.models.count_tokens(model=MODEL, contents=QUESTION)
+
+
+def _counted(answer: Any) -> int:
+    tokens: int = answer.total_tokens if hasattr(answer, "total_tokens") else answer.input_tokens
+    return tokens
+
+
 def model_ids(client: Any) -> list[str]:
     """Return the ids of the models that the SDK lists."""
     return [_model_id(model) for model in client.models.list()]

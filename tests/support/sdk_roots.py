@@ -18,6 +18,9 @@ SDKS = {
 
 KINDS = ("request", "response", "error", "models")
 
+COUNT_KINDS = ("count_request", "count_response")
+"""Kinds of bodies that chat_completions does not have."""
+
 HEADERS = {"betas", "user_profile_id", "workspace_id"}
 """Fields of the messages parameters that travel as HTTP headers, so that a body has no place for them."""
 
@@ -83,6 +86,10 @@ def _responses(kind: str, is_streaming: bool) -> Any:
             return params.ResponseCreateParamsNonStreaming
         case "response":
             return responses.Response
+        case "count_request":
+            return responses.input_token_count_params.InputTokenCountParams
+        case "count_response":
+            return responses.InputTokenCountResponse
         case _:
             return _openai(kind)
 
@@ -109,6 +116,10 @@ def _messages(kind: str, is_streaming: bool) -> Any:
             return _without_headers(params.MessageCreateParamsNonStreaming)
         case "response":
             return beta.BetaMessage
+        case "count_request":
+            return _without_headers(beta.message_count_tokens_params.MessageCountTokensParams)
+        case "count_response":
+            return beta.BetaMessageTokensCount
         case "error":
             return BetaErrorResponse
         case _:
@@ -129,6 +140,12 @@ def _generate_content(kind: str, _is_streaming: bool) -> Any:
             return _generate_content_request()
         case "response":
             return _model("Response", {}, _annotations(types.GenerateContentResponse))
+        case "count_request":  # https://ai.google.dev/api/tokens; the SDK has only contents for this server
+            request = _model("WholeRequest", {"model": str}, _annotations(_generate_content_request()))
+            return _model("CountRequest", {}, {"contents": list[types.Content], "generateContentRequest": request})
+        case "count_response":  # the SDK reads two of the counts
+            details = dict.fromkeys(("promptTokensDetails", "cacheTokensDetails"), list[types.ModalityTokenCount])
+            return _model("CountResponse", {}, _annotations(types.CountTokensResponse) | details)
         case "error":
             status = {"code": int, "message": str, "status": str, "details": list[dict[str, Any]]}
             return _model("Error", {"error": _model("Status", {}, status)})  # the SDK reads errors untyped

@@ -195,7 +195,10 @@ def framed(body: bytes, framing: Framing, upto: int | None = None) -> bytes:
 def relay(peer: Peer, request: Received) -> bool:
     """Answer in the format of the endpoint, whole or streamed, and stay open."""
     format = format_of(request.path)
-    if request.is_stream:
+    if request.path.endswith(":countTokens"):
+        counted = {"object": "response.input_tokens", "input_tokens": 7}
+        peer.send(whole(fb.convert_count_response(counted, source="responses", target=format).json(), x_request_id="r-1"))
+    elif request.is_stream:
         peer.send(framed(stream_of(format), "chunked"))
     else:
         peer.send(whole(json.dumps(answer_of(format)).encode(), x_request_id="r-1"))

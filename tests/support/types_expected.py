@@ -44,6 +44,23 @@ def answers(body: bytes) -> None:
     assert_type(fb.convert_models(body, target="generate_content").parse(), gemini.ModelList)
 
 
+def token_counts(body: bytes) -> None:
+    """A request and an answer have the models of their target."""
+    request = fb.convert_count_request(body, source="chat_completions", target="responses")
+    assert_type(request.parse(), responses.CountRequest)
+    assert_type(fb.convert_count_request(body, source="messages", target="messages").parse(), messages.CountRequest)
+    assert_type(fb.convert_count_request(body, source="messages", target="generate_content").parse(), gemini.CountRequest)
+    assert_type(fb.convert_count_response(body, source="messages", target="generate_content").parse(), gemini.CountResponse)
+
+
+async def counted_tokens(client: fb.Client, async_client: fb.AsyncClient, request: messages.CountRequest) -> None:
+    """The answer is in the format of the caller."""
+    assert_type(client.count_tokens(request), fb.CountReply[messages.CountResponse])
+    assert_type(client.count_tokens({}, "responses", "messages").parse(), responses.CountResponse)
+    assert_type(client.count_tokens({}, "generate_content").input_tokens, int)
+    assert_type(await async_client.count_tokens(request, via="responses"), fb.CountReply[messages.CountResponse])
+
+
 def streams(chunks: Iterable[bytes], async_chunks: AsyncIterable[bytes]) -> None:
     """Events are the union of their format; a collected answer has the model of its target."""
     assert_type(fb.iter_events(chunks, format="messages"), Iterator[messages.StreamEvent])

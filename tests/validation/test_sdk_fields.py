@@ -19,6 +19,11 @@ KNOWN_EXTRAS: dict[str, str] = {
     "messages.Request.betas": "travels as an HTTP header",
     "messages.Request.user_profile_id": "travels as an HTTP header",
     "messages.Request.workspace_id": "travels as an HTTP header",
+    "messages.CountRequest.betas": "travels as an HTTP header",
+    "messages.CountRequest.user_profile_id": "travels as an HTTP header",
+    "messages.CountRequest.workspace_id": "travels as an HTTP header",
+    "generate_content.CountRequest.httpOptions": "set for the SDK's own transport",
+    "generate_content.CountResponse.sdkHttpResponse": "added by the SDK's own transport",
     "generate_content.Request.httpOptions": "set for the SDK's own transport",
     "generate_content.Request.shouldReturnHttpResponse": "set for the SDK's own transport",
     "generate_content.Request.automaticFunctionCalling": "a loop that the SDK runs itself",
@@ -64,6 +69,10 @@ def messages() -> Roots:
     yield "Request", types.message_create_params.MessageCreateParamsStreaming
     yield "Request", beta.message_create_params.MessageCreateParamsNonStreaming
     yield "Request", beta.message_create_params.MessageCreateParamsStreaming
+    yield "CountRequest", types.message_count_tokens_params.MessageCountTokensParams
+    yield "CountRequest", beta.message_count_tokens_params.MessageCountTokensParams
+    yield "CountResponse", types.MessageTokensCount
+    yield "CountResponse", beta.BetaMessageTokensCount
     yield "Response", types.Message
     yield "Response", beta.BetaMessage
     yield "ModelList", _model("Page", {"data": list[types.ModelInfo]})
@@ -78,6 +87,8 @@ def responses() -> Roots:
 
     yield "Request", types.response_create_params.ResponseCreateParamsNonStreaming
     yield "Request", types.response_create_params.ResponseCreateParamsStreaming
+    yield "CountRequest", types.input_token_count_params.InputTokenCountParams
+    yield "CountResponse", types.InputTokenCountResponse
     yield "Response", types.Response
     yield "ModelList", _model("Page", {"data": list[Model]})
     yield "StreamEvent", types.ResponseStreamEvent
@@ -87,6 +98,10 @@ def generate_content() -> Roots:
     from google.genai import types
 
     yield "Request", _generate_content_request()
+    retyped = {"systemInstruction": types.Content, "tools": list[types.Tool]}
+    config = {field.name: field.annotation for field in sdk_types.fields(types.CountTokensConfig)} | retyped
+    yield "CountRequest", _model("CountRequest", {"contents": list[types.Content], **config})
+    yield "CountResponse", types.CountTokensResponse
     yield "Response", types.GenerateContentResponse
     yield "ModelList", types.ListModelsResponse
     yield "StreamEvent", types.GenerateContentResponse

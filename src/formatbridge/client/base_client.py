@@ -32,7 +32,7 @@ from formatbridge.client.connection_pool import ConnectionPool, checked_client
 from formatbridge.client.flow import Attempt, CallDeadline, CallSettings, Close, Flow, Outcome, attempts, read_body
 from formatbridge.client.incoming_stream import IncomingStream
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.reply import Reply
+from formatbridge.client.reply import CountReply, Reply
 from formatbridge.client.secrets import checked_headers
 from formatbridge.client.settings import (
     Clock,
@@ -50,8 +50,9 @@ from formatbridge.client.settings import (
     retry_of,
     timeout_of,
 )
+from formatbridge.client.token_counts import TokenCounter, can_count, estimated, missing_endpoint
 from formatbridge.convert.bodies import Converted, ConvertedRequest
-from formatbridge.convert.bridge import Bridge, Exchange
+from formatbridge.convert.bridge import BaseExchange, Bridge, CountExchange, Exchange
 from formatbridge.convert.input import model_of
 from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
@@ -92,6 +93,7 @@ class BaseClient:
         options: Options | None = None,
         limits: Limits | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
+        count_tokens: TokenCounter | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Set the options of the client; nothing is sent and no connection is opened.
@@ -107,6 +109,7 @@ class BaseClient:
         ``options``: the default is ``raise_on="impossible"``. ``raise_on`` applies to requests only, because an answer has been paid for.
         ``limits``: maximum sizes of answers.
         ``on_attempt``: is called after every attempt.
+        ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
         ``clock``: clock and random numbers, for tests.
 
         Raises ``ConfigurationError``.
@@ -125,6 +128,7 @@ class BaseClient:
         self._options = options_for(options, self._profile)
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
+        self._token_counter = checked_callable("count_tokens", count_tokens)
         self._clock = checked("clock", clock, Clock) or Clock()
         self._cached_settings: dict[bool, CallSettings] = {}
 
@@ -205,17 +209,43 @@ class BaseClient:
 
     def _send_flow(self, planned: PlannedCall) -> Flow[Reply]:
         """Send a request and return the whole answer."""
+        outcome = yield from self._answer_flow(planned.exchange, planned.call)
+        native, answer = outcome.received
+        return Reply(planned.exchange.request, answer, native, outcome, self._profile.request_id_headers)
+
+    def _open_count(self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
+        """Convert a request to count tokens."""
+        source_format = _format_of(request, format)
+        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
+        if self._token_counter is None and not can_count(self._profile, bridge.target_format):
+            raise ConfigurationError(missing_endpoint(bridge.target_format))
+        exchange = bridge.open_count(request, model=model)
+        if not exchange.request.model:
+            raise ConfigurationError("the request has no model: pass model=")
+        return exchange
+
+    def _count_flow(self, exchange: CountExchange) -> Flow[CountReply]:
+        """Send a request to count tokens, or estimate the count if the endpoint has none."""
+        request, names = exchange.request, self._profile.request_id_headers
+        if self._token_counter is not None and not can_count(self._profile, request.target_format):
+            answer = estimated(exchange, self._token_counter)
+            return CountReply(request, answer, {}, Outcome(answer, Head(200, {}), 0), names)
+        call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
+        outcome = yield from self._answer_flow(exchange, call)
+        native, answer = outcome.received
+        return CountReply(request, answer, native, outcome, names)
+
+    def _answer_flow(self, exchange: BaseExchange, call: Call) -> Flow[Outcome[tuple[JsonObject, Converted]]]:
+        """Send a call and return the whole answer, as the endpoint sent it and converted."""
         names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
-            answer = read_answer(head, native, planned.exchange, planned.call, names)
-            raise_if_failed(head, native.value, planned.call, names)  # some formats can represent a failed answer
+            answer = read_answer(head, native, exchange, call, names)
+            raise_if_failed(head, native.value, call, names)  # some formats can represent a failed answer
             return native.value, answer
 
         settings = self._call_settings(is_stream=False)
-        outcome = yield from self._fetch_flow(planned.call, read, settings, CallDeadline(settings, is_stream=False))
-        native, answer = outcome.received
-        return Reply(planned.exchange.request, answer, native, outcome, names)
+        return (yield from self._fetch_flow(call, read, settings, CallDeadline(settings, is_stream=False)))
 
     def _models_flow(self) -> Flow[list[ir.Model]]:
         """Return the list of models, from all its pages."""

@@ -17,7 +17,7 @@ from formatbridge.client.profile import RelayProfile, origin_of
 from formatbridge.client.secrets import Headers, is_sensitive, masked_headers
 from formatbridge.client.settings import Limits
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
-from formatbridge.convert.bridge import Exchange
+from formatbridge.convert.bridge import BaseExchange, Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
 from formatbridge.formats.format import FormatOrName, FormatSpec
@@ -108,7 +108,7 @@ class Head:
 
 
 def build_call(
-    exchange: Exchange,
+    exchange: BaseExchange,
     base_url: str,
     profile: RelayProfile,
     key: Secret | None,
@@ -118,7 +118,10 @@ def build_call(
     """Build the HTTP call for an exchange. ``sdk_headers``: headers of an SDK's request; all other headers have precedence."""
     request = exchange.request
     streams, target_format = request.stream, request.target_format
-    url = _url(base_url, profile.path(target_format, model=request.model, stream=streams))
+    path = None
+    if request.kind == "count_request":
+        path = profile.count_path(target_format, model=request.model)
+    url = _url(base_url, path or profile.path(target_format, model=request.model, stream=streams))
     defaults = {"content-type": "application/json", **_accepted(streams)}
     version = _versions(profile, target_format, exchange.options.messages_version)
     add_headers = target_format.endpoint.add_headers
@@ -327,7 +330,7 @@ def is_markup(body: bytes) -> bool:
     return body.lstrip(WHITESPACE)[:1] == b"<"
 
 
-def read_answer(head: Head, native: Native, exchange: Exchange, call: Call, names: tuple[str, ...]) -> Converted:
+def read_answer(head: Head, native: Native, exchange: BaseExchange, call: Call, names: tuple[str, ...]) -> Converted:
     """Convert a whole answer; raise ``UnexpectedResponseError`` if it is invalid, or failed and becomes an error in the caller's format."""
     try:
         converted = exchange.response(native.text)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, assert_never, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from formatbridge import ir
 from formatbridge.client.base_client import BaseClient, BaseStream
-from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
+from formatbridge.client.drivers import drive, drive_async
+from formatbridge.client.flow import Flow
 from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
-from formatbridge.client.reply import Reply
-from formatbridge.client.settings import Clock
+from formatbridge.client.reply import CountReply, Reply
 from formatbridge.convert.bodies import Converted, ModelT_co
-from formatbridge.errors import APIError, FormatBridgeError
 from formatbridge.formats.format import FormatOrName
 
 if TYPE_CHECKING:
@@ -161,6 +160,68 @@ class Client(BaseClient):
         """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return Stream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
+
+    @overload
+    def count_tokens(
+        self,
+        request: wires.messages.CountRequest | wires.messages.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.messages.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.messages.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self,
+        request: wires.responses.CountRequest | wires.responses.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.responses.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.responses.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self,
+        request: wires.generate_content.CountRequest | wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.generate_content.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.generate_content.CountResponse]: ...
+
+    @overload
+    def count_tokens(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply: ...
+
+    def count_tokens(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply:
+        """Return the number of input tokens of a request, as the endpoint counts them, in the caller's format.
+
+        ``request``: a request, or the body of the format's endpoint for token counts. The other arguments are those of ``send``.
+
+        A chat_completions request gets the answer of the endpoint's format, because chat_completions has none. If the endpoint cannot count
+        tokens, ``count_tokens=`` of the client does; without it ``ConfigurationError`` is raised. Raises the same as ``send``.
+        """
+        return self._drive(self._count_flow(self._open_count(request, format, via, model)))
 
     def models(self) -> list[ir.Model]:
         """Return the relay's models from all pages, with the ids that requests use."""
@@ -379,6 +440,62 @@ class AsyncClient(BaseClient):
         planned = self._plan_call(request, format, via, model, stream=True)
         return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
 
+    @overload
+    async def count_tokens(
+        self,
+        request: wires.messages.CountRequest | wires.messages.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.messages.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.messages.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self,
+        request: wires.responses.CountRequest | wires.responses.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.responses.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.responses.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self,
+        request: wires.generate_content.CountRequest | wires.generate_content.Request,
+        format: None = None,
+        via: FormatOrName | None = None,
+        *,
+        model: str | None = None,
+    ) -> CountReply[wires.generate_content.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply[wires.generate_content.CountResponse]: ...
+
+    @overload
+    async def count_tokens(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply: ...
+
+    async def count_tokens(
+        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+    ) -> CountReply:
+        """Return the number of input tokens of a request, as ``Client.count_tokens``."""
+        return await self._drive(self._count_flow(self._open_count(request, format, via, model)))
+
     async def models(self) -> list[ir.Model]:
         """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
@@ -461,85 +578,3 @@ class AsyncStream(BaseStream, Generic[EventT_co, ModelT_co]):
 
     async def _drive(self, flow: Flow[T]) -> T:
         return await drive_async(flow, self._open_http(), self._clock)
-
-
-def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
-    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
-    result: object = None
-    failure: APIError | None = None
-    try:
-        while True:
-            step = flow.send(result) if failure is None else flow.throw(failure)
-            result = failure = None
-            try:
-                result = _run_step(step, http, clock)
-            except APIError as error:
-                failure = error
-    except StopIteration as end:
-        returned: T = end.value
-        return returned
-    except FormatBridgeError as error:
-        failed = error
-    except BaseException as error:
-        if not isinstance(error, Exception):  # an interrupt
-            http.retire_client()
-        http.close()
-        raise
-    http.close()
-    result = None  # tracebacks show this frame, and must not show data from the relay
-    raise failed.with_traceback(None)
-
-
-def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
-    match step:
-        case Read():
-            return http.read(step)
-        case Send():
-            return http.send(step)
-        case Sleep():
-            clock.sleep(step.seconds)
-        case Close():
-            http.close()
-        case _:
-            assert_never(step)
-    return None
-
-
-async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
-    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
-    result: object = None
-    failure: APIError | None = None
-    try:
-        while True:
-            step = flow.send(result) if failure is None else flow.throw(failure)
-            result = failure = None
-            try:
-                result = await _run_step_async(step, http, clock)
-            except APIError as error:
-                failure = error
-    except StopIteration as end:
-        returned: T = end.value
-        return returned
-    except FormatBridgeError as error:
-        failed = error
-    except BaseException:
-        await http.close()
-        raise
-    await http.close()
-    result = None  # tracebacks show this frame, and must not show data from the relay
-    raise failed.with_traceback(None)
-
-
-async def _run_step_async(step: Step, http: AsyncHTTPExchange, clock: Clock) -> object:
-    match step:
-        case Read():
-            return await http.read(step)
-        case Send():
-            return await http.send(step)
-        case Sleep():
-            await clock.sleep_async(step.seconds)
-        case Close():
-            await http.close()
-        case _:
-            assert_never(step)
-    return None

@@ -43,6 +43,7 @@ from formatbridge.client.settings import (
     options_for,
     timeout_of,
 )
+from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
@@ -74,14 +75,14 @@ class Gateway:
         http_client: object | None = None,
         on_losses: Callable[[Converted], object] | None = None,
         memory: ResponseStore | None = None,
+        count_tokens: TokenCounter | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Set the options of the gateway; nothing is sent and no connection is opened.
 
         ``profile_or_base_url``: a base URL, a ``RelayProfile`` or the name of one in ``PROFILES``; None: ``FORMATBRIDGE_BASE_URL``.
-        ``api_key``: the gateway's key: a string (empty: no key), or a callable that returns it for each request. None:
-        ``FORMATBRIDGE_API_KEY``, else the key of each caller is passed on. A gateway that has a key accepts every caller, so control who
-        can reach it.
+        ``api_key``: a string (empty: no key), or a callable that returns it for each request; None: ``FORMATBRIDGE_API_KEY``, else the key
+        of each caller is passed on. A gateway that has a key accepts every caller, so control who can reach it.
         ``via``: the format of the endpoint; None: the format of each caller, or the relay's first endpoint where it lacks that one.
         ``headers``: added to every request to the relay.
         ``options``: None: raise on ``impossible`` losses. The caller then gets an error with status 400.
@@ -91,6 +92,7 @@ class Gateway:
         ``http_client``: an async client of httpx or httpx2 to use; the caller closes it.
         ``on_losses``: is called with every conversion that has losses: of a request, of an answer, of a stream at its end.
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.
+        ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
         ``clock``: the clock, for tests.
 
         Raises ``ConfigurationError``.
@@ -99,9 +101,7 @@ class Gateway:
         del api_key
         profile, base_url = _relay(profile_or_base_url)
         self._via = None if via is None else formats.load(via)
-        self._endpoints = [self._via] if self._via is not None else _endpoints(profile)
-        for endpoint in self._endpoints:
-            profile.path(endpoint, model="m")  # a profile without this endpoint raises here and not at the first request
+        self._endpoints = _endpoints(profile, self._via)
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._on_losses = checked_callable("on_losses", on_losses)
         self._memory = checked_store(memory)
@@ -118,6 +118,7 @@ class Gateway:
             headers=checked_headers(headers),
             options=options_for(options, profile),
             report=None if on_losses is None else self._report_losses,
+            token_counter=checked_callable("count_tokens", count_tokens),
             limits=checked("limits", limits, Limits) or Limits(),
             clock=checked("clock", clock, Clock) or Clock(),
         )
@@ -208,7 +209,7 @@ class Gateway:
         source = request.format
         handler = replace(self._handler, via=self._endpoint_for(source))
         turn = None
-        if self._memory is not None and source.name == FORMAT and request.endpoint is not None and handler.via is not source:
+        if self._memory is not None and source.name == FORMAT and request.allowed_method == "POST" and handler.via is not source:
             turn = Turn(self._memory, request)
             request = await turn.resolve(request)
         answers: list[Converted] = []
@@ -344,9 +345,11 @@ def _no_report(attempt: Attempt) -> None:
     del attempt
 
 
-def _endpoints(profile: RelayProfile) -> list[FormatSpec]:
-    """Return the formats whose endpoints a relay has; raise ``ConfigurationError`` if it has none."""
-    known = [formats.load(name) for name in formats.FORMATS if name in profile.paths]
-    if not known:
+def _endpoints(profile: RelayProfile, via: FormatSpec | None) -> list[FormatSpec]:
+    """Return the chosen format, or those whose endpoints a relay has; raise ``ConfigurationError`` if it has none."""
+    endpoints = [via] if via is not None else [formats.load(name) for name in formats.FORMATS if name in profile.paths]
+    for endpoint in endpoints:
+        profile.path(endpoint, model="m")  # a profile without this endpoint raises here and not at the first request
+    if not endpoints:
         raise ConfigurationError(f"profile {profile.name!r} has no endpoint of a built-in format, expected via=")
-    return known
+    return endpoints

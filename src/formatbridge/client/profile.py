@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from formatbridge import ir
@@ -29,13 +29,14 @@ _MODELS = "models"
 class FormatPaths(Mapping[Endpoint, str]):
     """The paths that the built-in formats name, each read when it is asked for: that loads the format.
 
-    ``is_stream``: the paths for streams, where these differ; otherwise the paths of endpoints, that of the list of models included.
+    ``kind``: ``stream`` for the paths of streams, where these differ, and ``count`` for those of token counts; otherwise the paths of
+    endpoints, that of the list of models included.
     """
 
-    __slots__ = ("_is_stream",)
+    __slots__ = ("_kind",)
 
-    def __init__(self, is_stream: bool = False) -> None:
-        self._is_stream = is_stream
+    def __init__(self, kind: Literal["answer", "stream", "count"] = "answer") -> None:
+        self._kind = kind
 
     def __getitem__(self, endpoint: Endpoint) -> str:
         path = self._path(endpoint)
@@ -45,11 +46,8 @@ class FormatPaths(Mapping[Endpoint, str]):
 
     def _path(self, endpoint: Endpoint) -> str | None:
         if endpoint == _MODELS:
-            return None if self._is_stream else load(RELAY_MODELS).endpoint.models.path
-        if endpoint not in FORMATS:
-            return None
-        facts = load(endpoint).endpoint
-        return facts.stream_path if self._is_stream else facts.path
+            return load(RELAY_MODELS).endpoint.models.path if self._kind == "answer" else None
+        return _path_of(load(endpoint), self._kind) if endpoint in FORMATS else None
 
     def __iter__(self) -> Iterator[Endpoint]:
         return (name for name in (*FORMATS, _MODELS) if self._path(name) is not None)
@@ -59,6 +57,17 @@ class FormatPaths(Mapping[Endpoint, str]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+def _path_of(spec: FormatSpec, kind: str) -> str | None:
+    """Return a path that a format names."""
+    match kind:
+        case "stream":
+            return spec.endpoint.stream_path
+        case "count":
+            return spec.count.path if spec.count is not None else None
+        case _:
+            return spec.endpoint.path
 
 
 RELAY_MODELS: ir.Format = "generate_content"
@@ -81,8 +90,10 @@ class RelayProfile:
     """The API version of messages."""
     paths: Mapping[Endpoint, str] = field(default_factory=FormatPaths)
     """Paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does not exist."""
-    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: FormatPaths(is_stream=True))
+    stream_paths: Mapping[Endpoint, str] = field(default_factory=lambda: FormatPaths("stream"))
     """Paths of the endpoints below the base URL, with ``{model}`` for the model; an endpoint without a path does not exist."""
+    count_paths: Mapping[Endpoint, str] = field(default_factory=lambda: FormatPaths("count"))
+    """Paths of the endpoints that count tokens; an endpoint without a path cannot count them."""
     plain_only: frozenset[str] = frozenset()
     """Endpoints that cannot stream; the client sends a request without streaming and replays the answer as a stream."""
     models_format: ir.FormatName = RELAY_MODELS
@@ -98,11 +109,11 @@ class RelayProfile:
     """Headers with the id of an answer, in order of preference."""
 
     def __post_init__(self) -> None:
-        for name in ("auth", "paths", "stream_paths", "headers"):
+        for name in ("auth", "paths", "stream_paths", "count_paths", "headers"):
             table = getattr(self, name)
             if not isinstance(table, FormatPaths):
                 checked_table(f"profile {name}", table)
-        for name in ("auth", "paths", "stream_paths", "plain_only"):
+        for name in ("auth", "paths", "stream_paths", "count_paths", "plain_only"):
             table = getattr(self, name)
             if not isinstance(table, FormatPaths):
                 _check_endpoints(f"profile {name}", table, {_MODELS} if name != "plain_only" else set())
@@ -146,10 +157,20 @@ class RelayProfile:
             pattern = (facts.stream_path if stream else None) or facts.path
         if pattern is None:
             raise ConfigurationError(f"profile {self.name!r} has no endpoint for {name}")
-        if "{model}" not in pattern:
-            return pattern
-        collection, name = _split_model(model)
-        return pattern.replace("models/{model}", collection + name).replace("{model}", name)
+        return _with_model(pattern, model)
+
+    def count_path(self, endpoint: FormatOrName, *, model: str = "") -> str | None:
+        """Return the path of the endpoint of a format that counts tokens; None if there is none.
+
+        A format from outside has the path in its ``FormatSpec`` if the profile has none.
+        """
+        name = endpoint.name if isinstance(endpoint, FormatSpec) else endpoint
+        pattern = self.count_paths.get(name)
+        if name in FORMATS and name not in self.paths:
+            return None
+        if pattern is None and name not in FORMATS:
+            pattern = _path_of(load(endpoint), "count")
+        return None if pattern is None else _with_model(pattern, model)
 
     def target(self, via: FormatOrName) -> FormatOrName:
         """Return a format with the dialect of the profile, if the dialect has the format; a ``Target`` with a dialect unchanged."""
@@ -194,6 +215,14 @@ def _check_path(endpoint: Endpoint, path: object) -> None:
         or ".." in unquote(path).partition("?")[0].split("/")
     ):
         raise ConfigurationError(f"profile path of {endpoint} is {path!r}, {expected} and has no dot segments, spaces or fragment")
+
+
+def _with_model(pattern: str, model: str) -> str:
+    """Return a path with the name of a model."""
+    if "{model}" not in pattern:
+        return pattern
+    collection, name = _split_model(model)
+    return pattern.replace("models/{model}", collection + name).replace("{model}", name)
 
 
 def _split_model(model: str) -> tuple[str, str]:

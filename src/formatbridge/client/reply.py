@@ -1,4 +1,4 @@
-"""The result of ``send``: a whole answer in the caller's format, and facts about the call."""
+"""The results of ``send`` and ``count_tokens``: an answer in the caller's format, and facts about the call."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.client import errors
 from formatbridge.client.flow import Outcome
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co
+from formatbridge.convert.counts import count_of
 from formatbridge.convert.input import check_answer
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
@@ -16,8 +17,8 @@ MAX_SHOWN = 2000
 """Characters of the text that a notebook shows."""
 
 
-class Reply(Generic[ModelT_co]):
-    """A whole answer."""
+class BaseReply(Generic[ModelT_co]):
+    """An answer and facts about the call."""
 
     __slots__ = ("answer", "attempts", "native", "request", "request_id", "status")
 
@@ -70,18 +71,11 @@ class Reply(Generic[ModelT_co]):
         """Return the answer as JSON in UTF-8."""
         return self.answer.json()
 
-    def text(self) -> str:
-        """Return the visible text of the first choice, without reasoning and refusals."""
-        spec = self.answer.target_format
-        answer = spec.decode_response(check_answer(self.body, spec))
-        parts = answer.choices[0].parts if answer.choices else []
-        return "".join(part.text for part in parts if isinstance(part, ir.Text))
-
     def __repr__(self) -> str:
-        return f"<Reply {self.format} {self.status}, request {self.request_id}, attempts {self.attempts}>"
+        return f"<{type(self).__name__} {self.format} {self.status}, request {self.request_id}, attempts {self.attempts}>"
 
     def _repr_html_(self) -> str:
-        """Return the facts about the call for a notebook, the text, and both conversions, folded. Headers are not part of a reply."""
+        """Return the facts about the call for a notebook, the content, and both conversions, folded. Headers are not part of a reply."""
         from formatbridge.report import comparison, html
 
         is_same = self.request.source == self.request.target
@@ -90,13 +84,53 @@ class Reply(Generic[ModelT_co]):
             ("status", str(self.status)),
             ("request id", html.printable(self.request_id or "none")),
             ("attempts", str(self.attempts)),
-            ("text", html.printable(html.shortened(self.text(), MAX_SHOWN))),
+            self._content_row(),
         ]
         request = comparison.of_conversion("", self.request)
         answer = comparison.of_conversion("", self.answer, self.native)
         return html.view(
-            html.title("Reply"),
+            html.title(type(self).__name__),
             html.table((), rows),
             html.details(f"Request {comparison.counts(self.request.losses, self.request.additions)}", request),
             html.details(f"Answer {comparison.counts(self.answer.losses, self.answer.additions)}", answer),
         )
+
+    def _content_row(self) -> tuple[str, str]:
+        """Return the name and the HTML of what the answer contains."""
+        raise NotImplementedError
+
+
+class Reply(BaseReply[ModelT_co]):
+    """A whole answer."""
+
+    __slots__ = ()
+
+    def text(self) -> str:
+        """Return the visible text of the first choice, without reasoning and refusals."""
+        spec = self.answer.target_format
+        answer = spec.decode_response(check_answer(self.body, spec))
+        parts = answer.choices[0].parts if answer.choices else []
+        return "".join(part.text for part in parts if isinstance(part, ir.Text))
+
+    def _content_row(self) -> tuple[str, str]:
+        from formatbridge.report import html
+
+        return "text", html.printable(html.shortened(self.text(), MAX_SHOWN))
+
+
+class CountReply(BaseReply[ModelT_co]):
+    """The number of input tokens of a request.
+
+    For an estimate nothing is sent: ``attempts`` is 0, ``native`` is empty and ``request_id`` is None.
+    """
+
+    __slots__ = ()
+
+    @property
+    def input_tokens(self) -> int:
+        """The number of input tokens, in any format."""
+        format = self.answer.target_format
+        return count_of(format).decode_response(check_answer(self.body, format, "count_response")).input
+
+    def _content_row(self) -> tuple[str, str]:
+        return "input tokens", str(self.input_tokens)

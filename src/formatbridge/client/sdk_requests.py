@@ -14,8 +14,9 @@ from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native
 from formatbridge.client.profile import RelayProfile
 from formatbridge.client.secrets import Headers, checked_key
 from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
+from formatbridge.client.token_counts import TokenCounter, can_count, estimated, missing_endpoint
 from formatbridge.convert.bodies import Converted, convert_error, convert_models
-from formatbridge.convert.bridge import Bridge, Exchange
+from formatbridge.convert.bridge import Bridge, CountExchange, Exchange
 from formatbridge.convert.masking import Mask, Secret
 from formatbridge.convert.replay import replay_response
 from formatbridge.convert.streams import StreamConverter
@@ -56,9 +57,15 @@ class SDKRequest:
         return next(((spec, match) for spec, match in matches if match is not None), None)
 
     @property
+    def count_endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
+        """The format of the endpoint for token counts at this path, and the match of the path; None if there is no such endpoint."""
+        matches = ((spec, spec.count.sdk_path.fullmatch(self.path)) for spec, _ in sdk_facts() if spec.count is not None)
+        return next(((spec, match) for spec, match in matches if match is not None), None)
+
+    @property
     def allowed_method(self) -> str | None:
         """The method of the endpoint or list at this path; None if there is nothing. A colon begins another method of a model."""
-        if self.endpoint is not None:
+        if self.endpoint is not None or self.count_endpoint is not None:
             return "POST"
         match = _LIST.fullmatch(self.path)
         is_list = match is not None and (self.method != "POST" or ":" not in (match["model"] or ""))
@@ -67,8 +74,9 @@ class SDKRequest:
     @property
     def format(self) -> FormatSpec:
         """The format of the SDK, from the path or else from its headers."""
-        if self.endpoint is not None:
-            return self.endpoint[0]
+        endpoint = self.endpoint or self.count_endpoint
+        if endpoint is not None:
+            return endpoint[0]
         known = sdk_facts()
         return next((spec for spec, sdk in reversed(known) if self._is_of(spec, sdk)), known[0][0])
 
@@ -163,7 +171,8 @@ def failure(error: FormatBridgeError, source: FormatSpec, via: FormatSpec) -> SD
 class SDKRequestHandler:
     """Handles the requests of one transport.
 
-    ``takes_sdk_key``: use the SDK's key if there is no other; ``report`` is called with every conversion.
+    ``takes_sdk_key``: use the SDK's key if there is no other; ``report`` is called with every conversion. ``token_counter``: the caller's
+    function for an endpoint that cannot count tokens.
     """
 
     base_url: str
@@ -174,6 +183,7 @@ class SDKRequestHandler:
     headers: Headers
     options: Options
     report: Callable[[Converted], object] | None
+    token_counter: TokenCounter | None = None
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=Clock)
     target: Target | None = None
@@ -195,6 +205,8 @@ class SDKRequestHandler:
     def _exchange(self, request: SDKRequest) -> SDKFlow:
         exchange, streams = self._open(request)
         self.report_conversion(exchange.request)
+        if isinstance(exchange, CountExchange) and not can_count(self.profile, self.via):
+            return self._estimated(exchange)
         forwarded = forwarded_headers(request.headers, request.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
         answer_mask = _answer_mask(call, forwarded)
@@ -202,6 +214,7 @@ class SDKRequestHandler:
         try:
             start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
             if is_stream:
+                assert isinstance(exchange, Exchange)  # a token count is not streamed
                 headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
                 error_event = _error_event(request.format, self.via)
                 return SDKResponse(head.status, headers, start, exchange.stream(), error_event, call.mask, answer_mask)
@@ -226,17 +239,26 @@ class SDKRequestHandler:
             start.feed(chunk)
         return start.read, "text/html" not in kind and start.content[:1] not in (b"", b"{", b"<")
 
-    def _open(self, request: SDKRequest) -> tuple[Exchange, bool]:
+    def _estimated(self, exchange: CountExchange) -> SDKResponse:
+        """Return the count of the caller's function."""
+        assert self.token_counter is not None  # else ``_open`` rejected the request
+        answer = estimated(exchange, self.token_counter)
+        self.report_conversion(answer)
+        return SDKResponse(200, {"content-type": _JSON}, answer.json())
+
+    def _open(self, request: SDKRequest) -> tuple[Exchange | CountExchange, bool]:
         """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
         allowed = request.allowed_method
         if allowed not in (None, request.method):
             message = f"{request.method} is not allowed for {request.path}, expected {allowed}"
             raise RejectedRequestError(405, message, headers={"allow": str(allowed)})
-        if request.endpoint is None:
-            paths = ", ".join(sdk.description for _, sdk in sdk_facts())
-            expected = f"expected {paths} or a list of models"
+        endpoint = request.endpoint or request.count_endpoint
+        if endpoint is None:
+            known = sdk_facts()
+            paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
+            expected = f"expected {', '.join(paths)} or a list of models"
             raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, {expected}")
-        format, match = request.endpoint
+        format, match = endpoint
         groups = match.groupdict()
         model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
         stream = groups["stream"] is not None if "stream" in groups else None
@@ -244,6 +266,10 @@ class SDKRequestHandler:
         version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
         bridge = Bridge(format, via=self.target or self.profile.target(self.via), options=options)
+        if request.endpoint is None:
+            if self.token_counter is None and not can_count(self.profile, self.via):
+                raise RejectedRequestError(404, missing_endpoint(self.via))
+            return bridge.open_count(request.content, model=model), False
         answer_options = options_for_answer(options, self.clock.time())
         exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream

@@ -25,6 +25,7 @@ from formatbridge.client.sdk_drivers import ResponseStream, run_flow, run_flow_a
 from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
+from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, StreamError
@@ -45,6 +46,7 @@ def transport(
     headers: Mapping[str, str] | None = None,
     options: Options | None = None,
     on_convert: Callable[[Converted], object] | None = None,
+    count_tokens: TokenCounter | None = None,
     inner: Any = None,
 ) -> RelayTransport:
     """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
@@ -60,6 +62,7 @@ def transport(
     ``headers``: added to every request.
     ``options``: None: raise on ``impossible`` losses. The SDK then gets an error answer with status 400.
     ``on_convert``: is called with every conversion: of the request, then of the answer, for a stream at its end.
+    ``count_tokens``: returns the number of input tokens of a request body in the format ``via``, for an endpoint that cannot count.
     ``inner``: the transport to send with; None: that of the HTTP library.
 
     Raises ``ConfigurationError``. An inner transport of another kind or library than the SDK's client raises it at the first request.
@@ -78,6 +81,7 @@ def transport(
         headers=checked_headers(headers),
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
+        token_counter=checked_callable("count_tokens", count_tokens),
     )
     chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
     return RelayTransport(handler, _checked_inner(inner))

@@ -20,16 +20,15 @@ from formatbridge.convert.input import (
     source_of,
     wire_model,
 )
-from formatbridge.convert.requests import encode_request_for, same_request, same_request_for_server
+from formatbridge.convert.requests import encode_request_for, prepared_request, same_request, same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind, Target
 from formatbridge.formats.model_facts import facts_of
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.token_authentication import check_request_tokens, check_response_tokens
+from formatbridge.formats.shared.token_authentication import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.formats.shared.tool_restoration import restore_tool_names
-from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject, JsonValue
@@ -309,10 +308,7 @@ def convert_request(
     else:
         request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # frees memory: it is as large as the body
-        if options.token_key is not None:
-            request = check_request_tokens(request, options.token_key, losses)
-        if options.strip_billing_header and source_format.billing_header:
-            request = without_billing_header(request, source_format.billing_header, losses)
+        request = prepared_request(request, source_format, losses, options)
         model = request.model or ""
         result, tools = encode_request_for(request, format_of_server, losses, options, facts)
     if options.raise_on is not None:

@@ -18,11 +18,13 @@ from formatbridge.convert.bodies import (
     convert_request,
     convert_response,
 )
+from formatbridge.convert.counts import convert_count_response, count_of, request_to_count
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, Target
 from formatbridge.options import Options, options_of, without_raise_on
+from formatbridge.report.ledger import Ledger, null_ledger
 
 if TYPE_CHECKING:
     from formatbridge.formats import typed_models as wires
@@ -110,6 +112,17 @@ class Bridge(Generic[ModelT_co]):
         exchange._mask = self._mask
         return exchange
 
+    def open_count(self, request: Any, *, model: str | None = None) -> CountExchange:
+        """Convert a request to count tokens and return its exchange. ``model`` overrides the field of the body.
+
+        An endpoint whose format cannot count tokens gets a whole request, from which the caller estimates the count. Raises the same as
+        ``convert_count_request``, and ``ConfigurationError`` if neither format has an answer to such a request.
+        """
+        converted = request_to_count(request, self.source_format, self.target_format, model, self.options)
+        exchange = CountExchange(converted, self.options)
+        exchange._mask = self._mask
+        return exchange
+
     def reject(self, error: FormatBridgeError, status: int = 400) -> ConvertedError:
         """Return the error answer, in the caller's format, to a request for which ``open`` raised an error.
 
@@ -128,8 +141,8 @@ class Bridge(Generic[ModelT_co]):
         return f"Bridge({self.format!r}, via={self.via!r})"
 
 
-class Exchange(Generic[ModelT_co]):
-    """One converted request. It converts the answer, stream or error to the caller's format."""
+class BaseExchange(Generic[ModelT_co]):
+    """One converted request. It converts the answer or error to the caller's format."""
 
     __slots__ = ("_mask", "options", "request")
 
@@ -144,11 +157,8 @@ class Exchange(Generic[ModelT_co]):
 
     def response(self, body: Any) -> Converted[ModelT_co] | ConvertedError:
         """Convert the endpoint's whole answer. A failed answer, or an error instead of an answer, becomes a ``ConvertedError``."""
-        request = self.request
         try:
-            converted = convert_response(
-                body, source=request.target_format, target=request.source_format, request=request, options=self.options
-            )
+            converted = self._convert(body)
         except FormatBridgeError as error:
             if not self._mask:
                 raise
@@ -158,6 +168,25 @@ class Exchange(Generic[ModelT_co]):
             return cast("Converted[ModelT_co]", self._mask.whole(converted) if masks else converted)
         del body  # tracebacks show this frame, and must not show data from the relay
         raise masked.with_traceback(None)
+
+    def _convert(self, body: Any) -> Converted | ConvertedError:
+        raise NotImplementedError
+
+    def error(self, status: int, body: Any) -> ConvertedError:
+        """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
+        lenient = without_raise_on(self.options)
+        request = self.request
+        converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
+        return self._mask.whole(converted) if self._mask else converted
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.request.source} via {self.request.target}>"
+
+
+class Exchange(BaseExchange[ModelT_co]):
+    """One converted request. It converts the answer, stream or error to the caller's format."""
+
+    __slots__ = ()
 
     def stream(self) -> StreamConverter[ModelT_co]:
         """Return a new converter for the endpoint's stream."""
@@ -170,15 +199,36 @@ class Exchange(Generic[ModelT_co]):
         }
         return MaskingConverter(self._mask, **settings) if self._mask else StreamConverter(**settings)
 
-    def error(self, status: int, body: Any) -> ConvertedError:
-        """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
-        lenient = without_raise_on(self.options)
+    def _convert(self, body: Any) -> Converted | ConvertedError:
         request = self.request
-        converted = convert_error(body, source=request.target_format, target=request.source_format, status=status, options=lenient)
-        return self._mask.whole(converted) if self._mask else converted
+        return convert_response(
+            body, source=request.target_format, target=request.source_format, request=request, options=self.options
+        )
 
-    def __repr__(self) -> str:
-        return f"<Exchange {self.request.source} via {self.request.target}>"
+
+class CountExchange(BaseExchange):
+    """One converted request to count tokens. It converts the answer or error to the caller's format.
+
+    A caller whose format has no such answer gets the endpoint's answer unchanged.
+    """
+
+    __slots__ = ("answer_format",)
+
+    def __init__(self, request: ConvertedRequest, options: Options) -> None:
+        super().__init__(request, options)
+        source_format, target_format = request.source_format, request.target_format
+        self.answer_format = source_format if source_format.count is not None else target_format
+        """The format of the answer: the caller's, or else the endpoint's."""
+        count_of(self.answer_format)
+
+    def estimated(self, tokens: int) -> Converted:
+        """Return the answer for a number of input tokens that no server counted."""
+        result = count_of(self.answer_format).encode_response(ir.TokenCount(tokens), null_ledger())
+        formats = self.request.target_format, self.answer_format
+        return Converted(result, Ledger({}, formats[0].field_paths), *formats, "count_response")
+
+    def _convert(self, body: Any) -> Converted | ConvertedError:
+        return convert_count_response(body, source=self.request.target_format, target=self.answer_format, options=self.options)
 
 
 class MaskingConverter(StreamConverter[ModelT_co]):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from operator import add
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +18,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec, Kind
 from formatbridge.formats.registry import format_of_module
 from formatbridge.formats.shared.errors import is_error_body
 from formatbridge.jsontext import codec
+from formatbridge.jsontext.pointers import escape, to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, resolve
 from formatbridge.validation.error_messages import problems_of
@@ -33,17 +35,25 @@ _MODELS: dict[Kind, tuple[str, str]] = {
     "response": ("response", "Response"),
     "error": ("error", "Error"),
     "models": ("models", "ModelList"),
+    "count_request": ("counts", "CountRequest"),
+    "count_response": ("counts", "CountResponse"),
 }
 """Kind of document to the module of a package of wire models, and the name of the model in it."""
 
 KINDS: dict[str, Kind] = {model: kind for kind, (_, model) in _MODELS.items()}
 """Name of a typed model to the kind of document it reads."""
 
+COUNTS: frozenset[Kind] = frozenset({"count_request", "count_response"})
+"""The kinds of documents that only formats with an endpoint for token counts have."""
+
 
 @cache
 def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
-    """Return the typed model of one kind of document."""
-    wire = import_module(formats.load(format).wire_module)
+    """Return the typed model of one kind of document; raise ``ConfigurationError`` if the format has no such document."""
+    spec = formats.load(format)
+    if kind in COUNTS and spec.count is None:
+        raise ConfigurationError(f"{spec.name} has no endpoint that counts tokens, expected another format")
+    wire = import_module(spec.wire_module)
     module, model = _MODELS[kind]
     if hasattr(wire, "__path__"):  # a package: import only the module of this kind
         wire = import_module(f"{wire.__name__}.{module}")
@@ -93,7 +103,7 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
     model = model_of(body)
     if model and model[0] != source:
         raise ConfigurationError(f"source is {source!r} and the body a {model[0]} model, expected one format")
-    if model and model[1] not in (kind, None):
+    if model and model[1] not in (kind, None) and (kind, model[1]) != ("count_request", "request"):
         raise codec.NotJsonError("", f"is a {model[1]} model, expected a {kind}")
     from formatbridge.validation.model_dump import dump_model
 
@@ -112,15 +122,42 @@ def check(raw: JsonObject, format: FormatOrName, kind: Kind) -> JsonObject:
 def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject]:
     """Read and validate the body that a caller passes; return its ledger and the validated body."""
     losses = _read_object(body, format, kind)
-    _refuse_other_format(losses.body, format, kind)
+    return losses, _checked_object(losses, losses.body, "", format, kind)
+
+
+def _checked_object(losses: Ledger, raw: JsonObject, at: str, format: FormatSpec, kind: Kind) -> JsonObject:
+    """Validate the body of a ledger, or an object in it at the pointer ``at``, and return it with the documented keys."""
+    _refuse_other_format(raw, format, kind)
     try:
-        checked = validator_of(format, kind)(losses.body)
+        checked: JsonObject = validator_of(format, kind)(raw)
     except ValidationError:
         _refuse_infinity(losses, format.name, kind)  # it may cause the other faults
-        raise InvalidPayloadError(format.name, kind, problems_of(wire_model(format, kind), losses.body)) from None
+        problems = [(at + pointer, message) for pointer, message in problems_of(wire_model(format, kind), raw)]
+        raise InvalidPayloadError(format.name, kind, problems) from None
     if losses.text is not None and not codec.is_finite(losses.body, losses.text):
         _refuse_infinity(losses, format.name, kind)
-    return losses, checked
+    return checked
+
+
+def read_count_request(body: Any, format: FormatSpec) -> tuple[Ledger, JsonObject, JsonObject, str]:
+    """Read and validate a request to count tokens, or a whole request in its place.
+
+    Return its ledger, the request in it as passed and as validated, and the key of the request in the body; empty: it is the body itself.
+    """
+    losses = _read_object(body, format, "count_request")
+    raw: JsonObject = losses.body
+    field = format.count.request_field if format.count is not None else None
+    key = next((name for name in (field, to_snake(field)) if raw.get(name) is not None), "") if field else ""
+    if not key:
+        return losses, raw, _checked_object(losses, raw, "", format, "request"), ""
+    others = raw.keys() - {key, *format.url_fields}
+    if others:  # the server requires one or the other: https://ai.google.dev/api/tokens
+        problems = [(f"/{escape(name)}", f"is not allowed together with {key}, expected one of the two") for name in sorted(others)]
+        raise InvalidPayloadError(format.name, "request", problems)
+    if not isinstance(raw[key], dict):
+        raise InvalidPayloadError(format.name, "request", [(f"/{key}", f"is {codec.describe(raw[key])}, expected an object")])
+    losses.repaired(raw[key], partial(add, f"/{key}"))
+    return losses, raw[key], _checked_object(losses, raw[key], f"/{key}", format, "request"), key
 
 
 def read_answer(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, JsonObject, Repair | None]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from formatbridge.arguments import shown
 from formatbridge.convert.event_validation import event_reader
-from formatbridge.convert.input import KINDS, validator_of
+from formatbridge.convert.input import COUNTS, KINDS, validator_of
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.registry import FORMATS, load
@@ -24,7 +24,8 @@ def preload(formats: Iterable[FormatOrName] | None = None) -> None:
     """
     for format in _specs(formats):
         for kind in KINDS.values():
-            validator_of(format, kind)
+            if kind not in COUNTS:  # requests have the validator of whole requests, and answers are small
+                validator_of(format, kind)
         event_reader(format)
 
 

@@ -14,11 +14,22 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
 from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.server_spelling import drop_unread_fields, spell_for_server
+from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
+from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger
+
+
+def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Ledger, options: Options) -> ir.Request:
+    """Return a request without what the options remove: tokens without a valid seal, and the billing header."""
+    if options.token_key is not None:
+        request = check_request_tokens(request, options.token_key, losses)
+    if options.strip_billing_header and source_format.billing_header:
+        request = without_billing_header(request, source_format.billing_header, losses)
+    return request
 
 
 def encode_request_for(

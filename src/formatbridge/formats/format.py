@@ -20,7 +20,7 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.sse import encode_event
 
-Kind = Literal["request", "response", "error", "models"]
+Kind = Literal["request", "response", "error", "models", "count_request", "count_response"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +194,32 @@ class Endpoint:
     sdk: SdkFacts | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountSpec:
+    """The endpoint of a format that counts the input tokens of a request.
+
+    ``path``: URL path; ``{model}`` is replaced by the model. ``sdk_path``: pattern of the URL path of the official SDK, with the group
+    ``model`` if the path contains it. ``description``: that path for error messages.
+    ``uncounted``: the fields of a request that do not change the count.
+    ``settings``: the canonical settings that change the count; the others are dropped.
+    ``request_field``: the field of a count request that contains a whole request, with its uncounted fields; None: the endpoint reads the
+    fields of a request and rejects the uncounted ones.
+    ``encode_request``: returns the count request for a request of the format and its model.
+    ``decode_response``, ``encode_response``: decode and encode the answer. The package has the wire models ``CountRequest`` and
+    ``CountResponse`` in its module ``counts``.
+    """
+
+    path: str
+    sdk_path: re.Pattern[str]
+    description: str
+    uncounted: frozenset[str]
+    settings: frozenset[str] = frozenset()
+    request_field: str | None = None
+    encode_request: Callable[[JsonObject, str], JsonObject]
+    decode_response: Callable[[JsonObject], ir.TokenCount]
+    encode_response: Callable[[ir.TokenCount, Ledger], JsonObject]
+
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -322,6 +348,8 @@ class FormatSpec:
     """Encode a list of models."""
     batch: BatchLayout | None = None
     """The lines of the vendor's batch files; None: there are none."""
+    count: CountSpec | None = None
+    """The endpoint that counts the input tokens of a request; None: the format has none."""
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

@@ -46,6 +46,7 @@ from formatbridge.ir.response import (
     Model,
     ModelList,
     Response,
+    TokenCount,
     TokenLogprob,
     Usage,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "Signature",
     "SignatureKind",
     "Text",
+    "TokenCount",
     "TokenLogprob",
     "Tool",
     "ToolCall",

@@ -140,6 +140,15 @@ class Response:
     cited: tuple[Citation, ...] = ()
 
 
+@dataclass(slots=True)
+class TokenCount:
+    """The number of input tokens of a request, cached ones included, from an endpoint that only counts."""
+
+    input: int
+    src: str = ""
+    extra: JsonObject | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class Model:
     """One available model. ``id`` has no ``models/`` prefix; times are in seconds since the epoch, limits in tokens."""

@@ -192,6 +192,10 @@ class Ledger:
         """Remove additions that are no longer in the target's body."""
         self._additions = {path: addition for path, addition in self._additions.items() if resolve(body, path)[1] == addition[0]}
 
+    def move_additions(self, at: str) -> None:
+        """Prepend a pointer to the additions, because the target's body has become a part of another object."""
+        self._additions = {at + path: addition for path, addition in self._additions.items()}
+
     def extras(self, node: Any) -> None:
         """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""
         self._notes.append(("extras", node, "", None, "", "info"))

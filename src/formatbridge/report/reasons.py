@@ -47,6 +47,7 @@ REASONS: Mapping[str, str] = {
     "empty": "no content is left",
     "echo": "only repeats the request",
     "repeated": "only repeats another field",
+    "not_counted": "does not change the count of input tokens",
     "diagnostic": "describes the server, not the answer",
     "accounting": "the target does not count this",
     "finish_reason": "the target has fewer finish reasons",

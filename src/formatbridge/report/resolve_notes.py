@@ -110,8 +110,8 @@ class NoteResolver:
     def _rule_of(self, name: str, value: JsonValue) -> LossRule:
         """Return the loss rule of an unmodelled field. A row may have a star for any index.
 
-        Without a row, a field of usage is a count, and a field at the top of an answer describes the server. No model reads the fields of
-        a list of models. An unknown event, whose pointer is also at the top of an answer, may have content.
+        Without a row, a field of usage or of a token count is a count, and a field at the top of an answer describes the server. No model
+        reads the fields of a list of models. An unknown event, whose pointer is also at the top of an answer, may have content.
         """
         rule = self._paths.rules.get(name) or self._paths.rules.get(_INDEX.sub("*", name))
         if rule is not None:
@@ -119,7 +119,7 @@ class NoteResolver:
         if name.startswith(("Model.", "ModelList.")):
             return _UNKNOWN_OF_MODEL
         node, _, pointer = name.partition(".")
-        if node == "Usage":
+        if node in ("Usage", "TokenCount"):
             return _COUNT
         is_event = isinstance(value, dict) and (pointer == "event" or value.get("type") == pointer)
         return _TELEMETRY if node == "Response" and "/" not in pointer and not is_event else _UNKNOWN

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -16,6 +17,11 @@ _POSTS: Mapping[str, fb.Format] = {
     "/v1/messages": "messages",
     "/v1/responses": "responses",
 }
+_COUNTS: Mapping[str, fb.Format] = {
+    "/v1/messages/count_tokens": "messages",
+    "/v1/responses/input_tokens": "responses",
+}
+_COUNT_TOKENS = re.compile(r"/(?:v1beta|v1)/models/(?P<model>.+):countTokens")
 _GENERATE = re.compile(r"/(?:v1beta|v1)/models/(?P<model>.+):(?P<method>generateContent|streamGenerateContent)")
 _MODEL = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>.+))?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -29,7 +35,7 @@ _KEY_HEADERS: Mapping[fb.Format, tuple[str, ...]] = {"messages": ("x-api-key",),
 class Endpoint:
     """The endpoint of a request. ``model`` and ``stream``: from the path; ``is_array``: the stream is a JSON array."""
 
-    kind: Literal["answer", "models"]
+    kind: Literal["answer", "count", "models"]
     format: fb.Format
     model: str = ""
     stream: bool | None = None
@@ -58,6 +64,11 @@ def find_endpoint(method: str, url: str, prefix: str, headers: Mapping[str, str]
         streams = generate["method"] == "streamGenerateContent"
         is_array = streams and parse_qs(split.query).get("alt") != ["sse"]
         return Endpoint("answer", "generate_content", unquote(generate["model"]), streams, is_array)
+    if method == "POST" and path in _COUNTS:
+        return Endpoint("count", _COUNTS[path])
+    count = _COUNT_TOKENS.fullmatch(path)
+    if method == "POST" and count:
+        return Endpoint("count", "generate_content", unquote(count["model"]))
     match = _MODEL.fullmatch(path)
     if method == "GET" and match:
         return Endpoint("models", _list_format(match["version"], headers), unquote(match["model"] or ""))
@@ -86,7 +97,7 @@ def check_key(endpoint: Endpoint, headers: Mapping[str, str], key: str | None) -
 
 def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
     """Reject a messages request without a version header."""
-    if endpoint.kind != "answer" or endpoint.format != "messages":
+    if endpoint.kind == "models" or endpoint.format != "messages":
         return
     versions = {name: headers[name] for name in _VERSION_HEADERS if name in headers}
     wrong = [f"{name} is {value!r}" for name, value in versions.items() if not _DATE.fullmatch(value)]
@@ -97,10 +108,31 @@ def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
 
 def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.ConvertedRequest:
     """Return the request in the target format; reject a body that does not match the endpoint's format."""
-    try:
+    with _rejecting_invalid():
         return fb.convert_request(
             content, source=endpoint.format, target=target, model=endpoint.model or None, stream=endpoint.stream
         )
+
+
+def check_count_body(endpoint: Endpoint, content: bytes) -> fb.ConvertedRequest:
+    """Return the request to count tokens; reject a body that does not match the endpoint's format, or has fields that do not count.
+
+    Source for the latter: Wei-Shaw/sub2api#4913, "Extra inputs are not permitted".
+    """
+    with _rejecting_invalid():
+        request = fb.convert_count_request(content, source=endpoint.format, target=endpoint.format, model=endpoint.model or None)
+    for loss in request.losses:
+        if loss.code == "not_counted":
+            name = loss.path.removeprefix("/")
+            raise RejectedRequestError(_invalid(f"{name}: Extra inputs are not permitted", loss.path))
+    return request
+
+
+@contextmanager
+def _rejecting_invalid() -> Iterator[None]:
+    """Reject a request that the library refuses to convert."""
+    try:
+        yield
     except fb.InvalidPayloadError as error:
         raise RejectedRequestError(_invalid(str(error), error.problems[0][0])) from None
     except fb.ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""A relay in the process: five endpoints in four formats from one script, for clients of httpx and httpx2, without sockets."""
+"""A relay in the process: all endpoints of four formats from one script, for clients of httpx and httpx2, without sockets."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from formatbridge.testing.endpoints import (
     Endpoint,
     RejectedRequestError,
     check_body,
+    check_count_body,
     check_key,
     check_version,
     error_body,
@@ -58,6 +59,8 @@ class FakeRelay(InMemoryTransport):
     ``base_url``: its base URL, with or without a path. A request to another origin gets a connection error and is added to
     ``misdirected``.
     ``models``: the ids in its list of models; it answers for any model.
+    ``count_tokens``: the number of input tokens that it counts, or a function of the request body; None: one token for each four bytes of
+    the body. A token count uses no answer of the script; failures and faults apply to it.
     ``quirks``: deviations of real relays, see ``QUIRKS``.
     ``longest_delta``: maximum number of characters in one delta of a stream.
     ``chunks``: bytes of each chunk of the body, a number or a list of numbers; None: one event each.
@@ -87,6 +90,7 @@ class FakeRelay(InMemoryTransport):
         reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
         verified: bool = True,
         dialect: str | None = None,
+        count_tokens: int | Callable[[Any], int] | None = None,
     ) -> None:
         self.api_key = api_key
         """The key that it requires."""
@@ -120,6 +124,9 @@ class FakeRelay(InMemoryTransport):
         if dialect is not None and dialect not in SERVER_RULES:
             raise ConfigurationError(f"dialect is {shown(dialect)}, expected one of {', '.join(SERVER_RULES)}")
         self._dialect = dialect
+        if count_tokens is not None and not callable(count_tokens) and not _are_counts([count_tokens]):
+            raise ConfigurationError(f"count_tokens is {shown(count_tokens)}, expected a number of tokens or a function")
+        self._count_tokens = count_tokens
         self._issued = Issued()
         self._player = ScriptPlayer(answer)
         self._lock = threading.Lock()
@@ -221,6 +228,9 @@ class FakeRelay(InMemoryTransport):
         if endpoint.kind == "models":
             step = self._player.next(recorded, wants_answer=False)
             return self._list(endpoint, number) if step is None else self._respond_without_answer(step, endpoint, number)
+        if endpoint.kind == "count":
+            step = self._player.next(recorded, wants_answer=False)
+            return self._count(endpoint, recorded, number) if step is None else self._respond_without_answer(step, endpoint, number)
         request = check_body(endpoint, recorded.content, endpoint.format)
         known = replace(recorded, model=request.model, stream=request.stream)
         with self._lock:
@@ -267,6 +277,16 @@ class FakeRelay(InMemoryTransport):
         if endpoint.model:
             body = body["models" if endpoint.format == "generate_content" else "data"][0]
         return self._send(200, body, number)
+
+    def _count(self, endpoint: Endpoint, recorded: Recorded, number: int) -> _Reply:
+        """Return the number of input tokens of a request."""
+        request = check_count_body(endpoint, recorded.content)
+        with self._lock:
+            self.requests[number - 1] = replace(recorded, model=request.model)
+        count = self._count_tokens
+        tokens = count(recorded.body) if callable(count) else -(-len(recorded.content) // 4) if count is None else count
+        answer = {"object": "response.input_tokens", "input_tokens": tokens}
+        return self._send(200, fb.convert_count_response(answer, source="responses", target=endpoint.format).body, number)
 
     def _answer(self, step: ScriptedStep, answer: Answer | Body, endpoint: Endpoint, request: Recorded, number: int) -> _Reply:
         failure = step.failure if isinstance(step.failure, Failure) else None

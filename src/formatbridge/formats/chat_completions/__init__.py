@@ -4,6 +4,7 @@ Sources: the relay's specification, "POST /v1/chat/completions"; the official SD
 servers. Reasoning and images in responses are in no official type, but they are decoded and encoded.
 
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
+Only this package has no ``counts``, because the vendor's server counts tokens in the format of Responses only.
 """
 
 from __future__ import annotations

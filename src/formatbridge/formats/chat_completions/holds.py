@@ -43,6 +43,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Citation: frozenset({"kind", "url", "title", "start", "end"}),
     ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message"}),
+    ir.TokenCount: NONE,
     ir.Usage: frozenset({
         "input", "output", "total", "cache_read", "cache_write", "reasoning",
         "input_modality", "output_modality", "accepted_prediction", "rejected_prediction",

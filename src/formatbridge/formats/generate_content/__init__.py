@@ -14,6 +14,7 @@ import re
 from formatbridge import ir
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.generate_content.batch import BATCH
+from formatbridge.formats.generate_content.counts import COUNT
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.field_paths import FIELD_PATHS
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
@@ -94,4 +95,5 @@ GENERATE_CONTENT = FormatSpec(
     decode_models=decode_models,
     encode_models=encode_models,
     batch=BATCH,
+    count=COUNT,
 )

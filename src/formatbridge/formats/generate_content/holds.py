@@ -45,6 +45,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Citation: frozenset({"kind", "url", "title", "cited_text", "start", "end"}),
     ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message"}),
+    ir.TokenCount: frozenset({"input"}),
     ir.Usage: frozenset({
         "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "tool_prompt",
         "input_modality", "output_modality", "cached_modality",

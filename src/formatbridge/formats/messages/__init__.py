@@ -12,6 +12,7 @@ import re
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
 from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
+from formatbridge.formats.messages.counts import COUNT
 from formatbridge.formats.messages.errors import decode_error, encode_error, encode_rejection
 from formatbridge.formats.messages.field_paths import FIELD_PATHS
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
@@ -88,4 +89,5 @@ MESSAGES = FormatSpec(
     decode_models=decode_models,
     encode_models=encode_models,
     batch=BATCH,
+    count=COUNT,
 )

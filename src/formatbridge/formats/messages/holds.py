@@ -47,6 +47,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Citation: frozenset({"kind", "url", "title", "cited_text", "start", "end"}),
     ir.TokenLogprob: NONE,
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message", "stop_sequence", "category"}),
+    ir.TokenCount: frozenset({"input"}),
     ir.Usage: frozenset({
         "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "server_tools",
     }),

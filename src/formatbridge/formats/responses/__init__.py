@@ -14,6 +14,7 @@ import re
 
 from formatbridge.formats.format import Endpoint, FormatSpec, SdkFacts, ToolRules
 from formatbridge.formats.responses.batch import BATCH
+from formatbridge.formats.responses.counts import COUNT
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
 from formatbridge.formats.responses.field_paths import FIELD_PATHS
 from formatbridge.formats.responses.hosted_tools import HOSTED
@@ -82,4 +83,5 @@ RESPONSES = FormatSpec(
     decode_models=decode_models,
     encode_models=encode_models,
     batch=BATCH,
+    count=COUNT,
 )

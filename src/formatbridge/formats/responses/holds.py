@@ -43,6 +43,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Citation: frozenset({"kind", "url", "title", "file_id", "start", "end"}),
     ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message"}),
+    ir.TokenCount: frozenset({"input"}),
     ir.Usage: frozenset({"input", "output", "total", "cache_read", "cache_write", "reasoning"}),
     ir.Error: frozenset({"kind", "message", "family", "status", "code", "type", "param"}),
     ir.Model: frozenset({"id", "created", "owner", "retires"}),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResponse,
     )
+    from formatbridge.formats.generate_content.wire.counts import CountRequest, CountResponse
     from formatbridge.formats.generate_content.wire.error import Error, ErrorDetail, Status
     from formatbridge.formats.generate_content.wire.generation import (
         AudioFormat,
@@ -174,6 +175,7 @@ else:
             "schema",
             "speech",
             "tools",
+            "counts",
         ),
     )
 
@@ -197,6 +199,8 @@ __all__ = [
     "CodeExecutionResult",
     "ComputerUse",
     "Content",
+    "CountRequest",
+    "CountResponse",
     "CustomMetadata",
     "DataStoreSearch",
     "DataStoreSpec",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         ContextManagement,
         ContextManagementOptions,
     )
+    from formatbridge.formats.messages.wire.counts import CountedContext, CountRequest, CountResponse
     from formatbridge.formats.messages.wire.error import (
         Error,
         ErrorDetails,
@@ -225,6 +226,7 @@ else:
             "hosted_tools",
             "messages",
             "tools",
+            "counts",
         ),
     )
 
@@ -286,6 +288,9 @@ __all__ = [
     "ContextManagementCapability",
     "ContextManagementOptions",
     "ContinuedThread",
+    "CountRequest",
+    "CountResponse",
+    "CountedContext",
     "CreditNotApplied",
     "CreditRedeemed",
     "Diagnostics",

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         SummaryText,
         TextPart,
     )
+    from formatbridge.formats.responses.wire.counts import CountRequest, CountResponse
     from formatbridge.formats.responses.wire.error import (
         Error,
         ErrorDetail,
@@ -299,6 +300,7 @@ else:
             "tool_events",
             "tools",
             "usage",
+            "counts",
         ),
     )
 
@@ -357,6 +359,8 @@ __all__ = [
     "ContextDetails",
     "ContextManagement",
     "Conversation",
+    "CountRequest",
+    "CountResponse",
     "CreateFile",
     "CustomChoice",
     "CustomFormat",

@@ -1,0 +1,94 @@
+"""The drivers of a client's flow, sync and async: they run its steps. They differ only in ``await``."""
+
+from __future__ import annotations
+
+from typing import TypeVar, assert_never
+
+from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
+from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
+from formatbridge.client.settings import Clock
+from formatbridge.errors import APIError, FormatBridgeError
+
+T = TypeVar("T")
+
+
+def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
+    result: object = None
+    failure: APIError | None = None
+    try:
+        while True:
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
+            try:
+                result = _run_step(step, http, clock)
+            except APIError as error:
+                failure = error
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    except FormatBridgeError as error:
+        failed = error
+    except BaseException as error:
+        if not isinstance(error, Exception):  # an interrupt
+            http.retire_client()
+        http.close()
+        raise
+    http.close()
+    result = None  # tracebacks show this frame, and must not show data from the relay
+    raise failed.with_traceback(None)
+
+
+def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
+    match step:
+        case Read():
+            return http.read(step)
+        case Send():
+            return http.send(step)
+        case Sleep():
+            clock.sleep(step.seconds)
+        case Close():
+            http.close()
+        case _:
+            assert_never(step)
+    return None
+
+
+async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
+    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
+    result: object = None
+    failure: APIError | None = None
+    try:
+        while True:
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
+            try:
+                result = await _run_step_async(step, http, clock)
+            except APIError as error:
+                failure = error
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    except FormatBridgeError as error:
+        failed = error
+    except BaseException:
+        await http.close()
+        raise
+    await http.close()
+    result = None  # tracebacks show this frame, and must not show data from the relay
+    raise failed.with_traceback(None)
+
+
+async def _run_step_async(step: Step, http: AsyncHTTPExchange, clock: Clock) -> object:
+    match step:
+        case Read():
+            return await http.read(step)
+        case Send():
+            return await http.send(step)
+        case Sleep():
+            await clock.sleep_async(step.seconds)
+        case Close():
+            await http.close()
+        case _:
+            assert_never(step)
+    return None

@@ -1,0 +1,247 @@
+"""Convert requests for token counts and their answers between the endpoints that count input tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, cast, overload
+from urllib.parse import quote
+
+from formatbridge import formats, ir
+from formatbridge.arguments import checked_model
+from formatbridge.convert.bodies import (
+    Converted,
+    ConvertedRequest,
+    ModelT_co,
+    encode_request_for,
+    prepared_request,
+    refuse_losses,
+)
+from formatbridge.convert.input import note_malformed, read_answer, read_count_request
+from formatbridge.errors import ConfigurationError
+from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec
+from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
+from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
+from formatbridge.report.field_paths import is_empty
+from formatbridge.report.ledger import Ledger
+from formatbridge.report.loss_rules import rule_of_setting
+
+if TYPE_CHECKING:
+    from formatbridge.formats import typed_models as wires
+
+_NOT_COUNTED = "not_counted"
+
+
+class ConvertedCountRequest(ConvertedRequest[ModelT_co]):
+    """A request to count tokens in the target format, with its URL path."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        body: JsonObject,
+        ledger: Ledger,
+        formats: tuple[FormatSpec, FormatSpec],
+        model: str,
+        tools: dict[str, CallerTool],
+    ) -> None:
+        super().__init__(body, ledger, formats, model, False, tools)
+        if self.target_format.count is not None:  # else it is a whole request, for an estimate
+            self.kind = "count_request"
+
+    @property
+    def path(self) -> str:
+        """URL path on the relay, such as ``/v1/messages/count_tokens``."""
+        count = self.target_format.count
+        path = super().path if count is None else count.path
+        return path.replace("{model}", quote(self.model.removeprefix("models/"), safe=""))
+
+
+class CountRequestArguments(TypedDict, total=False):
+    """The arguments of ``convert_count_request`` besides the body and the target."""
+
+    source: Required[FormatOrName]
+    model: str | None
+    options: Options | None
+
+
+@overload
+def convert_count_request(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[CountRequestArguments]
+) -> ConvertedRequest[wires.messages.CountRequest]: ...
+
+
+@overload
+def convert_count_request(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[CountRequestArguments]
+) -> ConvertedRequest[wires.responses.CountRequest]: ...
+
+
+@overload
+def convert_count_request(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[CountRequestArguments]
+) -> ConvertedRequest[wires.generate_content.CountRequest]: ...
+
+
+@overload
+def convert_count_request(body: Any, *, target: FormatOrName, **arguments: Unpack[CountRequestArguments]) -> ConvertedRequest: ...
+
+
+def convert_count_request(
+    body: Any, *, source: FormatOrName, target: FormatOrName, model: str | None = None, options: Options | None = None
+) -> ConvertedRequest:
+    """Convert a request to count input tokens.
+
+    ``body``: a body of the source's endpoint for token counts, or a whole request; a dict, JSON text or a typed model. A chat_completions
+    request can be the source too. ``model``: the model that generate_content has in its URL; for other sources it overrides the body.
+    Fields that do not change the count, such as limits and sampling settings, are dropped and reported as ``not_counted``.
+
+    Raises ``ConfigurationError`` for a target without such an endpoint, which chat_completions is, and otherwise the same as
+    ``convert_request``.
+    """
+    source_format, target_format = formats.load_both(source, target)
+    count_of(target_format)
+    return request_to_count(body, source_format, target_format, model, options)
+
+
+def request_to_count(
+    body: Any, source_format: FormatSpec, target_format: FormatSpec, model: str | None, options: Options | None
+) -> ConvertedRequest:
+    """Convert a request to count tokens. For a target without such an endpoint the result is a whole request, for an estimate."""
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    checked_model(model)
+    losses, raw, checked, key = read_count_request(body, source_format)
+    model = model or raw.get("model") or losses.body.get("model") or ""
+    if not model and target_format.url_fields:
+        raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+    tools: dict[str, CallerTool] = {}
+    if source_format is target_format:
+        kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
+        result = _same_request(kept, key, source_format, model, losses)
+    else:
+        request = _decode(checked, source_format, model, losses)
+        request = prepared_request(request, source_format, losses, options)
+        model = request.model or ""
+        result, tools = _encode(request, target_format, model, losses, options)
+    refuse_losses(losses, options)
+    return ConvertedCountRequest(result, losses, (source_format, target_format), model, tools)
+
+
+def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, losses: Ledger) -> JsonObject:
+    """Return the count request for a request of the same format. ``key``: the field of the body that contains the request."""
+    count = format.count
+    if count is None:
+        return raw
+    if key:
+        return {**losses.body, key: raw}
+    if count.request_field is None:
+        _drop_fields(raw, count.uncounted, losses)
+    if model and not format.url_fields:
+        raw = {**raw, "model": model}
+    return count.encode_request(raw, model)
+
+
+def _decode(checked: JsonObject, format: FormatSpec, model: str, losses: Ledger) -> ir.Request:
+    """Decode a request without its uncounted fields."""
+    if format.count is not None:
+        uncounted = format.count.uncounted
+        _drop_fields(checked, uncounted, losses)
+        checked = {name: value for name, value in checked.items() if name not in uncounted}
+    return format.decode_request(checked, model=model or None, stream=None)
+
+
+def _encode(
+    request: ir.Request, format: FormatSpec, model: str, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Encode the counted part of a request; also return the original tools, as ``encode_request_for`` does."""
+    count = format.count
+    request = _without_uncounted(request, count, losses)
+    body, tools = encode_request_for(request, format, losses, options)
+    if count is None:
+        return body, tools
+    result = count.encode_request(body, model)
+    if count.request_field in result:
+        losses.move_additions(f"/{count.request_field}")
+    losses.withdraw(result)
+    return result, tools
+
+
+def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Ledger) -> ir.Request:
+    """Return a request without the settings, and the forms of the answer, that do not change the count."""
+    kept = count.settings if count is not None else frozenset()
+    settings: dict[str, Any] = {}
+    for name, value in request.settings.items():
+        if name in kept:
+            settings[name] = value
+        elif value is None or not rule_of_setting(name).is_neutral(value):
+            losses.dropped(request, name, _NOT_COUNTED, severity="info")
+    for node in (request.audio, request.image):
+        if node is not None:
+            losses.dropped(node, code=_NOT_COUNTED, severity="info")
+    if request.stream:
+        losses.dropped(request, "stream", _NOT_COUNTED, severity="info")
+    return replace(request, settings=cast("ir.Settings", settings), audio=None, image=None, stream=False)
+
+
+def _drop_fields(raw: JsonObject, names: frozenset[str], losses: Ledger) -> None:
+    """Note that fields at the top of a request do not change the count."""
+    for name in raw:
+        if name in names and not is_empty(raw[name]):
+            losses.dropped(ir.Opaque(format="", raw=raw[name], src=f"/{escape(name)}"), code=_NOT_COUNTED, severity="info")
+
+
+class CountResponseArguments(TypedDict, total=False):
+    """The arguments of ``convert_count_response`` besides the body and the target."""
+
+    source: Required[FormatOrName]
+    options: Options | None
+
+
+@overload
+def convert_count_response(
+    body: Any, *, target: Literal["messages"], **arguments: Unpack[CountResponseArguments]
+) -> Converted[wires.messages.CountResponse]: ...
+
+
+@overload
+def convert_count_response(
+    body: Any, *, target: Literal["responses"], **arguments: Unpack[CountResponseArguments]
+) -> Converted[wires.responses.CountResponse]: ...
+
+
+@overload
+def convert_count_response(
+    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[CountResponseArguments]
+) -> Converted[wires.generate_content.CountResponse]: ...
+
+
+@overload
+def convert_count_response(body: Any, *, target: FormatOrName, **arguments: Unpack[CountResponseArguments]) -> Converted: ...
+
+
+def convert_count_response(body: Any, *, source: FormatOrName, target: FormatOrName, options: Options | None = None) -> Converted:
+    """Convert the answer of an endpoint that counts tokens.
+
+    Other counts, such as ``cachedContentTokenCount``, have no place in another format and are reported. Raises ``InvalidPayloadError`` for
+    a body without the count, and ``ConfigurationError`` for a format without such an endpoint.
+    """
+    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    source_format, target_format = formats.load_both(source, target)
+    source_count, target_count = count_of(source_format), count_of(target_format)
+    losses, checked, repaired = read_answer(body, source_format, "count_response")
+    if source_format is target_format:
+        result = losses.body
+    else:
+        note_malformed(losses, repaired)
+        result = target_count.encode_response(source_count.decode_response(checked), losses)
+    refuse_losses(losses, options)
+    return Converted(result, losses, source_format, target_format, "count_response")
+
+
+def count_of(format: FormatSpec) -> CountSpec:
+    """Return the endpoint of a format for token counts; raise ``ConfigurationError`` if it has none."""
+    if format.count is None:
+        counting = [name for name in formats.FORMATS if formats.load(name).count is not None]
+        raise ConfigurationError(f"{format.name} has no endpoint that counts tokens, expected one of {', '.join(counting)}")
+    return format.count

@@ -1,0 +1,165 @@
+"""The functions that convert requests and answers of token counts."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.formats.messages import wire as messages
+from tests.testing.test_fake_relay import BODIES
+
+CHAT = BODIES["chat_completions"] | {"max_tokens": 9, "temperature": 0.5, "stream": True, "n": 2, "user": "u"}
+WRAPPED = {"generateContentRequest": {"model": "models/m", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("messages", "/v1/messages/count_tokens"),
+        ("responses", "/v1/responses/input_tokens"),
+        ("generate_content", "/v1beta/models/a%2Fb:countTokens"),
+    ],
+)
+def test_a_chat_request_can_be_counted_elsewhere(target: str, path: str) -> None:
+    """Chat Completions has no endpoint for token counts, and its requests are the most common."""
+    converted = fb.convert_count_request(CHAT, source="chat_completions", target=target, model="a/b")
+
+    assert (converted.path, converted.kind, converted.stream, converted.model) == (path, "count_request", False, "a/b")
+    assert "hi" in str(converted.body)
+    assert {(loss.path, loss.severity, loss.code) for loss in converted.losses} == {
+        (f"/{name}", "info", "not_counted") for name in ("max_tokens", "temperature", "stream", "n", "user")
+    }
+    assert converted.additions == ()
+
+
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_chat_completions_is_no_target(source: str) -> None:
+    """The message names the formats that are."""
+    expected = "chat_completions has no endpoint that counts tokens, expected one of messages, responses, generate_content"
+
+    with pytest.raises(fb.ConfigurationError, match=expected):
+        fb.convert_count_request(BODIES[source], source=source, target="chat_completions", model="m")
+    with pytest.raises(fb.ConfigurationError, match=expected):
+        fb.convert_count_response({"totalTokens": 1}, source="generate_content", target="chat_completions")
+    with pytest.raises(fb.ConfigurationError, match=expected):
+        fb.convert_count_response({}, source="chat_completions", target="messages")
+
+
+@pytest.mark.parametrize("format", ["messages", "responses"])
+def test_a_whole_request_is_reduced_in_its_own_format(format: str) -> None:
+    """The server rejects a limit, and accepts a field that this library does not know."""
+    limit = {"messages": "max_tokens", "responses": "max_output_tokens"}[format]
+    body = BODIES[format] | {limit: 9, "temperature": 1, "new_field": {"a": 1}}
+
+    converted = fb.convert_count_request(body, source=format, target=format)
+
+    assert converted.body == {key: value for key, value in body.items() if key not in (limit, "temperature")}
+    assert {loss.path for loss in converted.losses} == {f"/{limit}", "/temperature"}
+
+
+def test_a_whole_gemini_request_is_sent_as_one() -> None:
+    """The server accepts ``contents`` alone, or a whole request with its model."""
+    body = BODIES["generate_content"] | {"generationConfig": {"temperature": 1}}
+
+    whole = fb.convert_count_request(body, source="generate_content", target="generate_content", model="m")
+    contents = fb.convert_count_request(BODIES["generate_content"], source="generate_content", target="generate_content", model="m")
+
+    assert (whole.body, whole.losses) == ({"generateContentRequest": {"model": "models/m", **body}}, ())
+    assert contents.body == BODIES["generate_content"]
+
+
+@pytest.mark.parametrize("target", ["messages", "responses"])
+def test_losses_and_errors_point_into_the_wrapped_request(target: str) -> None:
+    """The caller finds the place in the body that was sent."""
+    wrapped = {"generate_content_request": {**WRAPPED["generateContentRequest"], "cachedContent": "cachedContents/1"}}
+
+    converted = fb.convert_count_request(wrapped, source="generate_content", target=target)
+
+    assert [loss.path for loss in converted.losses] == ["/generate_content_request/cachedContent"]
+    assert converted.model == "m"
+    assert pickle.loads(pickle.dumps(converted)).losses == converted.losses
+    with pytest.raises(fb.InvalidPayloadError, match="/generateContentRequest/contents is missing"):
+        fb.convert_count_request({"generateContentRequest": {}}, source="generate_content", target=target, model="m")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (WRAPPED | {"contents": []}, "/contents is not allowed together with generateContentRequest"),
+        ({"generateContentRequest": []}, "/generateContentRequest is an array, expected an object"),
+        ({}, "/contents is missing"),
+    ],
+)
+def test_an_ambiguous_or_empty_request_is_refused(body: Any, problem: str) -> None:
+    """The server rejects both forms together, and none."""
+    with pytest.raises(fb.InvalidPayloadError, match=problem):
+        fb.convert_count_request(body, source="generate_content", target="messages", model="m")
+
+
+def test_a_model_is_required_where_the_url_has_it() -> None:
+    """The path cannot be built without it."""
+    with pytest.raises(fb.ConfigurationError, match="generate_content needs a model"):
+        fb.convert_count_request({"input": "hi"}, source="responses", target="generate_content")
+
+
+@pytest.mark.parametrize("source", ["messages", "responses"])
+def test_a_model_can_be_replaced(source: str) -> None:
+    """A router counts for another model than the caller named."""
+    assert fb.convert_count_request(BODIES[source], source=source, target=source, model="other").body["model"] == "other"
+
+
+def test_state_of_a_server_is_an_impossible_loss() -> None:
+    """A count without the earlier turns would be wrong without a sign of it."""
+    body = BODIES["responses"] | {"previous_response_id": "resp_1"}
+
+    with pytest.raises(fb.LossyConversionError, match="/previous_response_id"):
+        fb.convert_count_request(body, source="responses", target="messages", options=fb.Options(raise_on="impossible"))
+
+
+def test_a_typed_request_of_either_kind_is_accepted() -> None:
+    """The model of a whole request is the one that the caller sends next."""
+    turn: Any = [{"role": "user", "content": "hi"}]
+
+    for model in (messages.CountRequest(model="m", messages=turn), messages.Request(model="m", max_tokens=1, messages=turn)):
+        converted = fb.convert_count_request(model, source="messages", target="responses")
+        assert converted.body["input"][0]["content"] == "hi"
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [
+        ("messages", {"input_tokens": None}),
+        ("responses", {"object": "response.input_tokens"}),
+        ("generate_content", {"totalTokens": "many"}),
+        ("generate_content", {"error": {"code": 400, "message": "no"}}),
+        ("messages", {"input_tokens": -1}),
+    ],
+)
+def test_an_answer_without_a_count_is_refused(source: str, body: Any) -> None:
+    """A count of 0 would let every request pass."""
+    with pytest.raises(fb.InvalidPayloadError):
+        fb.convert_count_response(body, source=source, target="responses" if source == "messages" else "messages")
+
+
+def test_a_malformed_detail_does_not_hide_the_count() -> None:
+    """Answers are read leniently."""
+    body = {"totalTokens": 7, "promptTokensDetails": "none", "cachedContentTokenCount": 0}
+
+    converted = fb.convert_count_response(body, source="generate_content", target="messages")
+
+    assert converted.body == {"input_tokens": 7}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/promptTokensDetails", "malformed")]
+
+
+def test_a_carried_token_of_another_format_is_not_sent() -> None:
+    """The history of a conversation may hold reasoning of another vendor."""
+    thinking = {"type": "thinking", "thinking": "x", "signature": "fb1|responses|encrypted|abc"}
+    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [thinking, {"type": "text", "text": "b"}]}]
+
+    converted = fb.convert_count_request({"model": "m", "messages": turns}, source="messages", target="messages")
+
+    assert "fb1|" not in converted.json().decode()
+    assert {loss.code for loss in converted.losses} == {"foreign_signature"}
