@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
     from formatbridge.convert.streams import StreamConverter, convert_stream
+    from formatbridge.convert.tables import Column, convert_table
     from formatbridge.dialect import Dialect, DialectRules
     from formatbridge.errors import (
         APIConnectionError,
@@ -96,6 +97,7 @@ __all__ = [
     "Bridge",
     "Client",
     "Clock",
+    "Column",
     "ConfigurationError",
     "Converted",
     "ConvertedError",
@@ -157,6 +159,7 @@ __all__ = [
     "convert_request",
     "convert_response",
     "convert_stream",
+    "convert_table",
     "detect_format",
     "dialects",
     "explain",
@@ -185,6 +188,7 @@ _MODULES = {
     "Bridge": "convert.bridge",
     "Client": "client.clients",
     "Clock": "client.settings",
+    "Column": "convert.tables",
     "ConfigurationError": "errors",
     "Converted": "convert.bodies",
     "ConvertedError": "convert.bodies",
@@ -246,6 +250,7 @@ _MODULES = {
     "convert_request": "convert.bodies",
     "convert_response": "convert.bodies",
     "convert_stream": "convert.streams",
+    "convert_table": "convert.tables",
     "detect_format": "convert.detect",
     "explain": "convert.explain",
     "dialects": "formats.dialects",

@@ -164,7 +164,7 @@ class RelayProfile:
 
         A format from outside has the path in its ``FormatSpec`` if the profile has none.
         """
-        name = endpoint.name if isinstance(endpoint, FormatSpec) else endpoint
+        name = load(endpoint).name
         pattern = self.count_paths.get(name)
         if name in FORMATS and name not in self.paths:
             return None

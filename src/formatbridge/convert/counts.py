@@ -12,11 +12,10 @@ from formatbridge.convert.bodies import (
     Converted,
     ConvertedRequest,
     ModelT_co,
-    encode_request_for,
-    prepared_request,
     refuse_losses,
 )
 from formatbridge.convert.input import note_malformed, read_answer, read_count_request
+from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens

@@ -1,0 +1,245 @@
+"""Convert a column of payloads in Arrow tables, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from formatbridge import formats
+from formatbridge.arguments import shown, type_name
+from formatbridge.convert.arrow import (
+    ListColumn,
+    column_of,
+    import_pyarrow,
+    json_text,
+    pieces,
+    read_payloads,
+    record_batches,
+    with_columns,
+)
+from formatbridge.convert.bodies import (
+    Converted,
+    ConvertedError,
+    ConvertedRequest,
+    convert_error,
+    convert_request,
+    convert_response,
+)
+from formatbridge.errors import ConfigurationError, FormatBridgeError, LossyConversionError
+from formatbridge.formats.format import FormatOrName
+from formatbridge.jsontext.codec import without_surrogates
+from formatbridge.options import Options, options_of
+from formatbridge.report.losses import Addition, Loss
+from formatbridge.report.summary import summarize
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TableKind = Literal["request", "response", "error"]
+LossDetail = Literal["full", "summary", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An argument of ``convert_table`` that has another value in each row.
+
+    >>> targets = {"claude": "messages", "gemini": "generate_content"}
+    >>> convert_table(table, column="body", source="chat_completions", target=Column("vendor", targets))
+    """
+
+    name: str
+    """The column of the table."""
+    values: Mapping[Any, Any] | Callable[[Any], Any] | None = None
+    """The values of the argument: a mapping from the values of the column, or a function of them, whose results are kept for a
+    batch. None: the column has the values themselves. Null in the column is None."""
+
+    def value_of(self, value: Any) -> Any:
+        """Return the argument for a value of the column; raise ``ConfigurationError`` if the mapping has none."""
+        if self.values is None:
+            return value
+        if not isinstance(self.values, Mapping):
+            return self.values(value)
+        if value not in self.values:
+            raise ConfigurationError(
+                f"column {self.name!r} has {shown(value)}, expected one of {', '.join(map(shown, self.values))}"
+            )
+        return self.values[value]
+
+
+def convert_table(
+    batches: Any,
+    *,
+    column: str,
+    source: FormatOrName | Column | None = None,
+    target: FormatOrName | Column,
+    kind: TableKind = "request",
+    model: str | Column | None = None,
+    stream: bool | Column | None = None,
+    status: int | Column | None = None,
+    losses: LossDetail = "full",
+    prefix: str = "converted_",
+    options: Options | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Convert a column of payloads in an Arrow table; yield its record batches with columns for the results.
+
+    ``batches``: a ``pyarrow.Table``, a ``RecordBatchReader``, one record batch or an iterable of them, or a data frame with the Arrow
+    PyCapsule interface, such as those of Polars and pandas. It is read batch by batch. A batch with more than 64 MiB of payloads becomes
+    several batches. A table without rows gives one batch without rows, which has the columns.
+
+    ``column``: the payloads, as strings or bytes. ``kind``: what they are. ``model``, ``stream``: as in ``convert_request``. ``status``:
+    as in ``convert_error``, and required there. Each of ``source``, ``target``, ``model``, ``stream`` and ``status`` may be a ``Column``.
+
+    The columns of the results, with ``prefix`` before their names:
+
+    - ``body``: the payload in the target format, of the same type as the payload column.
+    - ``path`` of requests: the URL path. ``status`` of answers and errors: the HTTP status of an error, otherwise null.
+    - ``losses``: a list of ``path``, ``kind``, ``severity``, ``code``, ``why``, ``before`` and ``after``, the last two as JSON text.
+      ``losses="summary"``: a list of ``pattern``, ``kind``, ``severity``, ``code``, ``why`` and ``count``, without values.
+    - ``additions``: a list of ``path``, ``value`` as JSON text, and ``why``. ``losses="none"`` leaves out both lists.
+    - ``error``: why the row was not converted, otherwise null.
+
+    A row that cannot be converted has an error and no body, and the conversion continues. Null stays null. Raises ``ConfigurationError``
+    if pyarrow is not installed, for a column that the table lacks, and for a result column that it has already.
+    """
+    import_pyarrow()
+    arguments = {"source": source, "target": target, "model": model, "stream": stream, "status": status}
+    columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
+    constants: dict[str, Any] = {name: value for name, value in arguments.items() if name not in columns and value is not None}
+    _check(kind, losses, prefix, {*constants, *columns})
+    for name in {"source", "target"} & constants.keys():
+        formats.load(constants[name])
+    convert = partial(_CONVERT[kind], options=options_of(options), **constants)
+    table = _Table(column, kind, convert, columns, losses, prefix)
+    return table.convert_batches(record_batches(batches))
+
+
+_CONVERT: dict[str, Callable[..., Converted]] = {
+    "request": convert_request,
+    "response": convert_response,
+    "error": convert_error,
+}
+_ARGUMENTS = {"request": {"model", "stream"}, "response": set[str](), "error": {"status"}}
+"""The arguments of each kind besides source, target and options."""
+
+
+def _check(kind: str, losses: str, prefix: str, arguments: set[str]) -> None:
+    """Raise ``ConfigurationError`` for a value that is not documented, and for arguments that another kind has."""
+    for name, value, known in (("kind", kind, get_args(TableKind)), ("losses", losses, get_args(LossDetail))):
+        if value not in known:
+            raise ConfigurationError(f"{name} is {shown(value)}, expected one of {', '.join(known)}")
+    if not isinstance(prefix, str):
+        raise ConfigurationError(f"prefix is {type_name(prefix)}, expected a string")
+    if "target" not in arguments:
+        raise ConfigurationError("target is None, expected a format or a Column")
+    for name in sorted(arguments - {"source", "target"} - _ARGUMENTS[kind]):
+        raise ConfigurationError(f"{name} does not apply to kind {kind!r}")
+    if kind == "error" and "status" not in arguments:
+        raise ConfigurationError("status is missing, expected the HTTP status of the errors, or a Column with it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The conversion of one table. ``convert``: the conversion of a payload with the arguments that are the same in all rows."""
+
+    column: str
+    kind: TableKind
+    convert: Callable[..., Converted]
+    columns: Mapping[str, Column]
+    losses: LossDetail
+    prefix: str
+
+    def convert_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Convert each batch."""
+        for batch in batches:
+            payloads, type = read_payloads(batch, self.column)
+            for start, count in pieces(batch, payloads):
+                piece = batch.slice(start, count)
+                results = self._convert_rows(payloads.slice(start, count), piece)
+                yield with_columns(piece, {f"{self.prefix}{name}": array for name, array in results.arrays(type).items()})
+
+    def _convert_rows(self, payloads: pa.Array, batch: pa.RecordBatch) -> _Results:
+        """Convert the payloads of a batch."""
+        results = _Results(self.kind, self.losses)
+        known: dict[tuple[Any, ...], dict[str, Any]] = {(): {}}
+        for payload, row in zip(payloads.to_pylist(), self._rows(batch), strict=False):
+            converted = problem = None
+            if payload is not None:
+                try:
+                    if row not in known:
+                        known[row] = self._arguments_of(row)
+                    converted = self.convert(payload, **known[row])
+                except FormatBridgeError as error:
+                    problem = error
+            results.append(converted, problem)
+        return results
+
+    def _rows(self, batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
+        """Return the values of the columns with arguments, for each row."""
+        if not self.columns:
+            return repeat(())
+        return zip(*(column_of(batch, column.name).to_pylist() for column in self.columns.values()), strict=True)
+
+    def _arguments_of(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        return {name: column.value_of(value) for (name, column), value in zip(self.columns.items(), row, strict=True)}
+
+
+class _Results:
+    """The results of the rows of one batch."""
+
+    def __init__(self, kind: TableKind, losses: LossDetail) -> None:
+        self._kind, self._detail = kind, losses
+        self._bodies: list[bytes | None] = []
+        self._paths: list[str | None] = []
+        self._statuses: list[int | None] = []
+        self._errors: list[str | None] = []
+        members = dict.fromkeys(("kind", "severity", "code", "why"), "string")
+        if losses == "summary":
+            self._losses = ListColumn(pattern="string", **members, count="int32")
+        else:
+            self._losses = ListColumn(path="string", **members, before="string", after="string")
+        self._additions = ListColumn(path="string", value="string", why="string")
+
+    def append(self, converted: Converted | None, error: FormatBridgeError | None) -> None:
+        """Add the result of a row, or the reason why there is none; neither if the payload is null."""
+        self._bodies.append(converted.json() if converted else None)
+        self._errors.append(without_surrogates(str(error)) if error else None)
+        if self._kind == "request":
+            self._paths.append(converted.path if isinstance(converted, ConvertedRequest) else None)
+        else:
+            self._statuses.append(converted.status if isinstance(converted, ConvertedError) else None)
+        if self._detail == "none":
+            return
+        losses = converted.losses if converted else error.losses if isinstance(error, LossyConversionError) else None
+        rows_of = _summary_rows if self._detail == "summary" else _loss_rows
+        self._losses.append(None if losses is None else rows_of(losses))
+        self._additions.append(_addition_rows(converted.additions) if converted else None)
+
+    def arrays(self, type: pa.DataType) -> dict[str, pa.Array]:
+        """Return the columns by their names. ``type``: that of the bodies."""
+        pyarrow = import_pyarrow()
+        arrays = {"body": pyarrow.array(self._bodies, type)}
+        if self._kind == "request":
+            arrays["path"] = pyarrow.array(self._paths, pyarrow.string())
+        else:
+            arrays["status"] = pyarrow.array(self._statuses, pyarrow.int32())
+        if self._detail != "none":
+            arrays |= {"losses": self._losses.array(), "additions": self._additions.array()}
+        return arrays | {"error": pyarrow.array(self._errors, pyarrow.string())}
+
+
+def _loss_rows(losses: Iterable[Loss]) -> Iterator[tuple[Any, ...]]:
+    for loss in losses:
+        yield loss.path, loss.kind, loss.severity, loss.code, loss.why, json_text(loss.before), json_text(loss.after)
+
+
+def _addition_rows(additions: Iterable[Addition]) -> Iterator[tuple[Any, ...]]:
+    for addition in additions:
+        yield addition.path, json_text(addition.value), addition.why
+
+
+def _summary_rows(losses: Iterable[Loss]) -> Iterator[tuple[Any, ...]]:
+    for group in summarize(losses):
+        yield group.pattern, group.kind, group.severity, group.code, group.why, group.count
