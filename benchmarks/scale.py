@@ -1,7 +1,7 @@
 """``python -m benchmarks.scale``: the recorded requests, repeated, in one process, in several, on Dask and on Ray Data.
 
 It writes the requests to Parquet files, converts each to another format with ``fb.convert_table``, compares all results with a plain loop
-over ``convert_request``, and prints the throughput. The clock starts when the workers have started and have converted a first row.
+over ``convert_request``, and prints the throughput. The clock starts when the workers have started and have converted their first rows.
 ``--payloads 150000`` is the full run; it takes some minutes. The recordings are those of ``FORMATBRIDGE_CORPUS``.
 """
 
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from convert_partition import ROWS, convert_partition
@@ -43,12 +44,32 @@ PARTITIONS_PER_PROCESS = 8
 
 
 class Reading(NamedTuple):
-    """What one engine needed. ``seconds``: wall time. ``start_seconds``: until the first row is converted."""
+    """What one engine needed for all payloads. Wall time suffers from other programs, CPU time much less."""
 
     engine: str
     processes: int
     start_seconds: float
+    """Wall time until each worker has converted its first rows."""
     seconds: float
+    """Wall time."""
+    cpu_seconds: float
+    """CPU time of this process and of all processes that it has started."""
+
+
+class Stopwatch:
+    """Measures wall time and CPU time from its creation on."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), _cpu_seconds()
+
+    def read(self) -> tuple[float, float]:
+        """Return the seconds of wall time and of CPU time."""
+        return time.perf_counter() - self._wall, _cpu_seconds() - self._cpu
+
+
+def _cpu_seconds() -> float:
+    this = psutil.Process()
+    return sum(sum(process.cpu_times()[:2]) for process in (this, *this.children(recursive=True)))
 
 
 class Job(NamedTuple):
@@ -74,16 +95,17 @@ def rows() -> list[dict[str, Any]]:
 def write_data_set(folder: Path, payloads: int, partitions: int) -> None:
     """Write the requests in turn to Parquet files, until there are enough.
 
-    The folder ``first`` has files with one row, for the start of workers.
+    The folder ``first`` has a few requests of each format, for the start of workers.
     """
     requests = rows()
     for name in ("all", "first"):
         (folder / name).mkdir(parents=True)
+    first = pa.Table.from_pylist([{"id": id, **row} for id, row in enumerate(requests[::10])])
     for number in range(partitions):
         ids = range(number, payloads, partitions)
         table = pa.Table.from_pylist([{"id": id, **requests[id % len(requests)]} for id in ids])
         pq.write_table(table, folder / "all" / f"part-{number:04}.parquet", compression="zstd", row_group_size=ROWS)
-        pq.write_table(table.slice(0, 1), folder / "first" / f"part-{number:04}.parquet")
+        pq.write_table(first, folder / "first" / f"part-{number:04}.parquet")
 
 
 def plain_results() -> list[dict[str, Any]]:
@@ -127,11 +149,12 @@ def run_loop(job: Job) -> Reading:
     """Convert with a bare loop over ``convert_request`` that reads the report, without reading and writing files."""
     requests = rows()
     count = sum(pq.ParquetFile(source).metadata.num_rows for source, _ in job.files())
+    before = Stopwatch()
     _convert_bare(requests[0])
-    started = time.perf_counter()
+    start, watch = before.read()[0], Stopwatch()
     for number in range(count):
         _convert_bare(requests[number % len(requests)])
-    return Reading("bare loop", 1, 0, time.perf_counter() - started)
+    return Reading("bare loop", 1, start, *watch.read())
 
 
 def _convert_bare(row: dict[str, Any]) -> None:
@@ -144,17 +167,17 @@ def _convert_bare(row: dict[str, Any]) -> None:
 
 def run_processes(job: Job, count: int) -> Reading:
     """Convert the files in processes that have nothing in common, the machine's limit for the same work."""
-    before = time.perf_counter()
+    before = Stopwatch()
     with ProcessPoolExecutor(count, get_context("spawn")) as pool:
         list(pool.map(partial(_first, job), range(2 * count)))
-        started = time.perf_counter()
+        start, watch = before.read()[0], Stopwatch()
         list(pool.map(_convert_file, job.files()))
-        ended = time.perf_counter()
-    return Reading("one process" if count == 1 else "processes", count, started - before, ended - started)
+        spent = watch.read()
+    return Reading("one process" if count == 1 else "processes", count, start, *spent)
 
 
 def _first(job: Job, number: int) -> None:
-    """Convert one row, so that a process has imported and compiled everything."""
+    """Convert a few rows, so that a process has imported and compiled everything."""
     convert_partition(
         job.inputs / "first" / "part-0000.parquet", job.outputs.with_name(f"{job.outputs.name}-first-{number}"), **ARGUMENTS
     )
@@ -169,16 +192,16 @@ def run_dask(job: Job) -> Reading:
     """Convert the files on a Dask cluster of local processes, as ``examples/dask_convert.py`` does."""
     from distributed import Client, LocalCluster
 
-    before = time.perf_counter()
+    before = Stopwatch()
     with (
         LocalCluster(n_workers=job.processes, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         client.run(_first, job, 0)
-        started = time.perf_counter()
+        start, watch = before.read()[0], Stopwatch()
         client.gather(client.map(_convert_file, job.files(), pure=False))
-        ended = time.perf_counter()
-    return Reading("Dask", job.processes, started - before, ended - started)
+        spent = watch.read()
+    return Reading("Dask", job.processes, start, *spent)
 
 
 def run_ray(job: Job) -> Reading:
@@ -186,16 +209,16 @@ def run_ray(job: Job) -> Reading:
     import ray
     from ray_convert import convert
 
-    before = time.perf_counter()
+    before = Stopwatch()
     ray.init(num_cpus=job.processes, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     ray.data.DataContext.get_current().enable_progress_bars = False
     arguments = {"fn_args": [ARGUMENTS], "batch_size": ROWS, "batch_format": "pyarrow", "zero_copy_batch": True}
     ray.data.read_parquet(str(job.inputs / "first")).map_batches(convert, **arguments).materialize()
-    started = time.perf_counter()
+    start, watch = before.read()[0], Stopwatch()
     ray.data.read_parquet(str(job.inputs / "all")).map_batches(convert, **arguments).write_parquet(str(job.outputs))
-    ended = time.perf_counter()
+    spent = watch.read()
     ray.shutdown()
-    return Reading("Ray Data", job.processes, started - before, ended - started)
+    return Reading("Ray Data", job.processes, start, *spent)
 
 
 ENGINES: dict[str, Callable[[Job], Reading]] = {
@@ -208,16 +231,25 @@ ENGINES: dict[str, Callable[[Job], Reading]] = {
 
 
 def table(readings: list[Reading], payloads: int) -> Iterator[str]:
-    """Yield the lines of the table."""
-    heads = ("engine", "processes", "start, seconds", "seconds", "payloads per second", "per process", "of one process")
+    """Yield the lines of the table. The last two columns are shares of the throughput of one process for each process."""
+    heads = (
+        "engine",
+        "processes",
+        "start, s",
+        "wall time, s",
+        "payloads per s",
+        "CPU per payload, µs",
+        "share by wall",
+        "share by CPU",
+    )
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
-    one = next((payloads / reading.seconds for reading in readings if reading.engine == "one process"), None)
+    one = next((reading for reading in readings if reading.engine == "one process"), readings[0])
     for reading in readings:
-        rate = payloads / reading.seconds
-        share = f"{rate / reading.processes / one:.0%}" if one else ""
-        cells = [reading.engine, reading.processes, f"{reading.start_seconds:.1f}", f"{reading.seconds:.1f}", f"{rate:,.0f}"]
-        yield f"| {' | '.join(map(str, [*cells, f'{rate / reading.processes:,.0f}', share]))} |"
+        cells = [reading.engine, str(reading.processes), f"{reading.start_seconds:.1f}", f"{reading.seconds:.1f}"]
+        cells += [f"{payloads / reading.seconds:,.0f}", f"{reading.cpu_seconds / payloads * 1e6:.0f}"]
+        cells += [f"{one.seconds / reading.seconds / reading.processes:.0%}", f"{one.cpu_seconds / reading.cpu_seconds:.0%}"]
+        yield f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -243,7 +275,7 @@ def main() -> None:
             readings.append(ENGINES[engine](job))
             if engine != "loop":
                 check_results(job.outputs, asked.payloads, expected)
-            print(f"{readings[-1].engine}: {readings[-1].seconds:.1f} s, results equal the plain loop", file=sys.stderr)
+                print(f"{readings[-1].engine}: the results equal the plain loop", file=sys.stderr)
     print("\n".join(table(readings, asked.payloads)))
 
 

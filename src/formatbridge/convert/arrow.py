@@ -114,23 +114,22 @@ class ListColumn:
 
     def __init__(self, **fields: str) -> None:
         self._fields = fields
-        self._items: list[Sequence[Any]] = []
+        self._members: list[list[Any]] = [[] for _ in fields]  # less memory than a tuple for each item
         self._starts: list[int | None] = []
 
     def append(self, items: Iterable[Sequence[Any]] | None) -> None:
         """Add a row: the members of each item; None: the row is null."""
-        self._starts.append(None if items is None else len(self._items))
-        if items is not None:
-            self._items.extend(items)
+        self._starts.append(None if items is None else len(self._members[0]))
+        for values, added in zip(self._members, zip(*items or (), strict=True), strict=False):
+            values.extend(added)
 
     def array(self) -> pa.Array:
         """Return the column."""
         pyarrow = import_pyarrow()
         fields = [pyarrow.field(name, getattr(pyarrow, type)()) for name, type in self._fields.items()]
-        members = list(zip(*self._items, strict=True)) or [()] * len(fields)
-        arrays = [pyarrow.array(values, field.type) for values, field in zip(members, fields, strict=True)]
+        arrays = [pyarrow.array(values, field.type) for values, field in zip(self._members, fields, strict=True)]
         structs = pyarrow.StructArray.from_arrays(arrays, fields=fields)
-        return pyarrow.ListArray.from_arrays(pyarrow.array([*self._starts, len(self._items)], pyarrow.int32()), structs)
+        return pyarrow.ListArray.from_arrays(pyarrow.array([*self._starts, len(self._members[0])], pyarrow.int32()), structs)
 
 
 def json_text(value: JsonValue) -> bytes | None:
