@@ -131,6 +131,24 @@ def test_the_function_of_the_caller_counts_for_an_endpoint_that_cannot(format: s
     assert (reply.format, relay.requests) == (format, [])
 
 
+def test_the_function_of_the_caller_gets_the_request_in_the_dialect_of_the_server() -> None:
+    """An estimate counts what would be sent."""
+    seen: list[dict[str, Any]] = []
+
+    def remember(body: dict[str, Any]) -> int:
+        seen.append(body)
+        return 1
+
+    request = {"model": "m", "input": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]}
+
+    with client_of(relay_of(), count_tokens=remember) as client:
+        client.count_tokens(request, "responses", fb.Target("chat_completions", dialect="deepseek"))
+    with client_of(relay_of(), count_tokens=remember, profile=fb.RelayProfile(dialect="deepseek")) as client:
+        client.count_tokens(request, "responses", "chat_completions")
+
+    assert [[message["role"] for message in body["messages"]] for body in seen] == [["system", "user"]] * 2
+
+
 def test_the_function_of_the_caller_is_not_used_for_an_endpoint_that_counts() -> None:
     """The vendor counts exactly, an estimate does not."""
     with client_of(relay_of(count_tokens=42), count_tokens=lambda _: 1) as client:

@@ -163,3 +163,28 @@ def test_a_carried_token_of_another_format_is_not_sent() -> None:
 
     assert "fb1|" not in converted.json().decode()
     assert {loss.code for loss in converted.losses} == {"foreign_signature"}
+
+
+def test_a_dialect_and_facts_about_the_model_change_the_request() -> None:
+    """What the server drops of a request is not part of the count."""
+    body = BODIES["responses"] | {"reasoning": {"effort": "high"}, "max_output_tokens": 500}
+    facts = fb.ModelFacts(reasoning="none", output_limit=50)
+
+    for target in ("messages", "responses"):
+        converted = fb.convert_count_request(body, source="responses", target=fb.Target(target, model=facts))
+        assert converted.body.keys() & {"thinking", "reasoning", "max_output_tokens", "max_tokens"} == set()
+        assert {loss.code for loss in converted.losses} == {"not_counted", "no_reasoning"}
+
+
+def test_facts_about_the_model_apply_to_a_wrapped_request() -> None:
+    """The report points into the body that was sent."""
+    config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": 512}}}
+    body = {"generateContentRequest": {**WRAPPED["generateContentRequest"], **config}}
+    target = fb.Target("generate_content", model=fb.ModelFacts(reasoning="none"))
+
+    converted = fb.convert_count_request(body, source="generate_content", target=target)
+
+    assert converted.body == WRAPPED
+    assert [(loss.path, loss.code) for loss in converted.losses] == [
+        ("/generateContentRequest/generationConfig/thinkingConfig", "no_reasoning")
+    ]

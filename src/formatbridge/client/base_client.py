@@ -185,7 +185,7 @@ class BaseClient:
     ) -> PlannedCall:
         """Convert a request and build its HTTP call."""
         source_format = _format_of(request, format)
-        bridge = Bridge(source_format, via=self._profile.target(via if via is not None else source_format), options=self._options)
+        bridge = self._bridge(source_format, via)
         cannot_stream = bridge.via in self._profile.plain_only
         streams = checked_stream(stream) and not cannot_stream
         answer_options = options_for_answer(self._options, self._clock.time())
@@ -195,6 +195,10 @@ class BaseClient:
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
         return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
+
+    def _bridge(self, source_format: FormatSpec, via: FormatOrName | None) -> Bridge:
+        """Return the bridge to an endpoint, with the dialect of the profile; ``via`` None: the caller's format."""
+        return Bridge(source_format, via=self._profile.target(via if via is not None else source_format), options=self._options)
 
     def _call_settings(self, *, is_stream: bool) -> CallSettings:
         settings = self._cached_settings.get(is_stream)
@@ -216,10 +220,10 @@ class BaseClient:
     def _open_count(self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
         """Convert a request to count tokens."""
         source_format = _format_of(request, format)
-        bridge = Bridge(source_format, via=via if via is not None else source_format, options=self._options)
+        bridge = self._bridge(source_format, via)
         if self._token_counter is None and not can_count(self._profile, bridge.target_format):
             raise ConfigurationError(missing_endpoint(bridge.target_format))
-        exchange = bridge.open_count(request, model=model)
+        exchange = bridge.open_count(request, model=model, answer_options=options_for_answer(self._options, self._clock.time()))
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
         return exchange

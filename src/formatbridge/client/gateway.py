@@ -84,11 +84,10 @@ class Gateway:
         ``api_key``: a string (empty: no key), or a callable that returns it for each request; None: ``FORMATBRIDGE_API_KEY``, else the key
         of each caller is passed on. A gateway that has a key accepts every caller, so control who can reach it.
         ``via``: the format of the endpoint; None: the format of each caller, or the relay's first endpoint where it lacks that one.
-        ``headers``: added to every request to the relay.
+        ``headers``: added to every request to the relay. ``limits``: maximum sizes of requests and answers.
         ``options``: None: raise on ``impossible`` losses. The caller then gets an error with status 400.
         ``timeout``: a ``Timeout``, the total seconds, or None for no limit; the default is ``Timeout()``, without a total limit for
         streams. ``read`` also limits the time between two chunks of a request, ``write`` the time in which a client reads nothing.
-        ``limits``: maximum sizes of requests and answers.
         ``http_client``: an async client of httpx or httpx2 to use; the caller closes it.
         ``on_losses``: is called with every conversion that has losses: of a request, of an answer, of a stream at its end.
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.

@@ -164,12 +164,12 @@ class RelayProfile:
 
         A format from outside has the path in its ``FormatSpec`` if the profile has none.
         """
-        name = load(endpoint).name
-        pattern = self.count_paths.get(name)
-        if name in FORMATS and name not in self.paths:
+        spec = load(endpoint)
+        if spec.name in FORMATS and spec.name not in self.paths:
             return None
-        if pattern is None and name not in FORMATS:
-            pattern = _path_of(load(endpoint), "count")
+        pattern = self.count_paths.get(spec.name)
+        if pattern is None and spec.name not in FORMATS:
+            pattern = _path_of(spec, "count")
         return None if pattern is None else _with_model(pattern, model)
 
     def target(self, via: FormatOrName) -> FormatOrName:

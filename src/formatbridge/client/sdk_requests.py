@@ -266,11 +266,11 @@ class SDKRequestHandler:
         version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
         bridge = Bridge(format, via=self.target or self.profile.target(self.via), options=options)
+        answer_options = options_for_answer(options, self.clock.time())
         if request.endpoint is None:
             if self.token_counter is None and not can_count(self.profile, self.via):
                 raise RejectedRequestError(404, missing_endpoint(self.via))
-            return bridge.open_count(request.content, model=model), False
-        answer_options = options_for_answer(options, self.clock.time())
+            return bridge.open_count(request.content, model=model, answer_options=answer_options), False
         exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
         streams = exchange.request.stream
         if streams and self.via.name in self.profile.plain_only:

@@ -112,14 +112,14 @@ class Bridge(Generic[ModelT_co]):
         exchange._mask = self._mask
         return exchange
 
-    def open_count(self, request: Any, *, model: str | None = None) -> CountExchange:
-        """Convert a request to count tokens and return its exchange. ``model`` overrides the field of the body.
+    def open_count(self, request: Any, *, model: str | None = None, answer_options: Options | None = None) -> CountExchange:
+        """Convert a request to count tokens and return its exchange. The arguments are those of ``open``.
 
         An endpoint whose format cannot count tokens gets a whole request, from which the caller estimates the count. Raises the same as
         ``convert_count_request``, and ``ConfigurationError`` if neither format has an answer to such a request.
         """
-        converted = request_to_count(request, self.source_format, self.target_format, model, self.options)
-        exchange = CountExchange(converted, self.options)
+        converted = request_to_count(request, self.source_format, self._target, model, self.options)
+        exchange = CountExchange(converted, self.options if answer_options is None else options_of(answer_options))
         exchange._mask = self._mask
         return exchange
 

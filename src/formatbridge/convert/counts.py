@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from formatbridge import formats, ir
@@ -15,9 +15,10 @@ from formatbridge.convert.bodies import (
     refuse_losses,
 )
 from formatbridge.convert.input import note_malformed, read_answer, read_count_request
-from formatbridge.convert.requests import encode_request_for, prepared_request
+from formatbridge.convert.requests import encode_request_for, prepared_request, same_request_for_server
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec
+from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec, Target
+from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -99,32 +100,62 @@ def convert_count_request(
     Raises ``ConfigurationError`` for a target without such an endpoint, which chat_completions is, and otherwise the same as
     ``convert_request``.
     """
-    source_format, target_format = formats.load_both(source, target)
-    count_of(target_format)
-    return request_to_count(body, source_format, target_format, model, options)
+    count_of(formats.load(target))
+    return request_to_count(body, source, target, model, options)
 
 
 def request_to_count(
-    body: Any, source_format: FormatSpec, target_format: FormatSpec, model: str | None, options: Options | None
+    body: Any, source: FormatOrName, target: FormatOrName, model: str | None, options: Options | None
 ) -> ConvertedRequest:
     """Convert a request to count tokens. For a target without such an endpoint the result is a whole request, for an estimate."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     checked_model(model)
+    source_format, target_format = formats.load_both(source, target)
     losses, raw, checked, key = read_count_request(body, source_format)
     model = model or raw.get("model") or losses.body.get("model") or ""
     if not model and target_format.url_fields:
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+    server = _Server(formats.load_for_requests(target), facts_of(target.model, model) if isinstance(target, Target) else None)
     tools: dict[str, CallerTool] = {}
     if source_format is target_format:
         kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
+        if source_format.count is not None and source_format.count.request_field is None:
+            kept = _counted_fields(kept, source_format.count, losses)
+        if server.has_rules:
+            kept, tools = _for_server(kept, key, source_format, server, losses, options)
         result = _same_request(kept, key, source_format, model, losses)
     else:
         request = _decode(checked, source_format, model, losses)
         request = prepared_request(request, source_format, losses, options)
         model = request.model or ""
-        result, tools = _encode(request, target_format, model, losses, options)
+        result, tools = _encode(request, server, model, losses, options)
     refuse_losses(losses, options)
     return ConvertedCountRequest(result, losses, (source_format, target_format), model, tools)
+
+
+class _Server(NamedTuple):
+    """The server that receives a request: its format, with the rules of its dialect, and facts about the model."""
+
+    format: FormatSpec
+    facts: ModelFacts | None
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether it may reject something that the format has."""
+        return self.format.dialect is not None or self.facts is not None
+
+
+def _for_server(
+    raw: JsonObject, key: str, format: FormatSpec, server: _Server, losses: Ledger, options: Options
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Return a request of the format itself as one server accepts it. ``key``: the field of the body that contains the request."""
+    at = f"/{escape(key)}" if key else ""
+    noted = Ledger(raw, format.field_paths)
+    result, tools = same_request_for_server(raw, format, server.format, noted, options, server.facts)
+    losses.include(replace(loss, path=at + loss.path) for loss in noted.losses)
+    for addition in noted.additions(result):
+        losses.added(at + addition.path, addition.value, addition.why)
+    return result, tools
 
 
 def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, losses: Ledger) -> JsonObject:
@@ -134,36 +165,35 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
         return raw
     if key:
         return {**losses.body, key: raw}
-    if count.request_field is None:
-        _drop_fields(raw, count.uncounted, losses)
     if model and not format.url_fields:
         raw = {**raw, "model": model}
-    return count.encode_request(raw, model)
+    return _as_count(raw, count, model, losses)
+
+
+def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) -> JsonObject:
+    """Return the count request for a request of a format, with the additions that it still has."""
+    result = count.encode_request(body, model)
+    if count.request_field in result:
+        losses.move_additions(f"/{count.request_field}")
+    losses.withdraw(result)
+    return result
 
 
 def _decode(checked: JsonObject, format: FormatSpec, model: str, losses: Ledger) -> ir.Request:
     """Decode a request without its uncounted fields."""
     if format.count is not None:
-        uncounted = format.count.uncounted
-        _drop_fields(checked, uncounted, losses)
-        checked = {name: value for name, value in checked.items() if name not in uncounted}
+        checked = _counted_fields(checked, format.count, losses)
     return format.decode_request(checked, model=model or None, stream=None)
 
 
 def _encode(
-    request: ir.Request, format: FormatSpec, model: str, losses: Ledger, options: Options
+    request: ir.Request, server: _Server, model: str, losses: Ledger, options: Options
 ) -> tuple[JsonObject, dict[str, CallerTool]]:
     """Encode the counted part of a request; also return the original tools, as ``encode_request_for`` does."""
-    count = format.count
+    count = server.format.count
     request = _without_uncounted(request, count, losses)
-    body, tools = encode_request_for(request, format, losses, options)
-    if count is None:
-        return body, tools
-    result = count.encode_request(body, model)
-    if count.request_field in result:
-        losses.move_additions(f"/{count.request_field}")
-    losses.withdraw(result)
-    return result, tools
+    body, tools = encode_request_for(request, server.format, losses, options, server.facts)
+    return body if count is None else _as_count(body, count, model, losses), tools
 
 
 def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Ledger) -> ir.Request:
@@ -183,11 +213,12 @@ def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Led
     return replace(request, settings=cast("ir.Settings", settings), audio=None, image=None, stream=False)
 
 
-def _drop_fields(raw: JsonObject, names: frozenset[str], losses: Ledger) -> None:
-    """Note that fields at the top of a request do not change the count."""
+def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject:
+    """Return a request without the fields that do not change the count, and note these."""
     for name in raw:
-        if name in names and not is_empty(raw[name]):
+        if name in count.uncounted and not is_empty(raw[name]):
             losses.dropped(ir.Opaque(format="", raw=raw[name], src=f"/{escape(name)}"), code=_NOT_COUNTED, severity="info")
+    return {name: value for name, value in raw.items() if name not in count.uncounted}
 
 
 class CountResponseArguments(TypedDict, total=False):
