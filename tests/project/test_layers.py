@@ -14,7 +14,7 @@ from formatbridge import FORMATS
 SOURCE = Path(__file__).parents[2] / "src" / "formatbridge"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("jsontext", "_version"),
+    ("jsontext", "dialect", "_version"),
     ("ir", "report"),
     ("errors",),
     ("arguments",),

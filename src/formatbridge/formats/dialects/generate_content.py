@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from formatbridge.dialect import DialectRules
 
 GENERATE_CONTENT: Mapping[str, DialectRules] = {
-    "gemini": DialectRules(
-        server="Gemini API", rejects=frozenset({"labels"}), sources={"rejects": "Portkey-AI/gateway#984"}
-    ),
+    "gemini": DialectRules(server="Gemini API", rejects=frozenset({"labels"}), sources={"rejects": "Portkey-AI/gateway#984"}),
     "vertex": DialectRules(
         server="Vertex AI",
         labels=True,

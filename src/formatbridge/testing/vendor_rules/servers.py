@@ -293,20 +293,29 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
         _CHAT: (
             _no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
-            _part_types("openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"),
+            _part_types(
+                "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
+            ),
         ),
         "responses": (),
     },
     "azure": {
         _CHAT: (
             _no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
-            _part_types("openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"),
+            _part_types(
+                "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
+            ),
         ),
         "responses": (),
     },
     "openrouter": {
         _CHAT: (
-            Rule("excluded_field", "both an effort and a budget in `reasoning`", "openrouter.ai/docs/use-cases/reasoning-tokens", _check_openrouter_reasoning),
+            Rule(
+                "excluded_field",
+                "both an effort and a budget in `reasoning`",
+                "openrouter.ai/docs/use-cases/reasoning-tokens",
+                _check_openrouter_reasoning,
+            ),
             _functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool"),
             _choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
         ),
@@ -317,28 +326,69 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             _roles("earendil-works/pi#1048"),
             _outputs("llm-exe/llm-exe#662", "text", "json_object"),
-            _reasoning_required("anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."),
+            _reasoning_required(
+                "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
+            ),
             _functions_only("earendil-works/pi, detectCompat"),
         ),
         "messages": (
-            _block_rule(_ANTHROPIC_GUIDE, "an image or a document", "unknown variant `image`, expected one of `text`, `tool_use`, `tool_result`, `thinking`", _is_media),
+            _block_rule(
+                _ANTHROPIC_GUIDE,
+                "an image or a document",
+                "unknown variant `image`, expected one of `text`, `tool_use`, `tool_result`, `thinking`",
+                _is_media,
+            ),
         ),
     },
     "mistral": {
         _CHAT: (
             _no_fields(
-                "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231", "store", "logit_bias", "user", "seed",
-                "max_completion_tokens", "safety_identifier", "stream_options", "modalities", "audio", "web_search_options", "verbosity",
-                "moderation", "prompt_cache_options", "prompt_cache_retention", "reasoning", "thinking", "enable_thinking",
-                "chat_template_kwargs", words=_mistral, message="Extra inputs are not permitted",
+                "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231",
+                "store",
+                "logit_bias",
+                "user",
+                "seed",
+                "max_completion_tokens",
+                "safety_identifier",
+                "stream_options",
+                "modalities",
+                "audio",
+                "web_search_options",
+                "verbosity",
+                "moderation",
+                "prompt_cache_options",
+                "prompt_cache_retention",
+                "reasoning",
+                "thinking",
+                "enable_thinking",
+                "chat_template_kwargs",
+                words=_mistral,
+                message="Extra inputs are not permitted",
             ),
             _no_keys("nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=_mistral),
-            _no_keys("mistralai/client-python, AssistantMessage", "reasoning_content", "reasoning", "refusal", "audio", words=_mistral),
+            _no_keys(
+                "mistralai/client-python, AssistantMessage", "reasoning_content", "reasoning", "refusal", "audio", words=_mistral
+            ),
             _roles("mistralai/client-python, ChatCompletionRequest", _mistral),
             _choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=_mistral),
             _functions_only("mistralai/client-python, Tool", _mistral),
-            _part_types("mistralai/client-python, ContentChunk", "text", "image_url", "document_url", "reference", "file", "thinking", "input_audio", words=_mistral),
-            Rule("call_id", "an id of a tool call that has not nine letters and digits", "langchain-ai/langchain#24668", _check_mistral_ids),
+            _part_types(
+                "mistralai/client-python, ContentChunk",
+                "text",
+                "image_url",
+                "document_url",
+                "reference",
+                "file",
+                "thinking",
+                "input_audio",
+                words=_mistral,
+            ),
+            Rule(
+                "call_id",
+                "an id of a tool call that has not nine letters and digits",
+                "langchain-ai/langchain#24668",
+                _check_mistral_ids,
+            ),
         )
     },
     "groq": {
@@ -352,7 +402,14 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "xai": {
         _CHAT: (
-            _no_fields("docs.x.ai/docs/guides/reasoning", "presence_penalty", "frequency_penalty", "stop", words=_xai, message="Argument not supported on this model"),
+            _no_fields(
+                "docs.x.ai/docs/guides/reasoning",
+                "presence_penalty",
+                "frequency_penalty",
+                "stop",
+                words=_xai,
+                message="Argument not supported on this model",
+            ),
             _roles("earendil-works/pi, detectCompat", _xai),
             _part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=_xai),
         ),
@@ -361,12 +418,20 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "cerebras": {
         _CHAT: (
             _no_fields(
-                "inference-docs.cerebras.ai/resources/openai", "frequency_penalty", "presence_penalty", "logit_bias",
-                "parallel_tool_calls", "service_tier", words=_cerebras, message="property is unsupported",
+                "inference-docs.cerebras.ai/resources/openai",
+                "frequency_penalty",
+                "presence_penalty",
+                "logit_bias",
+                "parallel_tool_calls",
+                "service_tier",
+                words=_cerebras,
+                message="property is unsupported",
             ),
             _roles("inference-docs.cerebras.ai/resources/openai", _cerebras),
             _no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=_cerebras),
-            _efforts("Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "none", "low", "medium", "high", words=_cerebras),
+            _efforts(
+                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "none", "low", "medium", "high", words=_cerebras
+            ),
             _functions_only("Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", _cerebras),
         )
     },
@@ -376,7 +441,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             _no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
             _efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
             _functions_only("togethercomputer/together-py, completion_create_params.py"),
-            Rule("logprobs", "`logprobs` that is no integer", "togethercomputer/together-py, completion_create_params.py", _check_integer_logprobs),
+            Rule(
+                "logprobs",
+                "`logprobs` that is no integer",
+                "togethercomputer/together-py, completion_create_params.py",
+                _check_integer_logprobs,
+            ),
         )
     },
     "fireworks": {
@@ -409,7 +479,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             _choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
             _outputs("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
             _most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
-            _no_fields("java.agentscope.io/v2/en/integration/model/glm", "frequency_penalty", "presence_penalty", "thinking_budget"),
+            _no_fields(
+                "java.agentscope.io/v2/en/integration/model/glm", "frequency_penalty", "presence_penalty", "thinking_budget"
+            ),
             _no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
         ),
         "messages": (),
@@ -419,7 +491,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             _roles("mcowger/plexus#77"),
             _choices("docs.instructorphp.com, Qwen driver", "auto", "none"),
             _part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
-            Rule("instructions", "a system message after the first turn", "docs.qwencloud.com/api-reference/chat/openai-chat", _check_instructions_first),
+            Rule(
+                "instructions",
+                "a system message after the first turn",
+                "docs.qwencloud.com/api-reference/chat/openai-chat",
+                _check_instructions_first,
+            ),
         )
     },
     "minimax": {
@@ -454,7 +531,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             _efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
-            Rule("item_type", "an item that is no message, function call, result or reasoning", "ollama/ollama, openai/responses.go", _check_item_types),
+            Rule(
+                "item_type",
+                "an item that is no message, function call, result or reasoning",
+                "ollama/ollama, openai/responses.go",
+                _check_item_types,
+            ),
             _functions_only("ollama/ollama, openai/responses.go"),
         ),
     },
@@ -470,18 +552,32 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "anthropic": {"messages": ()},
     "bedrock": {
         "messages": (
-            Rule("tool_type", "a tool that the vendor's own server runs", "clauder-navi.com/articles/bedrock-claude-web", _check_bedrock_tools),
-            _block_rule("anomalyco/opencode#46430", "a URL of an image or a document", "URL sources are not supported", _has_remote_source),
+            Rule(
+                "tool_type",
+                "a tool that the vendor's own server runs",
+                "clauder-navi.com/articles/bedrock-claude-web",
+                _check_bedrock_tools,
+            ),
+            _block_rule(
+                "anomalyco/opencode#46430", "a URL of an image or a document", "URL sources are not supported", _has_remote_source
+            ),
         )
     },
     "vertex": {
         "messages": (
-            _block_rule("anthropics/anthropic-sdk-typescript#1038", "a URL of an image or a document", "URL sources are not supported", _has_remote_source),
+            _block_rule(
+                "anthropics/anthropic-sdk-typescript#1038",
+                "a URL of an image or a document",
+                "URL sources are not supported",
+                _has_remote_source,
+            ),
         ),
-        "generate_content": (Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),),
+        "generate_content": (
+            Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
+        ),
     },
     "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", _check_labels),)},
-}  # fmt: skip
+}
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
 ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
