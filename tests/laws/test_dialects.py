@@ -91,7 +91,12 @@ def test_a_recorded_request_passes_to_its_own_dialect_unchanged(format: str) -> 
     problems = []
     for sample, name in _own(format):
         rules = DIALECTS[name].rules[format]
-        converted = fb.convert_request(sample.body, source=format, target=fb.Target(format, dialect=name))
+        converted = fb.convert_request(
+            sample.body,
+            source=format,
+            target=fb.Target(format, dialect=name),
+            model=sample.body.get("model") or sample.model or "m",
+        )
         written = {rules.names.get(key, key): value for key, value in sample.body.items() if key not in rules.ignores}
         if converted.body != written:
             keys = {key for key in converted.body.keys() | written.keys() if converted.body.get(key) != written.get(key)}
@@ -101,7 +106,7 @@ def test_a_recorded_request_passes_to_its_own_dialect_unchanged(format: str) -> 
 
 
 def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> None:
-    body = {"model": "m-large", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    body: dict[str, Any] = {"model": "m-large", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     target = fb.Target("chat_completions", dialect="deepseek")
 
     assert fb.Bridge("messages", via=target).open(body).request.body["max_tokens"] == 9
@@ -109,7 +114,7 @@ def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> Non
     with fb.Client(relay.base_url, "sk-fake", http_client=relay.http_client()) as client:
         client.messages(via=target, **body)
     profile = fb.RelayProfile(base_url=relay.base_url, dialect="deepseek")
-    with fb.Client(profile, "sk-fake", http_client=relay.http_client()) as client:
+    with fb.Client(api_key="sk-fake", profile=profile, http_client=relay.http_client()) as client:
         client.messages(via="chat_completions", **body)
 
     assert [request.body["max_tokens"] for request in relay.requests] == [9, 9]
@@ -118,7 +123,7 @@ def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> Non
 
 def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
     for name in ("nowhere", "bedrock"):
-        with pytest.raises(fb.ConfigurationError, match="expected one of .*openrouter"):
+        with pytest.raises(fb.ConfigurationError, match=r"expected one of .*openrouter"):
             fb.convert_request(
                 {"model": "m", "messages": []}, source="chat_completions", target=fb.Target("chat_completions", dialect=name)
             )
@@ -158,9 +163,9 @@ def test_openrouter_gets_cache_marks_and_a_reasoning_budget() -> None:
 
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:
     relay = FakeRelay("hi", dialect="mistral")
-    body = {"model": "m-large", "messages": [{"role": "user", "content": "hi"}], "store": False}
+    body: dict[str, Any] = {"model": "m-large", "messages": [{"role": "user", "content": "hi"}], "store": False}
     with fb.Client(relay.base_url, "sk-fake", http_client=relay.http_client()) as client:
-        with pytest.raises(fb.RelayError) as caught:
+        with pytest.raises(fb.APIStatusError) as caught:
             client.chat_completions(**body)
         client.chat_completions(via=fb.Target("chat_completions", dialect="mistral"), **body)
 

@@ -5,10 +5,12 @@ With a dialect, the format has the rules of one server. A body of the same forma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.convert.input import check
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.server_spelling import drop_unread_fields, spell_for_server
@@ -63,7 +65,7 @@ def same_request_for_server(
     noted.place(for_server)
     patch = _Patch()
     body: JsonObject = patch.apply(raw, common, for_server, "")
-    for group in format.spellings:
+    for group in _spelled_otherwise(format, format_of_server.dialect):
         body = _respelled(body, for_server, group, format_of_server.dialect.reasoning_control in _EXCLUSIVE)
     if "messages" in body and format_of_server.dialect.reasoning_history is not None:
         body = _with_reasoning(body, for_server, is_part=format_of_server.dialect.reasoning_history == "thinking_part")
@@ -73,6 +75,14 @@ def same_request_for_server(
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
     return drop_unread_fields(body, request, format_of_server, losses), tools
+
+
+def _spelled_otherwise(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
+    """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's spelling stays."""
+    for group in format.spellings:
+        has_control = "reasoning_effort" in group and rules.reasoning_control is not None
+        if has_control or not group.isdisjoint(rules.names.values()):
+            yield group
 
 
 def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
