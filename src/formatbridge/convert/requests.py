@@ -114,6 +114,8 @@ _REASONING = ("reasoning_content", "reasoning")
 
 def _added(message: JsonObject, spelled: JsonObject) -> JsonObject:
     missing = {key: spelled[key] for key in _REASONING if spelled.get(key) and not message.get(key)}
+    if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
+        missing.pop("reasoning", None)
     return message | missing if missing else message
 
 

@@ -99,6 +99,7 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
     rules = spec.dialect
     assert rules is not None
     unread = (rules.rejects | rules.ignores) & body.keys()
+    unread -= {"n"} if body.get("n") == 1 else set()  # what every server does
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
         if body[field] is not None:
