@@ -4,6 +4,7 @@ Sources: the relay's specification, "POST /v1/chat/completions"; the official SD
 servers. Reasoning and images in responses are in no official type, but they are decoded and encoded.
 
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
+``reasoning_control`` is here alone, because its servers have different fields for the amount of reasoning.
 """
 
 from __future__ import annotations
