@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 from formatbridge import formats, ir
 from formatbridge.convert.matrix import matrix_rows
 from formatbridge.convert.wire_models import models_of
-from formatbridge.report.reasons import REASONS
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.dialects import DIALECTS
+from formatbridge.report.reasons import REASONS, SERVER
 from tests.pair_documents import pages
 from tests.support.stream_grammar import GRAMMARS, Grammar, Moves
 
@@ -149,7 +152,7 @@ worst = max((loss.severity for loss in converted.losses), key=ORDER.index, defau
 
 def losses() -> str:
     """Write ``losses.md``: every code with its reason."""
-    codes = [_row(f"`{code}`", why) for code, why in REASONS.items()]
+    codes = [_row(f"`{code}`", why.replace(SERVER, "the server")) for code, why in REASONS.items()]
     return "\n".join(["# Losses\n" + _HEAD + _ABOUT_LOSSES, _row("code", "why"), _row("---", "---"), *codes, _ABOUT_ADDITIONS])
 
 
@@ -224,9 +227,67 @@ def _machine(moves: Moves, indent: str = "") -> list[str]:
     return lines
 
 
+_ABOUT_DIALECTS = """
+Servers of one format differ in the requests that they accept. A dialect has the differences of one server:
+
+```python
+import formatbridge as fb
+
+target = fb.Target("chat_completions", dialect="openrouter")
+converted = fb.convert_request(body, source="messages", target=target)
+```
+
+`Target` is accepted wherever `target` or `via` names a format, also by `Bridge`, `Client`, `Gateway` and `transport`. The command line
+takes `chat_completions@openrouter`. A `RelayProfile` has `dialect` for all its endpoints. A dialect changes requests only.
+
+What the server rejects, ignores or limits is in the report, with a reason that names the server. Another name for the same setting is no
+loss. A body of the same format keeps all that the dialect does not concern. Values that this library does not know pass unchanged.
+
+A dialect of your own is `fb.Dialect(name, {format: fb.DialectRules(...)})`. Each row has the public source of the difference. A server
+without rows has no difference that could be verified.
+"""
+
+
+def dialects() -> str:
+    """Write ``dialects.md``: every difference of every server, with its source."""
+    parts = ["# Dialects\n" + _HEAD + _ABOUT_DIALECTS]
+    for format in formats.FORMATS:
+        parts.append(f"## {format}\n")
+        parts += [_dialect(name, dialect.rules[format]) for name, dialect in sorted(DIALECTS.items()) if format in dialect.rules]
+    return "\n".join(parts)
+
+
+def _dialect(name: str, rules: DialectRules) -> str:
+    rows = [
+        _row(f"`{each.name}`", _shown(getattr(rules, each.name)), _sources_of(each.name, rules))
+        for each in fields(DialectRules)
+        if each.name not in ("server", "sources") and getattr(rules, each.name) != _DEFAULTS[each.name]
+    ]
+    head = f"### {name}\n\n{rules.server}"
+    return "\n".join(
+        [f"{head}:\n", _row("rule", "value", "source"), _row("---", "---", "---"), *rows, ""] if rows else [f"{head}.\n"]
+    )
+
+
+_DEFAULTS = {each.name: getattr(DialectRules(server=""), each.name) for each in fields(DialectRules)}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ", ".join(f"`{member}`" for member in sorted(value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"`{name}` as `{other}`" for name, other in value.items())
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"`{value}`"
+
+
+def _sources_of(field: str, rules: DialectRules) -> str:
+    return "; ".join(source for name, source in rules.sources.items() if name.partition(".")[0] == field)
+
+
 DOCUMENTS: dict[str, Callable[[], str]] = {
     "mappings.md": mappings,
     "losses.md": losses,
+    "dialects.md": dialects,
     "models.md": models,
     "streaming.md": streaming,
     **dict(pages()),

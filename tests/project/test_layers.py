@@ -21,7 +21,7 @@ BOXES: tuple[str, ...] = (
     "streaming · validation",
     "options > arguments > errors",
     "ir · report",
-    "jsontext · _version",
+    "jsontext · dialect · _version",
 )
 """From the highest layer to the lowest. ``a > b``: a imports b; ``a · b``: neither imports the other. ``__init__`` has the public names."""
 

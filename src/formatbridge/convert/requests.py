@@ -5,10 +5,12 @@ With a dialect, the format has the rules of one server. A body of the same forma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.convert.input import check
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
@@ -82,7 +84,7 @@ def same_request_for_server(
     body: JsonObject = patch.apply(raw, common, for_server, "")
     rules = format_of_server.dialect
     if rules is not None:
-        for group in format.spellings:
+        for group in _spelled_otherwise(format, rules):
             body = _respelled(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
         if "messages" in body and rules.reasoning_history is not None:
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
@@ -92,6 +94,14 @@ def same_request_for_server(
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
+
+
+def _spelled_otherwise(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
+    """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's spelling stays."""
+    for group in format.spellings:
+        has_control = "reasoning_effort" in group and rules.reasoning_control is not None
+        if has_control or not group.isdisjoint(rules.names.values()):
+            yield group
 
 
 def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
@@ -123,6 +133,8 @@ _REASONING = ("reasoning_content", "reasoning")
 
 def _added(message: JsonObject, spelled: JsonObject) -> JsonObject:
     missing = {key: spelled[key] for key in _REASONING if spelled.get(key) and not message.get(key)}
+    if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
+        missing.pop("reasoning", None)
     return message | missing if missing else message
 
 

@@ -63,7 +63,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     unread = rules.rejects | rules.ignores
     for name, value in request.settings.items():
         field = _field_of(name, spec)
-        if field not in unread:
+        if field not in unread or (name == "n" and value == 1):  # one answer is what every server gives
             continue
         del settings[name]
         rule = rule_of_setting(name)

@@ -19,7 +19,7 @@ def spell_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> J
     The request was adapted before, so the only fields to leave out are additions of the encoder.
     """
     unread = rules.rejects | rules.ignores
-    spelled = {rules.names.get(key, key): value for key, value in body.items() if key not in unread}
+    spelled = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
     if spelled.get("tool_choice") is not None:
         spelled["tool_choice"] = _spell_tool_choice(spelled["tool_choice"], rules)
     if rules.counted_logprobs and spelled.get("logprobs") is True:
@@ -99,6 +99,7 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
     rules = spec.dialect
     assert rules is not None
     unread = (rules.rejects | rules.ignores) & body.keys()
+    unread -= {"n"} if body.get("n") == 1 else set()  # what every server does
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
         if body[field] is not None:
