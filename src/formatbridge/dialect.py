@@ -18,7 +18,7 @@ ReasoningControl = Literal[
 - ``reasoning_effort``: OpenAI's field, with an effort only.
 - ``reasoning``: an object with ``effort``, ``max_tokens``, ``enabled`` and ``exclude``.
 - ``reasoning_toggle``: ``reasoning_effort``, or ``reasoning`` with only ``enabled``.
-- ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` beside it.
+- ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` next to it.
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
 - ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``.
 - ``enable_thinking``: this flag, and ``thinking_budget``.
@@ -103,7 +103,7 @@ class DialectRules:
     refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
     counted_logprobs: bool = False
-    """Whether ``logprobs`` is the number of alternatives, instead of a flag beside ``top_logprobs``."""
+    """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None
     """The media that the server accepts in a request; None: as the format."""
     unsigned_reasoning: bool = False

@@ -41,8 +41,8 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "generate_content: content is a list of parts, decoded by conversation.py": (
             " decode_content encode_content decode_part decode_text encode_text decode_part_without_data decode_response_part"
         ),
-        "cache marks are on parts in messages and responses; chat_completions reads those of messages": (
-            " decode_cache encode_cache decode_cache_control"
+        "cache marks are on parts in messages and responses; chat_completions reads those of messages, and writes them for some servers": (
+            " decode_cache encode_cache decode_cache_control encode_cache_control"
         ),
         "messages: blocks inside results and documents, and text blocks with citations": (
             " decode_opaque decode_inner_media encode_text encode_refusal"

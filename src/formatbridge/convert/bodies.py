@@ -289,7 +289,6 @@ def convert_request(
     if stream is not None:
         checked_stream(stream)
     source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
-    format_of_server = target_format if type(target) is not Target else formats.load_for_requests(target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""

@@ -1,4 +1,4 @@
-"""Write the body of a request: encode a canonical request, or keep a body of the target's own format.
+"""Write the body of a request: encode a canonical request, or keep a body that is in the format of the target.
 
 With a dialect, the format has the rules of one server. A body of the same format then keeps everything that these rules do not change.
 """
@@ -14,8 +14,8 @@ from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
+from formatbridge.formats.shared.server_fields import drop_unread_fields, rename_for_server
 from formatbridge.formats.shared.server_rules import adapt_to_server
-from formatbridge.formats.shared.server_spelling import drop_unread_fields, spell_for_server
 from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
@@ -49,7 +49,7 @@ def encode_request_for(
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     body = target_format.encode_request(request, losses, options)
     if target_format.dialect is not None:
-        body = spell_for_server(body, target_format.dialect, losses)
+        body = rename_for_server(body, target_format.dialect, losses)
     return body, tools
 
 
@@ -84,8 +84,8 @@ def same_request_for_server(
     body: JsonObject = patch.apply(raw, common, for_server, "")
     rules = format_of_server.dialect
     if rules is not None:
-        for group in _spelled_otherwise(format, rules):
-            body = _respelled(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
+        for group in _fields_named_by_server(format, rules):
+            body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
         if "messages" in body and rules.reasoning_history is not None:
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
     losses.dialect = rules
@@ -96,21 +96,21 @@ def same_request_for_server(
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
 
 
-def _spelled_otherwise(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
-    """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's spelling stays."""
-    for group in format.spellings:
+def _fields_named_by_server(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
+    """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's field stays."""
+    for group in format.equivalent_fields:
         has_control = "reasoning_effort" in group and rules.reasoning_control is not None
         if has_control or not group.isdisjoint(rules.names.values()):
             yield group
 
 
-def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
-    """Return a body with a setting in the spelling of the server, if it is in the spelling of another one only.
+def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
+    """Return a body with a setting in the field that the server reads, if the body has it in the field of another server only.
 
-    ``is_exclusive``: the server rejects two spellings together.
+    ``is_exclusive``: the server rejects two of these fields together.
     """
-    expected, found = group & for_server.keys(), group & body.keys()
-    if not expected or not found or found <= expected or (not is_exclusive and not expected.isdisjoint(found)):
+    expected, present = group & for_server.keys(), group & body.keys()
+    if not expected or not present or present <= expected or (not is_exclusive and not expected.isdisjoint(present)):
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
@@ -118,21 +118,21 @@ def _respelled(body: JsonObject, for_server: JsonObject, group: frozenset[str], 
 
 def _with_reasoning(body: JsonObject, for_server: JsonObject, *, is_part: bool) -> JsonObject:
     """Return a body whose messages have their reasoning also in the field that the server reads; or only in a part."""
-    messages, spelled = body["messages"], for_server["messages"]
-    if len(messages) != len(spelled):
+    messages, adapted = body["messages"], for_server["messages"]
+    if len(messages) != len(adapted):
         return body
     if is_part:
         changed = [{key: value for key, value in message.items() if key not in _REASONING} for message in messages]
         return body if changed == messages else body | {"messages": changed}
-    changed = [_added(message, other) for message, other in zip(messages, spelled, strict=True)]
+    changed = [_added(message, other) for message, other in zip(messages, adapted, strict=True)]
     return body if changed == messages else body | {"messages": changed}
 
 
 _REASONING = ("reasoning_content", "reasoning")
 
 
-def _added(message: JsonObject, spelled: JsonObject) -> JsonObject:
-    missing = {key: spelled[key] for key in _REASONING if spelled.get(key) and not message.get(key)}
+def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
+    missing = {key: adapted[key] for key in _REASONING if adapted.get(key) and not message.get(key)}
     if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
         missing.pop("reasoning", None)
     return message | missing if missing else message

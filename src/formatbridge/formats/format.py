@@ -281,8 +281,8 @@ class FormatSpec:
     """The requirements of the format for tools."""
     dialect: DialectRules | None = None
     """The rules of the server for which requests are written; None: any server of the format."""
-    spellings: tuple[frozenset[str], ...] = ()
-    """Groups of request fields in which different servers spell the same setting."""
+    equivalent_fields: tuple[frozenset[str], ...] = ()
+    """Groups of request fields that set the same on different servers."""
     url_fields: frozenset[str] = frozenset()
     """Fields of requests that are in the URL instead of the body."""
     repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged
@@ -383,7 +383,7 @@ class Target:
     format: ir.FormatName | FormatSpec
     """The format."""
     dialect: str | Dialect | None = field(default=None, kw_only=True)
-    """A built-in dialect by its name, or your own; None: any server of the format."""
+    """A built-in dialect by its name, or one of the caller; None: any server of the format."""
     model: ModelSource | None = field(default=None, kw_only=True)
     """Facts about the model, or a mapping or function that has them by the name of the model; None: unknown."""
 

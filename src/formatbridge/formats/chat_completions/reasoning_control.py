@@ -71,7 +71,7 @@ def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 
 
 def _encode_flag(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
-    """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded beside the flag."""
+    """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded next to the flag."""
     if config.mode == "off" or config.effort == "none":
         return False
     if config.mode == "between_tools":

@@ -87,10 +87,10 @@ def _adapt_reasoning(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledg
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
     if facts.reasoning == "none":
         if not _is_off(config):
-            losses.dropped(config, code=_NO_REASONING)
+            _drop_config(config, _NO_REASONING, losses)
         return None
     if facts.reasoning == "always" and _is_off(config):
-        losses.dropped(config, code=_ALWAYS)
+        _drop_config(config, _ALWAYS, losses)
         return None
     if _is_off(config):
         return config
@@ -104,6 +104,13 @@ def _adapt_reasoning(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledg
     if facts.reasoning in ("effort", "level", "adaptive", "always"):
         config = _as_effort(config, facts, losses)
     return _with_known_effort(config, facts, losses)
+
+
+def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
+    """Note each setting of reasoning. The node has no pointer, because some formats have its settings in several objects."""
+    for name in ("effort", "budget", "mode", "show"):
+        if getattr(config, name) not in (None, "hide"):
+            losses.dropped(config, name, code)
 
 
 def _is_off(config: ir.ReasoningConfig) -> bool:

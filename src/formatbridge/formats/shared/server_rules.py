@@ -1,7 +1,7 @@
 """Adapt a canonical request to the server that receives it, before its format encodes it.
 
 Each difference is noted: what the server rejects, ignores or limits, and what it reads although the format does not have it. Another
-spelling of the same meaning is no loss.
+name of the same setting is no loss.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ RULES: Mapping[fb.Format, tuple[Rule, ...]] = {
 def broken_rules(format: fb.Format, body: JsonObject, facts: Facts, dialect: str | None = None) -> Iterator[tuple[Rule, Failure]]:
     """Yield each rule that a request breaks, with the vendor's error. The body is valid in its format.
 
-    ``dialect``: the server that receives the request, with its own rules before those of the format.
+    ``dialect``: the server that receives the request, with its rules before those of the format.
     """
     of_server = SERVER_RULES[dialect].get(format, ()) if dialect is not None else ()
     for rule in (*of_server, *RULES[format]):

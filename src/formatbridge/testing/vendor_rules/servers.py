@@ -1,7 +1,7 @@
 """What the server of a dialect rejects, besides the rules of its format. Each rule has the status and the words of that server.
 
-The rules are written from reported refusals and from the servers' own types. They do not read the tables of ``formatbridge.dialects``,
-so that a mistake there is found here.
+The rules are written from reported refusals and from the types of the servers. They do not read the tables of ``formatbridge.dialects``,
+so that these tests detect a mistake there.
 """
 
 from __future__ import annotations
@@ -554,7 +554,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "messages": (
             Rule(
                 "tool_type",
-                "a tool that the vendor's own server runs",
+                "a tool that the server of the vendor runs",
                 "clauder-navi.com/articles/bedrock-claude-web",
                 _check_bedrock_tools,
             ),

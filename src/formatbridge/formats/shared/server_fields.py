@@ -13,26 +13,26 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
 
-def spell_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return an encoded body with the names and words of a server.
 
     The request was adapted before, so the only fields to leave out are additions of the encoder.
     """
     unread = rules.rejects | rules.ignores
-    spelled = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
-    if spelled.get("tool_choice") is not None:
-        spelled["tool_choice"] = _spell_tool_choice(spelled["tool_choice"], rules)
-    if rules.counted_logprobs and spelled.get("logprobs") is True:
-        spelled["logprobs"] = spelled.pop("top_logprobs", 1)
-    if rules.reasoning_history is not None and "messages" in spelled:
-        spelled["messages"] = [_spell_message(message, index, rules, losses) for index, message in enumerate(spelled["messages"])]
-    if rules.alternating_turns and "messages" in spelled:
-        spelled["messages"] = _joined_turns(spelled["messages"])
+    renamed = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
+    if renamed.get("tool_choice") is not None:
+        renamed["tool_choice"] = _server_tool_choice(renamed["tool_choice"], rules)
+    if rules.counted_logprobs and renamed.get("logprobs") is True:
+        renamed["logprobs"] = renamed.pop("top_logprobs", 1)
+    if rules.reasoning_history is not None and "messages" in renamed:
+        renamed["messages"] = [_server_message(message, index, rules, losses) for index, message in enumerate(renamed["messages"])]
+    if rules.alternating_turns and "messages" in renamed:
+        renamed["messages"] = _joined_turns(renamed["messages"])
     if not rules.call_ids:
-        spelled["contents"] = [_without_call_ids(content) for content in spelled.get("contents") or ()]
-    if len(spelled) < len(body):
-        losses.withdraw(spelled)
-    return spelled
+        renamed["contents"] = [_without_call_ids(content) for content in renamed.get("contents") or ()]
+    if len(renamed) < len(body):
+        losses.withdraw(renamed)
+    return renamed
 
 
 def _without_call_ids(content: JsonObject) -> JsonObject:
@@ -69,14 +69,14 @@ def _parts_of(message: JsonObject) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _spell_tool_choice(choice: Any, rules: DialectRules) -> Any:
+def _server_tool_choice(choice: Any, rules: DialectRules) -> Any:
     """Return a tool choice in the server's words. Tools that a list of allowed tools does not contain have been left out."""
     if rules.allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         choice = choice["allowed_tools"]["mode"]
     return rules.required_word if choice == "required" and rules.required_word is not None else choice
 
 
-def _spell_message(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _server_message(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a message with its reasoning where the server reads it."""
     if message.get("role") != "assistant":
         return message
@@ -86,16 +86,16 @@ def _spell_message(message: JsonObject, index: int, rules: DialectRules, losses:
         return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
     if not text or rules.reasoning_history not in ("reasoning", "thinking_part"):
         return message
-    spelled = {key: value for key, value in message.items() if key != "reasoning_content"}
+    renamed = {key: value for key, value in message.items() if key != "reasoning_content"}
     if rules.reasoning_history == "reasoning":
-        return spelled | {"reasoning": text}
-    content = spelled.get("content") or []
+        return renamed | {"reasoning": text}
+    content = renamed.get("content") or []
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return spelled | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
+    return renamed | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
 
 
 def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
-    """Return a body of the format's own caller without the unmodelled fields that the server does not read."""
+    """Return a body of a caller in the same format without the unmodelled fields that the server does not read."""
     rules = spec.dialect
     assert rules is not None
     unread = (rules.rejects | rules.ignores) & body.keys()
