@@ -243,8 +243,8 @@ takes `chat_completions@openrouter`. A `RelayProfile` has `dialect` for all its 
 What the server rejects, ignores or limits is in the report, with a reason that names the server. Another name for the same setting is no
 loss. A body of the same format keeps all that the dialect does not concern. Values that this library does not know pass unchanged.
 
-A dialect of another server is `fb.Dialect(name, {format: fb.DialectRules(...)})`. Each row has the public source of the difference. A server
-without rows has no difference that could be verified.
+A dialect of another server is `fb.Dialect(name, {format: fb.DialectRules(...)})`. Each row has the public source of the difference. A
+server without rows has no difference that could be verified.
 """
 
 

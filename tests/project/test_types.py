@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,9 @@ def test_pyright_infers_the_expected_types(path: Path, pyright: list[str], tmp_p
     """Pyright is what most editors use; it resolves overloads by other rules than mypy."""
     shutil.copy(path, tmp_path)
     mode = "standard" if path.name in WITHOUT_TYPES else "strict"
-    settings = {"include": [path.name], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": mode, "reportMissingImports": False}
+    settings: dict[str, Any] = {"include": [path.name], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": mode}
+    if path.name in WITHOUT_TYPES:
+        settings |= {"reportMissingImports": False, "reportArgumentType": False}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
 
     done = subprocess.run([*pyright, "-p", str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
