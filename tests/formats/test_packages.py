@@ -38,6 +38,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         ),
     },
     "content": {
+        "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
         "generate_content: content is a list of parts, decoded by conversation.py": (
             " decode_content encode_content decode_part decode_text encode_text decode_part_without_data decode_response_part"
         ),
