@@ -25,13 +25,17 @@ _SEED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """One recorded body. ``agent``: the coding agent that sent it. ``model``: the model in the URL, where the body names none."""
+    """One recorded body.
+
+    ``agent``: the coding agent that sent it. ``model``: the model in the URL, where the body names none. ``dialect``: the server.
+    """
 
     name: str
     format: str
     kind: str
     model: str | None = None
     agent: str | None = None
+    dialect: str | None = None
     body: bytes = field(repr=False)
 
 
@@ -63,7 +67,8 @@ def _from_corpus(kind: str) -> Iterator[Recording]:
     for row in _rows(FOLDER / "index.jsonl"):
         if row["kind"] == kind and row["framing"] == "json":
             body = (FOLDER / row["path"]).read_bytes()
-            yield Recording(name=row["id"], format=row["format"], kind=kind, model=row.get("url_model"), body=body)
+            model, dialect = row.get("url_model"), row.get("dialect")
+            yield Recording(name=row["id"], format=row["format"], kind=kind, model=model, dialect=dialect, body=body)
 
 
 def _from_agents() -> Iterator[Recording]:

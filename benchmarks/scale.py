@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -30,13 +31,23 @@ from convert_partition import ROWS, convert_partition
 
 import formatbridge as fb
 from benchmarks import recordings
+from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, broken_rules
 
-TARGETS = dict(zip(fb.FORMATS, (*fb.FORMATS[1:], fb.FORMATS[0]), strict=True))
+NEXT_FORMAT = dict(zip(fb.FORMATS, (*fb.FORMATS[1:], fb.FORMATS[0]), strict=True))
 """Each format and the one that its requests are converted to."""
+TARGETS: dict[str, fb.Format | fb.Target] = {
+    **{format: format for format in fb.FORMATS},
+    **{
+        f"{format}/{name}": fb.Target(format, dialect=name)
+        for name, dialect in fb.dialects.DIALECTS.items()
+        for format in dialect.rules
+    },
+}
+"""The names of targets in the data set, and the targets."""
 ARGUMENTS = {
     "column": "body",
     "source": fb.Column("format"),
-    "target": fb.Column("format", TARGETS),
+    "target": fb.Column("target", TARGETS),
     "model": fb.Column("model"),
 }
 """The arguments of ``fb.convert_table``."""
@@ -75,6 +86,7 @@ def _cpu_seconds() -> float:
 class Job(NamedTuple):
     """A data set, and where the results go."""
 
+    requests: list[dict[str, Any]]
     inputs: Path
     outputs: Path
     processes: int
@@ -84,20 +96,24 @@ class Job(NamedTuple):
         return [(path, self.outputs / path.name) for path in sorted((self.inputs / "all").iterdir())]
 
 
-def rows() -> list[dict[str, Any]]:
-    """Return the recorded requests as rows."""
-    return [
-        {"body": each.body.decode("utf-8", "replace"), "format": each.format, "model": each.model}
-        for each in recordings.recordings("request")
-    ]
+def rows(job: str) -> list[dict[str, Any]]:
+    """Return the recorded requests as rows, with the names of their targets.
+
+    ``formats``: each request goes to the next format. ``dialects``: it goes to the server for which it was recorded.
+    """
+    found = []
+    for each in recordings.recordings("request"):
+        server = f"{each.format}/{each.dialect}"
+        target = NEXT_FORMAT[each.format] if job == "formats" else server if server in TARGETS else each.format
+        found.append({"body": each.body.decode("utf-8", "replace"), "format": each.format, "target": target, "model": each.model})
+    return found
 
 
-def write_data_set(folder: Path, payloads: int, partitions: int) -> None:
+def write_data_set(folder: Path, requests: list[dict[str, Any]], payloads: int, partitions: int) -> None:
     """Write the requests in turn to Parquet files, until there are enough.
 
     The folder ``first`` has a few requests of each format, for the start of workers.
     """
-    requests = rows()
     for name in ("all", "first"):
         (folder / name).mkdir(parents=True)
     first = pa.Table.from_pylist([{"id": id, **row} for id, row in enumerate(requests[::10])])
@@ -108,12 +124,12 @@ def write_data_set(folder: Path, payloads: int, partitions: int) -> None:
         pq.write_table(first, folder / "first" / f"part-{number:04}.parquet")
 
 
-def plain_results() -> list[dict[str, Any]]:
-    """Return the results of a loop over ``convert_request`` for each distinct request, as rows of the result."""
+def plain_results(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results of a loop over ``convert_request``, as rows of the result."""
     results = []
-    for row in rows():
+    for row in requests:
         try:
-            converted = fb.convert_request(row["body"], source=row["format"], target=TARGETS[row["format"]], model=row["model"])
+            converted = _convert_bare(row)
         except fb.FormatBridgeError as error:
             results.append({"body": None, "path": None, "losses": None, "additions": None, "error": str(error)})
             continue
@@ -122,6 +138,22 @@ def plain_results() -> list[dict[str, Any]]:
         body = converted.json().decode()
         results.append({"body": body, "path": converted.path, "losses": losses, "additions": additions, "error": None})
     return results
+
+
+def count_rejected(requests: list[dict[str, Any]], results: list[dict[str, Any]]) -> int:
+    """Return the number of results that the fake server of their target rejects.
+
+    A request that stays in its format is tried against the rules of the server only: what else is wrong in it was recorded so.
+    """
+    rejected = 0
+    for row, result in zip(requests, results, strict=True):
+        format, _, dialect = row["target"].partition("/")
+        body = json.loads(result["body"] or "null")
+        facts = Facts(model=row["model"] or (body and body.get("model")) or "")
+        broken = broken_rules(format, body, facts, dialect or None) if body else ()
+        of_server = SERVER_RULES[dialect].get(format, ()) if dialect else ()
+        rejected += any(row["format"] != format or rule in of_server for rule, _ in broken)
+    return rejected
 
 
 def _text(value: Any) -> str | None:
@@ -137,7 +169,7 @@ def check_results(folder: Path, payloads: int, expected: list[dict[str, Any]]) -
             for name in ("body", "path", "losses", "additions", "error"):
                 for id, value in zip(ids, batch[f"converted_{name}"].to_pylist(), strict=True):
                     if value != expected[id % len(expected)][name]:
-                        raise SystemExit(f"row {id}: {name} differs from the plain loop")
+                        raise SystemExit(f"row {id}: {name} differs from the result of convert_request")
             if seen.intersection(ids):
                 raise SystemExit(f"{path.name} has rows that another file has")
             seen.update(ids)
@@ -147,40 +179,37 @@ def check_results(folder: Path, payloads: int, expected: list[dict[str, Any]]) -
 
 def run_loop(job: Job) -> Reading:
     """Convert with a bare loop over ``convert_request`` that reads the report, without reading and writing files."""
-    requests = rows()
+    requests = job.requests
     count = sum(pq.ParquetFile(source).metadata.num_rows for source, _ in job.files())
     before = Stopwatch()
     _convert_bare(requests[0])
     start, watch = before.read()[0], Stopwatch()
     for number in range(count):
-        _convert_bare(requests[number % len(requests)])
+        with suppress(fb.FormatBridgeError):
+            converted = _convert_bare(requests[number % len(requests)])
+            converted.json(), converted.losses, converted.additions
     return Reading("bare loop", 1, start, *watch.read())
 
 
-def _convert_bare(row: dict[str, Any]) -> None:
-    try:
-        converted = fb.convert_request(row["body"], source=row["format"], target=TARGETS[row["format"]], model=row["model"])
-    except fb.FormatBridgeError:
-        return
-    converted.json(), converted.losses, converted.additions
+def _convert_bare(row: dict[str, Any]) -> fb.ConvertedRequest:
+    return fb.convert_request(row["body"], source=row["format"], target=TARGETS[row["target"]], model=row["model"])
 
 
 def run_processes(job: Job, count: int) -> Reading:
     """Convert the files in processes that have nothing in common, the machine's limit for the same work."""
     before = Stopwatch()
     with ProcessPoolExecutor(count, get_context("spawn")) as pool:
-        list(pool.map(partial(_first, job), range(2 * count)))
+        list(pool.map(partial(_first, job.inputs, job.outputs), range(2 * count)))
         start, watch = before.read()[0], Stopwatch()
         list(pool.map(_convert_file, job.files()))
         spent = watch.read()
     return Reading("one process" if count == 1 else "processes", count, start, *spent)
 
 
-def _first(job: Job, number: int) -> None:
+def _first(inputs: Path, outputs: Path, number: int) -> None:
     """Convert a few rows, so that a process has imported and compiled everything."""
-    convert_partition(
-        job.inputs / "first" / "part-0000.parquet", job.outputs.with_name(f"{job.outputs.name}-first-{number}"), **ARGUMENTS
-    )
+    result = outputs.with_name(f"{outputs.name}-first-{number}")
+    convert_partition(inputs / "first" / "part-0000.parquet", result, **ARGUMENTS)
     time.sleep(0.5)  # the other processes take part too
 
 
@@ -197,7 +226,7 @@ def run_dask(job: Job) -> Reading:
         LocalCluster(n_workers=job.processes, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        client.run(_first, job, 0)
+        client.run(_first, job.inputs, job.outputs, 0)
         start, watch = before.read()[0], Stopwatch()
         client.gather(client.map(_convert_file, job.files(), pure=False))
         spent = watch.read()
@@ -255,6 +284,9 @@ def table(readings: list[Reading], payloads: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--payloads", type=int, default=2_000)
+    parser.add_argument(
+        "--job", choices=("formats", "dialects"), default="formats", help="convert to other formats, or for one server"
+    )
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--engine", action="append", choices=ENGINES, help="default: all; may be repeated")
     asked = parser.parse_args()
@@ -262,20 +294,25 @@ def main() -> None:
         raise SystemExit(recordings.absence())
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for the workers of Ray
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    expected = plain_results()
+    requests = rows(asked.job)
+    expected = plain_results(requests)
+    size = sum(len(row["body"].encode()) for row in requests) / len(requests)
+    print(f"{asked.payloads:,} payloads, {len(expected):,} distinct, {size:,.0f} bytes on average")
+    print(
+        f"{sum(each['body'] is None for each in expected)} invalid, {count_rejected(requests, expected)} rejected by fake servers",
+        flush=True,
+    )
     readings = []
     with tempfile.TemporaryDirectory() as name:
         inputs = Path(name) / "inputs"
-        write_data_set(inputs, asked.payloads, PARTITIONS_PER_PROCESS * asked.processes)
-        size = sum(len(row["body"].encode()) for row in rows()) / len(rows())
-        print(f"{asked.payloads:,} payloads, {len(expected):,} distinct, {size:,.0f} bytes on average", flush=True)
+        write_data_set(inputs, requests, asked.payloads, PARTITIONS_PER_PROCESS * asked.processes)
         for engine in asked.engine or ENGINES:
-            job = Job(inputs, Path(name) / engine, asked.processes)
+            job = Job(requests, inputs, Path(name) / engine, asked.processes)
             job.outputs.mkdir()
             readings.append(ENGINES[engine](job))
             if engine != "loop":
                 check_results(job.outputs, asked.payloads, expected)
-                print(f"{readings[-1].engine}: the results equal the plain loop", file=sys.stderr)
+                print(f"{readings[-1].engine}: the results equal those of convert_request", file=sys.stderr)
     print("\n".join(table(readings, asked.payloads)))
 
 

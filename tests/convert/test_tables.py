@@ -131,9 +131,25 @@ def _batches() -> Iterator[Any]:
     yield pa.record_batch({"body": [BODY, BODY]})
 
 
+class _Stream:
+    """A data frame that has the Arrow PyCapsule interface and nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return pa.table({"body": [BODY] * 3}).__arrow_c_stream__(requested_schema)
+
+
+class _Array:
+    """A record batch of another library."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return pa.record_batch({"body": [BODY] * 3}).__arrow_c_array__(requested_schema)
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        pytest.param(_Stream, id="PyCapsule stream"),
+        pytest.param(_Array, id="PyCapsule array"),
         pytest.param(lambda: pa.table({"body": [BODY] * 3}), id="table"),
         pytest.param(lambda: pa.RecordBatchReader.from_batches(pa.schema([("body", pa.string())]), _batches()), id="reader"),
         pytest.param(lambda: pa.record_batch({"body": [BODY] * 3}), id="record batch"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import re
 import shlex
 from collections.abc import Iterator
@@ -120,7 +121,12 @@ def test_the_example_of_the_canonical_model_runs() -> None:
     assert (names["result"].kind, names["result"].body["error"]["message"]) == ("error", "boom")
 
 
-@pytest.mark.parametrize("name", ["start.md", "convert-a-log.md", "convert-a-batch.md"])
+_NEEDS_ARROW = pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
+
+
+@pytest.mark.parametrize(
+    "name", ["start.md", "convert-a-log.md", "convert-a-batch.md", pytest.param("scale.md", marks=_NEEDS_ARROW)]
+)
 def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
