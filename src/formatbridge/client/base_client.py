@@ -47,6 +47,7 @@ from formatbridge.client.settings import (
     key_of,
     options_for,
     options_for_answer,
+    recorder_of,
     retry_of,
     timeout_of,
 )
@@ -59,6 +60,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.losses import Addition, Loss
+from formatbridge.telemetry.spans import CallSpan, Tracer, recorded
 
 T = TypeVar("T")
 
@@ -72,6 +74,7 @@ class PlannedCall:
 
     exchange: Exchange
     call: Call
+    via: FormatOrName
 
 
 class BaseClient:
@@ -93,6 +96,8 @@ class BaseClient:
         limits: Limits | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
         clock: Clock | None = None,
+        tracer: Tracer | None = None,
+        trace_content: bool = False,
     ) -> None:
         """Set the options of the client; nothing is sent and no connection is opened.
 
@@ -108,6 +113,8 @@ class BaseClient:
         ``limits``: maximum sizes of answers.
         ``on_attempt``: is called after every attempt.
         ``clock``: clock and random numbers, for tests.
+        ``tracer``: a tracer of OpenTelemetry, which records a span for each call; None: no spans.
+        ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
 
         Raises ``ConfigurationError``.
         """
@@ -126,6 +133,7 @@ class BaseClient:
         self._limits = checked("limits", limits, Limits) or Limits()
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._clock = checked("clock", clock, Clock) or Clock()
+        self._recorder = recorder_of(tracer, self._clock, content=trace_content)
         self._cached_settings: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
@@ -190,7 +198,8 @@ class BaseClient:
             report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
-        return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
+        call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
+        return PlannedCall(exchange, call, via if via is not None else source_format)
 
     def _call_settings(self, *, is_stream: bool) -> CallSettings:
         settings = self._cached_settings.get(is_stream)
@@ -213,8 +222,12 @@ class BaseClient:
             return native.value, answer
 
         settings = self._call_settings(is_stream=False)
-        outcome = yield from self._fetch_flow(planned.call, read, settings, CallDeadline(settings, is_stream=False))
+        span = self._start_span(planned)
+        flow = self._fetch_flow(planned.call, read, settings, CallDeadline(settings, is_stream=False))
+        outcome = yield from (flow if span is None else recorded(flow, span))
         native, answer = outcome.received
+        if span is not None:
+            span.succeed(native)
         return Reply(planned.exchange.request, answer, native, outcome, names)
 
     def _models_flow(self) -> Flow[list[ir.Model]]:
@@ -272,7 +285,18 @@ class BaseClient:
         def receive(head: Head) -> Flow[IncomingStream]:
             return IncomingStream(planned.exchange, planned.call.mask, settings, deadline).open(head, planned.call)
 
-        return (yield from attempts(planned.call, settings, deadline, receive))
+        span = self._start_span(planned)
+        flow = attempts(planned.call, settings, deadline, receive)
+        outcome = yield from (flow if span is None else recorded(flow, span))
+        if span is not None:
+            outcome.received.record(span)
+        return outcome
+
+    def _start_span(self, planned: PlannedCall) -> CallSpan | None:
+        """Start the span of a call; None without a tracer."""
+        if self._recorder is None:
+            return None
+        return self._recorder.start(planned.exchange.request, planned.call.url, planned.via)
 
     def _report_attempt(self, attempt: Attempt) -> None:
         """Log an attempt, without bodies and secrets, and call ``on_attempt``."""

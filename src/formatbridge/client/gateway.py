@@ -41,6 +41,7 @@ from formatbridge.client.settings import (
     checked_callable,
     key_of,
     options_for,
+    recorder_of,
     timeout_of,
 )
 from formatbridge.convert.bodies import Converted
@@ -48,6 +49,7 @@ from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.options import Options
+from formatbridge.telemetry.spans import Tracer
 
 _LOG = logging.getLogger("formatbridge")
 
@@ -74,6 +76,8 @@ class Gateway:
         on_losses: Callable[[Converted], object] | None = None,
         memory: ResponseStore | None = None,
         clock: Clock | None = None,
+        tracer: Tracer | None = None,
+        trace_content: bool = False,
     ) -> None:
         """Set the options of the gateway; nothing is sent and no connection is opened.
 
@@ -91,6 +95,9 @@ class Gateway:
         ``on_losses``: is called with every conversion that has losses: of a request, of an answer, of a stream at its end.
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.
         ``clock``: the clock, for tests.
+        ``tracer``: a tracer of OpenTelemetry, which records a span for each call to the relay; None: no spans. Its parent is the current
+        span, such as that of an instrumented ASGI server.
+        ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
 
         Raises ``ConfigurationError``.
         """
@@ -107,6 +114,7 @@ class Gateway:
         checked_client(http_client, is_async=True)
         self._http_client = http_client
         self._pool = ConnectionPool(http_client, is_async=True)
+        chosen_clock = checked("clock", clock, Clock) or Clock()
         self._handler = SDKRequestHandler(
             base_url=base_url,
             via=self._endpoints[0],
@@ -117,8 +125,9 @@ class Gateway:
             options=options_for(options, profile),
             report=None if on_losses is None else self._report_losses,
             limits=checked("limits", limits, Limits) or Limits(),
-            clock=checked("clock", clock, Clock) or Clock(),
+            clock=chosen_clock,
             target=via if isinstance(via, Target) else None,
+            recorder=recorder_of(tracer, chosen_clock, content=trace_content),
         )
         self._settings = {is_stream: self._call_settings(is_stream=is_stream) for is_stream in (False, True)}
 

@@ -194,6 +194,22 @@ class Endpoint:
     sdk: SdkFacts | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryFacts:
+    """How OpenTelemetry's GenAI semantic conventions name a format.
+
+    ``provider``: the vendor, a value of ``gen_ai.provider.name``; None: the name of the format. ``operation``: ``gen_ai.operation.name``.
+    ``api_type``: ``openai.api.type``, if any. ``request_fields``, ``response_fields``: fields that no other format has, as keys joined by
+    slashes, to their attributes.
+    """
+
+    provider: str | None = None
+    operation: str = "chat"
+    api_type: str | None = None
+    request_fields: Mapping[str, str] = field(default_factory=dict)
+    response_fields: Mapping[str, str] = field(default_factory=dict)
+
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -322,6 +338,8 @@ class FormatSpec:
     """Encode a list of models."""
     batch: BatchLayout | None = None
     """The lines of the vendor's batch files; None: there are none."""
+    telemetry: TelemetryFacts = TelemetryFacts()
+    """The names of the format in OpenTelemetry's conventions."""
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

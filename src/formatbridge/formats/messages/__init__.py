@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
 from formatbridge.formats.messages.errors import decode_error, encode_error, encode_rejection
@@ -88,4 +88,5 @@ MESSAGES = FormatSpec(
     decode_models=decode_models,
     encode_models=encode_models,
     batch=BATCH,
+    telemetry=TelemetryFacts(provider="anthropic"),
 )
