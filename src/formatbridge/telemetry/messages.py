@@ -74,8 +74,8 @@ def _tool(tool: ir.Tool) -> JsonObject:
         case ir.McpServer():
             return _set(type="mcp", name=tool.label, description=tool.description)
         case ir.HostedTool():
-            kind = tool.kind if tool.family == "other" else tool.family
-            return _set(type=kind, name=tool.name or kind)
+            is_shared = tool.family != "other"
+            return _set(type=tool.family if is_shared else tool.kind, name=tool.family if is_shared else tool.name or tool.kind)
 
 
 def _parts(parts: Iterable[ir.Part]) -> list[JsonValue]:
@@ -83,7 +83,7 @@ def _parts(parts: Iterable[ir.Part]) -> list[JsonValue]:
 
 
 def _text(part: ir.Text) -> list[JsonValue]:
-    return [{"type": "text", "content": part.text}]
+    return [{"type": "text", "content": part.text}] if part.text else []
 
 
 def _reasoning(part: ir.Reasoning) -> list[JsonValue]:
@@ -102,28 +102,32 @@ def _media(part: ir.Media) -> list[JsonValue]:
         return [_set(type="blob", **common, content=part.data)]
     if part.url is not None:
         return [_set(type="uri", **common, uri=part.url)]
-    return [_set(type="file", **common, file_id=part.file_id)]
+    return [_set(type="file", **common, file_id=part.file_id)] if part.file_id is not None else []
 
 
 def _tool_call(part: ir.ToolCall) -> list[JsonValue]:
     id = None if part.has_generated_id else part.id
-    return [_set(type="tool_call", id=id, name=part.name, arguments=_arguments(part.arguments))]
+    arguments = part.arguments if part.kind == "custom" else _json_of(part.arguments or "{}")
+    return [_set(type="tool_call", id=id, name=part.name, arguments=arguments)]
 
 
 def _tool_result(part: ir.ToolResult) -> list[JsonValue]:
-    """Encode a result: the text of one part, or a list of parts."""
-    is_text = len(part.content) == 1 and isinstance(part.content[0], ir.Text)
-    response: JsonValue = part.content[0].text if is_text else _parts(part.content)  # type: ignore[union-attr]  # a text
+    """Encode a result: its text, or a list of several parts."""
+    texts = [each.text for each in part.content if isinstance(each, ir.Text)]
+    is_text = len(part.content) <= 1 and len(texts) == len(part.content)
+    response: JsonValue = "".join(texts) if is_text else _parts(part.content)
     id = None if part.has_generated_id else part.call_id
     return [_set(type="tool_call_response", id=id) | {"response": response} | _set(is_error=part.is_error or None)]
 
 
 def _hosted(part: ir.Hosted) -> list[JsonValue]:
-    """Encode a call that the server executed, its result, or both."""
+    """Encode a call that the server executed, its result, or both. Formats name these tools differently, except those of MCP servers."""
     encoded: list[JsonValue] = []
+    is_mcp = part.family == "mcp"
     if part.role != "result":
-        call = _set(type=part.family, server=part.server, arguments=_arguments(part.arguments))
-        encoded.append({"type": "server_tool_call", "id": part.id, "name": part.name or part.family, "server_tool_call": call})
+        call = _set(type=part.family, server=part.server, arguments=_json_of(part.arguments) if is_mcp else part.arguments)
+        name = (part.name if is_mcp else None) or part.family
+        encoded.append({"type": "server_tool_call", "id": part.id, "name": name, "server_tool_call": call})
     if part.role != "call":
         result = _set(type=part.family, output=part.output, error=part.error, status=part.status)
         encoded.append({"type": "server_tool_call_response", "id": part.id, "server_tool_call_response": result})
@@ -131,8 +135,12 @@ def _hosted(part: ir.Hosted) -> list[JsonValue]:
 
 
 def _opaque(part: ir.Opaque) -> list[JsonValue]:
-    """Encode the type and text of a part that only one format has, such as ``compaction``; the rest may be encrypted."""
-    return [_set(type=part.label or "unknown", content=part.text)]
+    """Encode the type and text of a part that only one format has; the rest may be encrypted.
+
+    Its type contains the name of the format, because the conventions define ``file`` with other fields. They define ``compaction``.
+    """
+    type = part.label if part.label == "compaction" else f"{part.format}.{part.label or 'unknown'}"
+    return [_set(type=type, content=part.text)]
 
 
 _ENCODERS: dict[type, Callable[[Any], list[JsonValue]]] = {
@@ -147,7 +155,7 @@ _ENCODERS: dict[type, Callable[[Any], list[JsonValue]]] = {
 }
 
 
-def _arguments(arguments: str | JsonObject | None) -> JsonValue:
+def _json_of(arguments: str | JsonObject | None) -> JsonValue:
     """Return arguments as JSON values; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments

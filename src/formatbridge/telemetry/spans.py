@@ -20,6 +20,7 @@ StepT = TypeVar("StepT")
 
 CANCELLED = "cancelled"
 """``error.type`` of a call that its caller ended early."""
+_REASONS = "gen_ai.response.finish_reasons"
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -88,12 +89,17 @@ class CallSpan:
             self._span.end()
 
     def fail(self, error: BaseException | ir.Error | None, answer: Converted | None = None) -> None:
-        """End the span with an error, and with the partial answer of a stream; None: the caller ended the call early."""
+        """End the span with an error, and with the partial answer of a stream; None: the caller ended the call early.
+
+        The finish reasons are ``error``, as the conventions require where a stream ends before its final event.
+        """
         if self._is_over:
             return
         self._is_over = True
         if answer is not None:
-            self._span.set_attributes(self._recorder.answer_attributes(answer, self._source))
+            attributes = self._recorder.answer_attributes(answer, self._source)
+            reasons: Any = attributes.get(_REASONS, [])
+            self._span.set_attributes(attributes | ({_REASONS: ["error"] * len(reasons)} if reasons else {}))
         self._span.set_attribute("error.type", _type_of(error))
         self._span.set_status(self._recorder.error_status(_description_of(error)))
         self._span.end()
