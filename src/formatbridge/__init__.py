@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from formatbridge._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from formatbridge import telemetry
     from formatbridge.client.calls import Prepared
     from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
     from formatbridge.client.flow import Attempt
@@ -168,6 +169,7 @@ __all__ = [
     "preload",
     "replay_response",
     "summarize",
+    "telemetry",
     "transport",
 ]
 
@@ -259,8 +261,12 @@ _MODULES = {
     "preload": "convert.preload",
     "replay_response": "convert.replay",
     "summarize": "report.summary",
+    "telemetry": "telemetry",
     "transport": "client.transport",
 }
+
+_SUBMODULES = ("dialects", "telemetry")
+"""Public names that are modules."""
 
 
 def __getattr__(name: str) -> Any:
@@ -268,7 +274,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'formatbridge' has no attribute {name!r}")
     module = import_module(f"formatbridge.{_MODULES[name]}")
-    value = module if name == "dialects" else getattr(module, name)
+    value = module if name in _SUBMODULES else getattr(module, name)
     globals()[name] = value
     return value
 

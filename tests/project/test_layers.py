@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "formatbridge"
 
 BOXES: tuple[str, ...] = (
     "__main__ > cli > testing > __init__",
-    "client",
+    "client > telemetry",
     "convert",
     "formats",
     "streaming · validation",

@@ -47,6 +47,7 @@ from formatbridge.client.settings import (
     key_of,
     options_for,
     options_for_answer,
+    recorder_of,
     retry_of,
     timeout_of,
 )
@@ -60,6 +61,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.losses import Addition, Loss
+from formatbridge.telemetry.spans import CallSpan, Tracer, recorded
 
 T = TypeVar("T")
 
@@ -73,6 +75,7 @@ class PlannedCall:
 
     exchange: Exchange
     call: Call
+    via: FormatOrName
 
 
 class BaseClient:
@@ -95,6 +98,8 @@ class BaseClient:
         on_attempt: Callable[[Attempt], None] | None = None,
         count_tokens: TokenCounter | None = None,
         clock: Clock | None = None,
+        tracer: Tracer | None = None,
+        trace_content: bool = False,
     ) -> None:
         """Set the options of the client; nothing is sent and no connection is opened.
 
@@ -111,6 +116,8 @@ class BaseClient:
         ``on_attempt``: is called after every attempt.
         ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
         ``clock``: clock and random numbers, for tests.
+        ``tracer``: a tracer of OpenTelemetry, which records a span for each call; None: no spans.
+        ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
 
         Raises ``ConfigurationError``.
         """
@@ -130,6 +137,7 @@ class BaseClient:
         self._on_attempt = checked_callable("on_attempt", on_attempt)
         self._token_counter = checked_callable("count_tokens", count_tokens)
         self._clock = checked("clock", clock, Clock) or Clock()
+        self._recorder = recorder_of(tracer, self._clock, content=trace_content)
         self._cached_settings: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
@@ -194,7 +202,8 @@ class BaseClient:
             report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
-        return PlannedCall(exchange, build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers))
+        call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
+        return PlannedCall(exchange, call, via if via is not None else source_format)
 
     def _bridge(self, source_format: FormatSpec, via: FormatOrName | None) -> Bridge:
         """Return the bridge to an endpoint, with the dialect of the profile; ``via`` None: the caller's format."""
@@ -213,8 +222,12 @@ class BaseClient:
 
     def _send_flow(self, planned: PlannedCall) -> Flow[Reply]:
         """Send a request and return the whole answer."""
-        outcome = yield from self._answer_flow(planned.exchange, planned.call)
+        span = self._start_span(planned)
+        flow = self._answer_flow(planned.exchange, planned.call)
+        outcome = yield from (flow if span is None else recorded(flow, span))
         native, answer = outcome.received
+        if span is not None:
+            span.succeed(native)
         return Reply(planned.exchange.request, answer, native, outcome, self._profile.request_id_headers)
 
     def _open_count(self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
@@ -306,7 +319,18 @@ class BaseClient:
         def receive(head: Head) -> Flow[IncomingStream]:
             return IncomingStream(planned.exchange, planned.call.mask, settings, deadline).open(head, planned.call)
 
-        return (yield from attempts(planned.call, settings, deadline, receive))
+        span = self._start_span(planned)
+        flow = attempts(planned.call, settings, deadline, receive)
+        outcome = yield from (flow if span is None else recorded(flow, span))
+        if span is not None:
+            outcome.received.record(span)
+        return outcome
+
+    def _start_span(self, planned: PlannedCall) -> CallSpan | None:
+        """Start the span of a call; None without a tracer."""
+        if self._recorder is None:
+            return None
+        return self._recorder.start(planned.exchange.request, planned.call.url, planned.via)
 
     def _report_attempt(self, attempt: Attempt) -> None:
         """Log an attempt, without bodies and secrets, and call ``on_attempt``."""

@@ -32,6 +32,7 @@ def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
     except BaseException as error:
         if not isinstance(error, Exception):  # an interrupt
             http.retire_client()
+        flow.close()  # the exception of a step does not reach the flow otherwise
         http.close()
         raise
     http.close()
@@ -72,6 +73,7 @@ async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T
     except FormatBridgeError as error:
         failed = error
     except BaseException:
+        flow.close()
         await http.close()
         raise
     await http.close()

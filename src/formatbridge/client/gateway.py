@@ -41,6 +41,7 @@ from formatbridge.client.settings import (
     checked_callable,
     key_of,
     options_for,
+    recorder_of,
     timeout_of,
 )
 from formatbridge.client.token_counts import TokenCounter
@@ -50,6 +51,7 @@ from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamErr
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
+from formatbridge.telemetry.spans import Tracer
 
 _LOG = logging.getLogger("formatbridge")
 
@@ -77,6 +79,8 @@ class Gateway:
         memory: ResponseStore | None = None,
         count_tokens: TokenCounter | None = None,
         clock: Clock | None = None,
+        tracer: Tracer | None = None,
+        trace_content: bool = False,
     ) -> None:
         """Set the options of the gateway; nothing is sent and no connection is opened.
 
@@ -93,6 +97,9 @@ class Gateway:
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.
         ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
         ``clock``: the clock, for tests.
+        ``tracer``: a tracer of OpenTelemetry, which records a span for each call to the relay; None: no spans. Its parent is the current
+        span, such as that of an instrumented ASGI server.
+        ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
 
         Raises ``ConfigurationError``.
         """
@@ -107,6 +114,7 @@ class Gateway:
         checked_client(http_client, is_async=True)
         self._http_client = http_client
         self._pool = ConnectionPool(http_client, is_async=True)
+        chosen_clock = checked("clock", clock, Clock) or Clock()
         self._handler = SDKRequestHandler(
             base_url=base_url,
             via=self._endpoints[0],
@@ -119,7 +127,8 @@ class Gateway:
             report=None if on_losses is None else self._report_losses,
             token_counter=checked_callable("count_tokens", count_tokens),
             limits=checked("limits", limits, Limits) or Limits(),
-            clock=checked("clock", clock, Clock) or Clock(),
+            clock=chosen_clock,
+            recorder=recorder_of(tracer, chosen_clock, content=trace_content),
         )
         self._settings = {is_stream: self._call_settings(is_stream=is_stream) for is_stream in (False, True)}
 

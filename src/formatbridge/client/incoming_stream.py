@@ -25,6 +25,7 @@ from formatbridge.errors import (
     StreamFailedError,
 )
 from formatbridge.jsontext import codec
+from formatbridge.telemetry.spans import CallSpan
 
 Failure = APIError | StreamError
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class IncomingStream:
         self._is_over = False
         self._is_complete = False  # whether the body ended without an error of the connection
         self._before_first_event = b""  # the body before its first event
+        self._span: CallSpan | None = None
 
     @property
     def is_over(self) -> bool:
@@ -110,6 +112,23 @@ class IncomingStream:
             raise self._failure
         self._deadline.pause_idle()
         return self
+
+    def record(self, span: CallSpan) -> None:
+        """Record the first event of the stream, now, and its end."""
+        self._span = span
+        span.first_chunk()
+        if self._is_over:
+            self._end_span()
+
+    def _end_span(self) -> None:
+        """Record the end of the stream, or that its caller closed it before."""
+        if self._span is None:
+            return
+        answer = self._converter.source_response()
+        if self._is_over and self._failure is None:
+            self._span.succeed(answer)
+        else:
+            self._span.fail(self._failure, answer)
 
     def _read_start(self) -> Flow[BodyStart]:
         """Read until the body can be recognised."""
@@ -197,6 +216,7 @@ class IncomingStream:
 
     def finish(self) -> Flow[None]:
         """Read the bytes after the last event, so that the connection can be used again."""
+        self._end_span()
         if self._is_over and self._failure is None:
             yield from read_remaining(self._settings.clock, self._deadline.at_most(_MAX_READ_SECONDS))
 
@@ -241,6 +261,7 @@ class IncomingStream:
             if self._converter.error is not None:
                 self._fail(StreamFailedError(errors.with_request_id(self._converter.error)))
         self._is_over = True
+        self._end_span()
 
     def _break_off(self, cause: APIConnectionError) -> None:
         """Handle a broken connection. The stream is truncated even if the answer looks complete: its last event is missing."""
@@ -258,6 +279,7 @@ class IncomingStream:
         if isinstance(failure, StreamError | APIConnectionError) and failure.partial is None and self._converter.event_count:
             failure.partial = self._converter.response()
         self._failure = self._mask.error(failure) if failure is not None else None
+        self._end_span()
 
 
 def _is_json(body: bytes) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol
 from formatbridge.client.calls import Call, Head
 from formatbridge.client.sdk_requests import ReadBody, SDKFlow, SDKResponse
 from formatbridge.convert.bodies import Converted
-from formatbridge.errors import APIError, TruncatedStreamError
+from formatbridge.errors import APIError, StreamError, TruncatedStreamError
 
 
 class SDKExchange(Protocol):
@@ -56,6 +56,7 @@ def run_flow(flow: SDKFlow, exchange: SDKExchange) -> SDKResponse:
             except APIError as error:
                 failure = error
     finally:
+        flow.close()  # the exception of a step does not reach the flow otherwise
         if not is_stream:
             exchange.close()
 
@@ -79,6 +80,7 @@ async def run_flow_async(flow: SDKFlow, exchange: AsyncSDKExchange) -> SDKRespon
             except APIError as error:
                 failure = error
     finally:
+        flow.close()
         if not is_stream:
             await exchange.close()
 
@@ -112,10 +114,18 @@ class ResponseStream:
         self._mask = answer.mask
         self._encode_error_event = answer.encode_error_event
         self._report = report
+        self._span = answer.span
+        self._failure: StreamError | None = None
 
     def feed(self, chunk: bytes) -> bytes:
         """Convert a chunk; hide the key from the first error on. Raise ``StreamError`` on invalid data."""
-        converted = self._converter.feed(chunk)
+        if self._span is not None and chunk:
+            self._span.first_chunk()
+        try:
+            converted = self._converter.feed(chunk)
+        except StreamError as error:
+            self._failure = error
+            raise
         return self._mask.body(converted) if self._converter.error is not None else converted
 
     def finish(self, *, is_broken: bool) -> bytes:
@@ -123,7 +133,10 @@ class ResponseStream:
         try:
             converted = self._end(is_broken=is_broken)
         except TruncatedStreamError as error:
-            converted = error.tail
+            converted, self._failure = error.tail, error
+        except StreamError as error:
+            self._failure = error
+            raise
         self.report()
         if self._encode_error_event is not None and self._converter.error is not None:
             converted += self._encode_error_event(self._converter.error)
@@ -141,6 +154,18 @@ class ResponseStream:
 
     def report(self) -> None:
         """Report the partial or whole answer, once. Some SDKs stop reading before the last byte."""
+        self._end_span()
         report, self._report = self._report, None
         if report is not None:
             report(self._converter.response())
+
+    def _end_span(self) -> None:
+        """Record the end of the stream, once."""
+        span, self._span = self._span, None
+        if span is None:
+            return
+        failure = self._failure or self._converter.error
+        if failure is None and self._converter.is_over:
+            span.succeed(self._converter.source_response())
+        else:
+            span.fail(failure, self._converter.source_response())

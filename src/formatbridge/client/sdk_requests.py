@@ -31,6 +31,7 @@ from formatbridge.errors import (
 from formatbridge.formats.format import FormatSpec, SdkFacts, Target
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
+from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
 
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -114,12 +115,24 @@ class SDKResponse:
     content: bytes = b""
     converter: StreamConverter | None = None
     encode_error_event: Callable[[ir.Error], bytes] | None = None
+    span: CallSpan | None = None
     mask: Mask = field(default_factory=lambda: Mask(()))
     answer_mask: Mask = field(default_factory=lambda: Mask(()))
 
 
 SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
 """Yields a call and is sent the ``Head`` of its answer; yields ``ReadBody`` and is sent the bytes; returns the response for the SDK."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingCall:
+    """A call to the endpoint that is ready to be sent. ``streams``: whether the SDK expects a stream."""
+
+    exchange: Exchange | CountExchange
+    call: Call
+    streams: bool
+    answer_mask: Mask
+    span: CallSpan | None
 
 
 class RejectedRequestError(Exception):
@@ -188,6 +201,8 @@ class SDKRequestHandler:
     clock: Clock = field(default_factory=Clock)
     target: Target | None = None
     """The format ``via`` with a dialect, which has precedence over the dialect of the profile."""
+    recorder: Recorder | None = None
+    """Records a span for each call to the endpoint; None: nothing does."""
 
     def handle(self, request: SDKRequest) -> SDKFlow:
         """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
@@ -209,7 +224,16 @@ class SDKRequestHandler:
             return self._estimated(exchange)
         forwarded = forwarded_headers(request.headers, request.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
-        answer_mask = _answer_mask(call, forwarded)
+        span = None
+        if self.recorder is not None and isinstance(exchange, Exchange):  # a token count is no operation of the conventions
+            span = self.recorder.start(exchange.request, call.url, self.target)
+        pending = _PendingCall(exchange, call, streams, _answer_mask(call, forwarded), span)
+        flow = self._call(request, pending)
+        return (yield from (flow if span is None else recorded(flow, span)))
+
+    def _call(self, request: SDKRequest, pending: _PendingCall) -> SDKFlow:
+        """Send a call and convert its answer."""
+        exchange, call, span, answer_mask = pending.exchange, pending.call, pending.span, pending.answer_mask
         head = yield from self._send(call)
         try:
             start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
@@ -217,14 +241,18 @@ class SDKRequestHandler:
                 assert isinstance(exchange, Exchange)  # a token count is not streamed
                 headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
                 error_event = _error_event(request.format, self.via)
-                return SDKResponse(head.status, headers, start, exchange.stream(), error_event, call.mask, answer_mask)
+                return SDKResponse(head.status, headers, start, exchange.stream(), error_event, span, call.mask, answer_mask)
             native = yield from self._read(head, call, start)
             answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
         except APIStatusError as error:
+            if span is not None:
+                span.fail(error)
             return self._error_response(error, head, request.format)
+        if span is not None:
+            span.succeed(native.value)
         self.report_conversion(answer)
         headers = response_headers(head.headers, request.format, self.profile, _JSON)
-        if not streams:
+        if not pending.streams:
             return SDKResponse(head.status, headers, answer.json(), answer_mask=answer_mask)
         events = b"".join(replay_response(answer.body, source=request.format))
         return SDKResponse(head.status, headers | {"content-type": _EVENTS}, events, answer_mask=answer_mask)

@@ -16,6 +16,7 @@ from formatbridge.client.secrets import checked_key
 from formatbridge.convert.masking import Secret
 from formatbridge.errors import ConfigurationError
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of, without_raise_on
+from formatbridge.telemetry.spans import Recorder, Tracer
 
 RetryCause = Literal["connection", "timeout", "status"]
 """Kinds of failures that a retry may fix."""
@@ -178,6 +179,13 @@ def checked_callable(name: str, value: C) -> C:
     if value is not None and not callable(value):
         raise ConfigurationError(f"{name} is {type_name(value)}, expected a callable")
     return value
+
+
+def recorder_of(tracer: Tracer | None, clock: Clock, *, content: bool) -> Recorder | None:
+    """Return what records spans; None without a tracer."""
+    if not isinstance(content, bool):
+        raise ConfigurationError(f"trace_content is {type_name(content)}, expected True or False")
+    return None if tracer is None else Recorder(tracer, clock.now, content=content)
 
 
 def timeout_of(value: object) -> Timeout:

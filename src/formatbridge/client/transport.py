@@ -24,7 +24,7 @@ from formatbridge.client.profile import RelayProfile, profile_of
 from formatbridge.client.sdk_drivers import ResponseStream, run_flow, run_flow_async
 from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
-from formatbridge.client.settings import base_url_of, checked_callable, key_of, options_for
+from formatbridge.client.settings import Clock, base_url_of, checked_callable, key_of, options_for, recorder_of
 from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
@@ -32,6 +32,7 @@ from formatbridge.errors import ConfigurationError, StreamError
 from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
+from formatbridge.telemetry.spans import Tracer
 
 _METHODS = ("handle_request", "handle_async_request")
 """The method of a transport that a sync client calls, and that of an async client."""
@@ -48,6 +49,8 @@ def transport(
     on_convert: Callable[[Converted], object] | None = None,
     count_tokens: TokenCounter | None = None,
     inner: Any = None,
+    tracer: Tracer | None = None,
+    trace_content: bool = False,
 ) -> RelayTransport:
     """Return an HTTP transport with which an official SDK can use an endpoint of the format ``via``.
 
@@ -64,6 +67,8 @@ def transport(
     ``on_convert``: is called with every conversion: of the request, then of the answer, for a stream at its end.
     ``count_tokens``: returns the number of input tokens of a request body in the format ``via``, for an endpoint that cannot count.
     ``inner``: the transport to send with; None: that of the HTTP library.
+    ``tracer``: a tracer of OpenTelemetry, which records a span for each call; None: no spans.
+    ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
 
     Raises ``ConfigurationError``. An inner transport of another kind or library than the SDK's client raises it at the first request.
     """
@@ -82,6 +87,7 @@ def transport(
         options=options_for(options, chosen),
         report=checked_callable("on_convert", on_convert),
         token_counter=checked_callable("count_tokens", count_tokens),
+        recorder=recorder_of(tracer, Clock(), content=trace_content),
     )
     chosen.path(handler.via, model="m")  # a profile without this endpoint raises here and not at the first request
     return RelayTransport(handler, _checked_inner(inner))

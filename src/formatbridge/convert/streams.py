@@ -193,6 +193,10 @@ class StreamConverter(Generic[ModelT_co]):
         """Return the partial or whole answer, in the target format."""
         return cast("Converted[ModelT_co]", self._whole(without_raise_on(self._options)))
 
+    def source_response(self) -> Converted:
+        """Return the partial or whole answer in the format of the source, not converted."""
+        return whole_of(self._source, self._source_format, None, replace(self._options, raise_on=None))
+
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""
         if not hasattr(self, "_source"):  # in a traceback of an ``__init__`` that raised

@@ -220,6 +220,22 @@ class CountSpec:
     encode_response: Callable[[ir.TokenCount, Ledger], JsonObject]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryFacts:
+    """How OpenTelemetry's GenAI semantic conventions name a format.
+
+    ``provider``: the vendor, a value of ``gen_ai.provider.name``; None: the name of the format. ``operation``: ``gen_ai.operation.name``.
+    ``api_type``: ``openai.api.type``, if any. ``request_fields``, ``response_fields``: fields that no other format has, as keys joined by
+    slashes, to their attributes.
+    """
+
+    provider: str | None = None
+    operation: str = "chat"
+    api_type: str | None = None
+    request_fields: Mapping[str, str] = field(default_factory=dict)
+    response_fields: Mapping[str, str] = field(default_factory=dict)
+
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -350,6 +366,8 @@ class FormatSpec:
     """The lines of the vendor's batch files; None: there are none."""
     count: CountSpec | None = None
     """The endpoint that counts the input tokens of a request; None: the format has none."""
+    telemetry: TelemetryFacts = TelemetryFacts()
+    """The names of the format in OpenTelemetry's conventions."""
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:

@@ -24,8 +24,21 @@ from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, place_of, unfold_stream
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.streaming.sse import encode_event
+
+_TELEMETRY = TelemetryFacts(
+    provider="openai",
+    api_type="chat_completions",
+    request_fields={
+        "service_tier": "openai.request.service_tier",
+    },
+    response_fields={
+        "service_tier": "openai.response.service_tier",
+        "system_fingerprint": "openai.response.system_fingerprint",
+    },
+)
+"""Source: open-telemetry/semantic-conventions-genai, docs/gen-ai/openai.md."""
 
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -77,4 +90,5 @@ CHAT_COMPLETIONS = FormatSpec(
     decode_models=decode_models,
     encode_models=encode_models,
     batch=BATCH,
+    telemetry=_TELEMETRY,
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from formatbridge import ir
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.generate_content.batch import BATCH
 from formatbridge.formats.generate_content.counts import COUNT
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
@@ -96,4 +96,5 @@ GENERATE_CONTENT = FormatSpec(
     encode_models=encode_models,
     batch=BATCH,
     count=COUNT,
+    telemetry=TelemetryFacts(provider="gcp.gen_ai", operation="generate_content"),  # the provider for an unknown backend of Google
 )

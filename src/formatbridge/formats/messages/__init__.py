@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
 from formatbridge.formats.messages.counts import COUNT
@@ -90,4 +90,5 @@ MESSAGES = FormatSpec(
     encode_models=encode_models,
     batch=BATCH,
     count=COUNT,
+    telemetry=TelemetryFacts(provider="anthropic"),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, SdkFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.responses.batch import BATCH
 from formatbridge.formats.responses.counts import COUNT
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
@@ -27,6 +27,24 @@ from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, place_of, unfold_stream
 from formatbridge.streaming.sse import encode_event
+
+_TELEMETRY = TelemetryFacts(
+    provider="openai",
+    api_type="responses",
+    request_fields={
+        "service_tier": "openai.request.service_tier",
+        "previous_response_id": "gen_ai.request.previous_response.id",
+        "conversation": "gen_ai.conversation.id",
+        "conversation/id": "gen_ai.conversation.id",
+        "prompt/id": "gen_ai.prompt.name",
+        "prompt/version": "gen_ai.prompt.version",
+    },
+    response_fields={
+        "service_tier": "openai.response.service_tier",
+        "conversation/id": "gen_ai.conversation.id",
+    },
+)
+"""Source: open-telemetry/semantic-conventions-genai, docs/gen-ai/openai.md."""
 
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
@@ -84,4 +102,5 @@ RESPONSES = FormatSpec(
     encode_models=encode_models,
     batch=BATCH,
     count=COUNT,
+    telemetry=_TELEMETRY,
 )
