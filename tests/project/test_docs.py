@@ -145,6 +145,20 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
     assert not printed
 
 
+def test_the_blocks_of_the_page_on_telemetry_run_in_order() -> None:
+    """The last one calls a relay and records a span."""
+    pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk")
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "telemetry.md").read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+
+    with served(["Hello."]) as relay:
+        names["api_key"] = relay.api_key
+        for block in blocks:
+            exec(compile(block.replace("https://relay.example", relay.base_url), "telemetry.md", "exec"), names)
+
+    assert names["span"].attributes["gen_ai.provider.name"] == "openai"
+
+
 def test_the_reference_has_every_public_name() -> None:
     """A name is added or removed."""
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
