@@ -30,14 +30,15 @@ def library_and_kind(client: object) -> tuple[ModuleType, bool]:
     return sys.modules[cls.__module__.partition(".")[0]], cls.__name__ == "AsyncClient"
 
 
-def checked_client(client: object, *, is_async: bool) -> None:
-    """Raise ``ConfigurationError`` unless the value is an HTTP client of the right kind, or None."""
+def checked_client(client: T, *, is_async: bool) -> T:
+    """Return an HTTP client of the right kind, or None; raise ``ConfigurationError`` for anything else."""
     if client is None:
-        return
+        return client
     _, is_async_client = library_and_kind(client)
     if is_async_client != is_async:
         kinds = ("a sync", "an async")
         raise ConfigurationError(f"http_client is {kinds[is_async_client]} client, expected {kinds[is_async]} one")
+    return client
 
 
 def create(make: Callable[[], T], library: Any) -> T:

@@ -82,7 +82,7 @@ class Gateway:
         tracer: Tracer | None = None,
         trace_content: bool = False,
     ) -> None:
-        """Set the options of the gateway; nothing is sent and no connection is opened.
+        """Set the options of the gateway; nothing is sent and no connection is opened. Raises ``ConfigurationError``.
 
         ``profile_or_base_url``: a base URL, a ``RelayProfile`` or the name of one in ``PROFILES``; None: ``FORMATBRIDGE_BASE_URL``.
         ``api_key``: a string (empty: no key), or a callable that returns it for each request; None: ``FORMATBRIDGE_API_KEY``, else the key
@@ -96,12 +96,7 @@ class Gateway:
         ``on_losses``: is called with every conversion that has losses: of a request, of an answer, of a stream at its end.
         ``memory``: a store for ``previous_response_id`` and ``item_reference`` of responses requests to other endpoints.
         ``count_tokens``: returns the number of input tokens of a request body in the endpoint's format, for an endpoint that cannot count.
-        ``clock``: the clock, for tests.
-        ``tracer``: a tracer of OpenTelemetry, which records a span for each call to the relay; None: no spans. Its parent is the current
-        span, such as that of an instrumented ASGI server.
-        ``trace_content``: whether spans have messages, instructions and tool definitions, which may be confidential.
-
-        Raises ``ConfigurationError``.
+        ``tracer``, ``trace_content``: as for ``Client``; a span describes a call to the relay. ``clock``: the clock, for tests.
         """
         has_key, key = api_key is not None, key_of(as_secret(api_key))
         del api_key
@@ -111,10 +106,8 @@ class Gateway:
         self._timeout = None if isinstance(timeout, EllipsisType) else timeout_of(timeout)
         self._on_losses = checked_callable("on_losses", on_losses)
         self._memory = checked_store(memory)
-        checked_client(http_client, is_async=True)
-        self._http_client = http_client
+        self._http_client = checked_client(http_client, is_async=True)
         self._pool = ConnectionPool(http_client, is_async=True)
-        chosen_clock = checked("clock", clock, Clock) or Clock()
         self._handler = SDKRequestHandler(
             base_url=base_url,
             via=self._endpoints[0],
@@ -127,8 +120,8 @@ class Gateway:
             report=None if on_losses is None else self._report_losses,
             token_counter=checked_callable("count_tokens", count_tokens),
             limits=checked("limits", limits, Limits) or Limits(),
-            clock=chosen_clock,
-            recorder=recorder_of(tracer, chosen_clock, content=trace_content),
+            clock=checked("clock", clock, Clock) or Clock(),
+            recorder=recorder_of(tracer, clock or Clock(), content=trace_content),
         )
         self._settings = {is_stream: self._call_settings(is_stream=is_stream) for is_stream in (False, True)}
 

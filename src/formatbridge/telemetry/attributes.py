@@ -39,7 +39,7 @@ _PROVIDERS = {
     "vertex": "gcp.vertex_ai",
     "xai": "x_ai",
 }
-"""Names of dialects to the names that the conventions define; any other dialect is its own name."""
+"""Names of dialects to the names that the conventions define; any other dialect has the name of its provider."""
 
 _SETTINGS = {
     "temperature": "gen_ai.request.temperature",

@@ -36,7 +36,7 @@ def finish_reason(choice: ir.Choice) -> str:
 
 
 def is_separate(message: ir.Message) -> bool:
-    """Return whether instructions have a field of their own in the request, instead of a place in the chat history."""
+    """Return whether instructions are in a separate field of the request, and not in the chat history."""
     return message.role in ("system", "developer") and not message.src.rpartition("/")[2].isdigit()
 
 
@@ -53,7 +53,7 @@ def input_messages(messages: Iterable[ir.Message]) -> list[JsonValue]:
 def output_messages(choices: Iterable[ir.Choice]) -> list[JsonValue]:
     """Return ``gen_ai.output.messages``: one message for each choice.
 
-    ``finish_reason`` is deprecated since the conventions have their own repository. Version 1.41 of the schema requires it.
+    Earlier versions of the JSON Schema require ``finish_reason``; the current one accepts it and deprecates it.
     """
     return [{"role": "assistant", "parts": _parts(choice.parts), "finish_reason": finish_reason(choice)} for choice in choices]
 
