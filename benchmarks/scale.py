@@ -233,21 +233,49 @@ def run_dask(job: Job) -> Reading:
     return Reading("Dask", job.processes, start, *spent)
 
 
-def run_ray(job: Job) -> Reading:
-    """Convert the data set on a Ray cluster of local processes, as ``examples/ray_convert.py`` does."""
+def run_ray_data(job: Job) -> Reading:
+    """Convert the data set with Ray Data on a cluster of local processes, as ``examples/ray_convert.py`` does."""
     import ray
     from ray_convert import convert
 
+    arguments = {"fn_args": [ARGUMENTS], "batch_size": ROWS, "batch_format": "pyarrow", "zero_copy_batch": True}
+
+    def start() -> None:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        ray.data.read_parquet(str(job.inputs / "first")).map_batches(convert, **arguments).materialize()
+
+    def run() -> None:
+        ray.data.read_parquet(str(job.inputs / "all")).map_batches(convert, **arguments).write_parquet(str(job.outputs))
+
+    return _run_on_ray("Ray Data", job, start, run)
+
+
+def run_ray_tasks(job: Job) -> Reading:
+    """Convert the files in tasks of Ray, each with ``convert_partition``."""
+    import ray
+
+    def start() -> None:
+        first = ray.remote(_first)
+        ray.get([first.remote(job.inputs, job.outputs, number) for number in range(2 * job.processes)])
+
+    def run() -> None:
+        convert = ray.remote(_convert_file)
+        ray.get([convert.remote(files) for files in job.files()])
+
+    return _run_on_ray("Ray tasks", job, start, run)
+
+
+def _run_on_ray(name: str, job: Job, start: Callable[[], None], run: Callable[[], None]) -> Reading:
+    import ray
+
     before = Stopwatch()
     ray.init(num_cpus=job.processes, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    arguments = {"fn_args": [ARGUMENTS], "batch_size": ROWS, "batch_format": "pyarrow", "zero_copy_batch": True}
-    ray.data.read_parquet(str(job.inputs / "first")).map_batches(convert, **arguments).materialize()
-    start, watch = before.read()[0], Stopwatch()
-    ray.data.read_parquet(str(job.inputs / "all")).map_batches(convert, **arguments).write_parquet(str(job.outputs))
+    start()
+    start_seconds, watch = before.read()[0], Stopwatch()
+    run()
     spent = watch.read()
     ray.shutdown()
-    return Reading("Ray Data", job.processes, start, *spent)
+    return Reading(name, job.processes, start_seconds, *spent)
 
 
 ENGINES: dict[str, Callable[[Job], Reading]] = {
@@ -255,7 +283,8 @@ ENGINES: dict[str, Callable[[Job], Reading]] = {
     "one": partial(run_processes, count=1),
     "processes": lambda job: run_processes(job, job.processes),
     "dask": run_dask,
-    "ray": run_ray,
+    "ray-tasks": run_ray_tasks,
+    "ray-data": run_ray_data,
 }
 
 

@@ -3,7 +3,9 @@
     python examples/ray_convert.py INPUT OUTPUT --source chat_completions --target messages --processes 4
 
 For a cluster of several machines, call ``ray.init(address="auto")`` and install formatbridge on the workers. Ray repeats the tasks of a
-worker that was killed. To continue a run that stopped, run ``convert_partition`` for each file, as ``dask_convert.py`` does.
+worker that was killed. Tasks for whole files are faster, and the same call continues a run that stopped:
+
+    ray.get([ray.remote(convert_partition).remote(source_file, result_file, **arguments) for source_file, result_file in files])
 """
 
 from __future__ import annotations

@@ -152,10 +152,10 @@ def _provider_of(source: FormatOrName | None) -> str | None:
 
 def _format_and_kind(body: Any, source: FormatOrName | None) -> tuple[FormatSpec, Kind | None]:
     """Return the format of a body that is no conversion's result, and its kind if it is a typed model."""
-    found = model_of(body)
-    if source is None and found is None:
+    known = model_of(body)
+    if source is None and known is None:
         raise ConfigurationError("source is missing; it is optional only for a typed model and for the result of a conversion")
-    return formats.load(found[0] if source is None and found else source), found[1] if found else None  # type: ignore[arg-type]
+    return formats.load(known[0] if source is None and known else source), known[1] if known else None  # type: ignore[arg-type]
 
 
 def _kind_of(body: Any, format: FormatSpec, kind: Kind | None) -> Kind:
