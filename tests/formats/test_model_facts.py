@@ -1,0 +1,208 @@
+"""With facts about a model, a request has what the documentation of that model asks for, and the report has the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge import ir
+
+QUESTION = [{"role": "user", "content": "How deep is the fjord?"}]
+LOW_TO_HIGH: tuple[ir.Effort, ...] = ("low", "medium", "high")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A model as its vendor documents it, a request in Chat Completions, and the fields of the request that the vendor accepts."""
+
+    model: str
+    page: str
+    """The page of the vendor's documentation that states the facts."""
+    target: str
+    facts: fb.ModelFacts
+    request: dict[str, Any]
+    expected: dict[str, Any]
+    """The fields of the result besides the conversation."""
+    losses: dict[str, str]
+    """Pointers of the losses to their codes."""
+
+    def __str__(self) -> str:
+        return self.model
+
+
+CASES = [
+    Case(
+        model="claude-sonnet-4-5",
+        page="Anthropic, Build with Claude, Extended thinking: manual mode with budget_tokens",
+        target="messages",
+        facts=fb.ModelFacts(output_limit=64_000, reasoning="budget"),
+        request={"reasoning_effort": "medium", "max_completion_tokens": 20_000},
+        expected={"max_tokens": 20_000, "thinking": {"type": "enabled", "budget_tokens": 8192}},
+        losses={"/reasoning_effort": "reasoning_control"},
+    ),
+    Case(
+        model="claude-opus-4-5",
+        page="Anthropic, Build with Claude, Effort: supported with extended thinking",
+        target="messages",
+        facts=fb.ModelFacts(output_limit=64_000, reasoning="budget", efforts=LOW_TO_HIGH),
+        request={"reasoning_effort": "low"},
+        expected={
+            "max_tokens": 64_000,
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+            "output_config": {"effort": "low"},
+        },
+        losses={},
+    ),
+    Case(
+        model="claude-opus-4-7",
+        page="Anthropic, Build with Claude, Adaptive thinking: budget_tokens and sampling settings are rejected",
+        target="messages",
+        facts=fb.ModelFacts(
+            output_limit=128_000,
+            reasoning="adaptive",
+            efforts=("low", "medium", "high", "xhigh", "max"),
+            refuses=frozenset({"temperature", "top_p", "top_k"}),
+        ),
+        request={"thinking": {"type": "enabled", "budget_tokens": 20_000}, "temperature": 0.2, "max_completion_tokens": 200_000},
+        expected={"max_tokens": 128_000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
+        losses={
+            "/thinking/budget_tokens": "reasoning_control",
+            "/temperature": "refused_by_model",
+            "/max_completion_tokens": "output_limit",
+        },
+    ),
+    Case(
+        model="gemini-2.5-flash",
+        page="Google, Gemini API, Thinking: thinkingBudget of Gemini 2.5",
+        target="generate_content",
+        facts=fb.ModelFacts(output_limit=65_536, reasoning="budget"),
+        request={"reasoning_effort": "high"},
+        expected={"generationConfig": {"thinkingConfig": {"thinkingBudget": 24_576, "includeThoughts": True}}},
+        losses={"/reasoning_effort": "reasoning_control"},
+    ),
+    Case(
+        model="gemini-3-pro-preview",
+        page="Google, Gemini API, Thinking: thinkingLevel of Gemini 3 is low or high",
+        target="generate_content",
+        facts=fb.ModelFacts(reasoning="level", efforts=("low", "high")),
+        request={"reasoning_effort": "xhigh"},
+        expected={"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH", "includeThoughts": True}}},
+        losses={"/reasoning_effort": "reasoning_control"},
+    ),
+    Case(
+        model="gemini-2.0-flash",
+        page="Google, Gemini API, Models: Gemini 2.0 Flash has no thinking, and up to 8,192 output tokens",
+        target="generate_content",
+        facts=fb.ModelFacts(output_limit=8192, reasoning="none"),
+        request={"reasoning_effort": "low", "max_completion_tokens": 10_000},
+        expected={"generationConfig": {"maxOutputTokens": 8192}},
+        losses={"/reasoning_effort": "no_reasoning", "/max_completion_tokens": "output_limit"},
+    ),
+    Case(
+        model="gpt-5",
+        page="OpenAI, Using GPT-5: temperature, top_p and logprobs are not supported; efforts from minimal to high",
+        target="responses",
+        facts=fb.ModelFacts(
+            reasoning="effort",
+            efforts=("minimal", *LOW_TO_HIGH),
+            refuses=frozenset({"temperature", "top_p", "logprobs", "top_logprobs"}),
+        ),
+        request={"reasoning_effort": "max", "temperature": 0.5, "logprobs": True},
+        expected={"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"], "store": False},
+        losses={"/reasoning_effort": "reasoning_control", "/temperature": "refused_by_model", "/logprobs": "refused_by_model"},
+    ),
+    Case(
+        model="gpt-4.1",
+        page="OpenAI, Models, GPT-4.1: no reasoning, 32,768 output tokens",
+        target="responses",
+        facts=fb.ModelFacts(output_limit=32_768, reasoning="none", inputs=frozenset({"text", "image"})),
+        request={"reasoning_effort": "low"},
+        expected={"store": False},
+        losses={"/reasoning_effort": "no_reasoning"},
+    ),
+    Case(
+        model="deepseek-reasoner",
+        page="DeepSeek, Reasoning model: temperature, top_p and penalties have no effect; it always reasons",
+        target="messages",
+        facts=fb.ModelFacts(
+            output_limit=65_536,
+            reasoning="always",
+            refuses=frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"}),
+        ),
+        request={"reasoning_effort": "none", "top_p": 0.5},
+        expected={"max_tokens": 65_536},
+        losses={"/reasoning_effort": "always_reasons", "/top_p": "refused_by_model"},
+    ),
+    Case(
+        model="grok-4",
+        page="xAI, Models: Grok 4 always reasons and rejects reasoning_effort, presencePenalty, frequencyPenalty and stop",
+        target="responses",
+        facts=fb.ModelFacts(reasoning="always", refuses=frozenset({"presence_penalty", "frequency_penalty", "stop"})),
+        request={"reasoning_effort": "high", "stop": ["END"]},
+        expected={"store": False},
+        losses={"/reasoning_effort": "always_reasons", "/stop": "refused_by_model"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_request_for_a_model_matches_its_documentation(case: Case) -> None:
+    """A server rejects a field that its format has and the model does not."""
+    request = {"model": case.model, "messages": QUESTION} | case.request
+    target = fb.Target(case.target, model={case.model: case.facts})
+
+    converted = fb.convert_request(request, source="chat_completions", target=target)
+
+    conversation = {"model", "messages", "input", "contents"}
+    assert {key: value for key, value in converted.body.items() if key not in conversation} == case.expected
+    assert {loss.path: loss.code for loss in converted.losses} == case.losses
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_request_that_a_model_accepts_passes_unchanged_in_its_format(case: Case) -> None:
+    """What was converted once for the model needs no further change."""
+    request = {"model": case.model, "messages": QUESTION} | case.request
+    target = fb.Target(case.target, model=case.facts)
+    once = fb.convert_request(request, source="chat_completions", target=target)
+
+    again = fb.convert_request(once.body, source=case.target, target=target, model=once.model)
+
+    assert again.body == once.body
+    assert again.losses == ()
+
+
+def test_media_that_a_model_cannot_read_are_left_out_and_reported() -> None:
+    """A model for text only answers about an image that it never saw, unless the caller is told."""
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    content = [{"type": "text", "text": "What is it?"}, part]
+    target = fb.Target("messages", model=fb.ModelFacts(inputs=frozenset({"text"})))
+
+    converted = fb.convert_request(
+        {"model": "m", "messages": [{"role": "user", "content": content}]}, source="chat_completions", target=target
+    )
+
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [
+        ("/messages/0/content/1", "impossible", "unsupported_by_model")
+    ]
+
+
+def test_a_function_of_the_name_gives_the_facts() -> None:
+    """A service looks facts up where it keeps them."""
+    target = fb.Target("messages", model=lambda name: fb.ModelFacts(output_limit=len(name)))
+
+    body = fb.convert_request({"model": "seven_7", "messages": QUESTION}, source="chat_completions", target=target).body
+
+    assert body["max_tokens"] == 7
+
+
+def test_unknown_models_are_converted_without_facts() -> None:
+    """A table never has all models, and a new one must work."""
+    target = fb.Target("messages", model={"other": fb.ModelFacts(output_limit=1)})
+    request = {"model": "m", "messages": QUESTION}
+
+    with_table = fb.convert_request(request, source="chat_completions", target=target)
+
+    assert with_table.body == fb.convert_request(request, source="chat_completions", target="messages").body
