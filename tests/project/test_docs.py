@@ -125,7 +125,7 @@ _NEEDS_ARROW = pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, r
 
 
 @pytest.mark.parametrize(
-    "name", ["start.md", "convert-a-log.md", "convert-a-batch.md", pytest.param("scale.md", marks=_NEEDS_ARROW)]
+    "name", ["start.md", "convert-a-log.md", "convert-a-batch.md", "model-facts.md", pytest.param("scale.md", marks=_NEEDS_ARROW)]
 )
 def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

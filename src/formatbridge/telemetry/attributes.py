@@ -168,8 +168,8 @@ def _kind_of(body: Any, format: FormatSpec, kind: Kind | None) -> Kind:
         candidates = find_candidates(value, (format,)) if isinstance(value, dict) else []
         kind = next((candidate.kind for candidate in candidates), None)
     if kind not in _KINDS:
-        found = "is missing, and the body does not show it" if kind is None else f"of the body is {kind}"
-        raise ConfigurationError(f"kind {found}: pass kind=, one of {', '.join(_KINDS)}")
+        known = "is missing, and the body does not show it" if kind is None else f"of the body is {kind}"
+        raise ConfigurationError(f"kind {known}: pass kind=, one of {', '.join(_KINDS)}")
     return kind
 
 
