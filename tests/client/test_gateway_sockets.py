@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import formatbridge as fb
 from formatbridge.testing.relay_server import served as relay_served
 from tests.laws.test_vendor_rules import agents, requires_agents
 from tests.support import official_sdks
-from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, served, until
+from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, free_port, post_when_ready, served
 from tests.support.javascript_sdks import installed
 from tests.support.servers import KEY, Peer, Received, Server, framed, stream_of
 from tests.testing.test_fake_relay import ANSWER, BODIES, EXPECTED, FORMATS, PATHS
@@ -177,12 +176,6 @@ def test_many_streams_at_once_are_kept_apart() -> None:
         assert asyncio.run(ask(url)) == [f"m{number}" for number in range(60)]
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def relay_process() -> Any:
     """Run ``python -m formatbridge.testing``, and yield its base URL and what it printed."""
@@ -228,11 +221,11 @@ def test_the_example_runs(relay_process: tuple[str, str]) -> None:
         "FORMATBRIDGE_API_KEY": RELAY_KEY,
         "PYTHONUNBUFFERED": "1",
     }
-    port = _free_port()
+    port = free_port()
     code = (ROOT / "examples" / "gateway.py").read_text(encoding="utf-8").replace("8401", str(port))
     with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
-            reply = _post_when_ready(f"http://127.0.0.1:{port}/v1/messages", {**BODIES["messages"], "top_k": 5})
+            reply = post_when_ready(f"http://127.0.0.1:{port}/v1/messages", {**BODIES["messages"], "top_k": 5})
         finally:
             process.terminate()
         printed = process.stdout.read() if process.stdout is not None else ""
@@ -241,21 +234,6 @@ def test_the_example_runs(relay_process: tuple[str, str]) -> None:
     assert "messages to chat_completions: " in printed
     assert "/top_k" in printed
     assert RELAY_KEY not in printed
-
-
-def _post_when_ready(url: str, body: Any) -> httpx.Response:
-    replies: list[httpx.Response] = []
-
-    def is_ready() -> bool:
-        try:
-            replies.append(httpx.post(url, json=body, timeout=30))
-        except httpx.ConnectError:
-            time.sleep(0.05)
-            return False
-        return True
-
-    until(is_ready, 30)
-    return replies[0]
 
 
 def test_an_occupied_port_is_a_short_error() -> None:
