@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 import formatbridge as fb
+from formatbridge.testing import Answer, Recorded, ToolCall, Usage
 from formatbridge.testing.relay_server import served as relay_served
 from tests.laws.test_vendor_rules import agents, requires_agents
 from tests.support import official_sdks
@@ -65,6 +66,43 @@ def test_the_javascript_sdks_get_the_same_answers(via: str, pytestconfig: pytest
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     assert json.loads(ran.stdout) == dict.fromkeys(FORMATS, ["Rome is sunny."] * 2)
     assert relay.leaks(CALLER_KEY) == []
+
+
+def _answer_ai_sdk(request: Recorded) -> Answer:
+    """Answer a question without tools, call the tool of a question with tools, and answer when its result is there."""
+    if b"sunny in" in request.content:
+        return Answer(text="It is sunny in Rome.")
+    if b"get_weather" in request.content:
+        return Answer(text="I ask.", tool_calls=[ToolCall("get_weather", {"city": "Rome"})])
+    return Answer(text="Rome is a city.", usage=Usage(input=12, output=5))
+
+
+@pytest.mark.parametrize("via", FORMATS)
+def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: str, pytestconfig: pytest.Config) -> None:
+    """It has its own clients of the four formats, with its own checks of their answers."""
+    place = installed(pytestconfig, "ask_gateway_ai_sdk.mjs")
+
+    with (
+        relay_served(_answer_ai_sdk, api_key=RELAY_KEY) as relay,
+        # its responses provider refers to stored items
+        served(fb.Gateway(relay.base_url, RELAY_KEY, via=via, memory=fb.InMemoryStore())) as url,
+    ):
+        command = ["node", str(place / "ask_gateway_ai_sdk.mjs"), url, CALLER_KEY]
+        ran = subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+    assert ran.returncode == 0, ran.stderr.decode()[-2000:]
+    expected = {
+        "text": "Rome is a city.",
+        "streamed": "I ask.It is sunny in Rome.",
+        "calls": [["get_weather", {"city": "Rome"}]],
+        "results": ["sunny in Rome"],
+        "finish": ["tool-calls", "stop"],
+        "usage": [12, 5],
+        "errors": [],
+    }
+    assert json.loads(ran.stdout) == dict.fromkeys(FORMATS, expected)
+    assert {request.format for request in relay.requests} == {via}
+    assert relay.leaks(CALLER_KEY) == relay.leaks(RELAY_KEY) == []
 
 
 @requires_agents
