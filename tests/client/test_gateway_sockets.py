@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,11 @@ import httpx2
 import pytest
 
 import formatbridge as fb
+from formatbridge.testing import Answer, Recorded, ToolCall, Usage
 from formatbridge.testing.relay_server import served as relay_served
 from tests.laws.test_vendor_rules import agents, requires_agents
 from tests.support import official_sdks
-from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, served, until
+from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, free_port, post_when_ready, served
 from tests.support.javascript_sdks import installed
 from tests.support.servers import KEY, Peer, Received, Server, framed, stream_of
 from tests.testing.test_fake_relay import ANSWER, BODIES, EXPECTED, FORMATS, PATHS
@@ -66,6 +66,43 @@ def test_the_javascript_sdks_get_the_same_answers(via: str, pytestconfig: pytest
     assert ran.returncode == 0, ran.stderr.decode()[-2000:]
     assert json.loads(ran.stdout) == dict.fromkeys(FORMATS, ["Rome is sunny."] * 2)
     assert relay.leaks(CALLER_KEY) == []
+
+
+def _answer_ai_sdk(request: Recorded) -> Answer:
+    """Answer a question without tools, call the tool of a question with tools, and answer when its result is there."""
+    if b"sunny in" in request.content:
+        return Answer(text="It is sunny in Rome.")
+    if b"get_weather" in request.content:
+        return Answer(text="I ask.", tool_calls=[ToolCall("get_weather", {"city": "Rome"})])
+    return Answer(text="Rome is a city.", usage=Usage(input=12, output=5))
+
+
+@pytest.mark.parametrize("via", FORMATS)
+def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: str, pytestconfig: pytest.Config) -> None:
+    """It has its own clients of the four formats, with its own checks of their answers."""
+    place = installed(pytestconfig, "ask_gateway_ai_sdk.mjs")
+
+    with (
+        relay_served(_answer_ai_sdk, api_key=RELAY_KEY) as relay,
+        # its responses provider refers to stored items
+        served(fb.Gateway(relay.base_url, RELAY_KEY, via=via, memory=fb.InMemoryStore())) as url,
+    ):
+        command = ["node", str(place / "ask_gateway_ai_sdk.mjs"), url, CALLER_KEY]
+        ran = subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+    assert ran.returncode == 0, ran.stderr.decode()[-2000:]
+    expected = {
+        "text": "Rome is a city.",
+        "streamed": "I ask.It is sunny in Rome.",
+        "calls": [["get_weather", {"city": "Rome"}]],
+        "results": ["sunny in Rome"],
+        "finish": ["tool-calls", "stop"],
+        "usage": [12, 5],
+        "errors": [],
+    }
+    assert json.loads(ran.stdout) == dict.fromkeys(FORMATS, expected)
+    assert {request.format for request in relay.requests} == {via}
+    assert relay.leaks(CALLER_KEY) == relay.leaks(RELAY_KEY) == []
 
 
 @requires_agents
@@ -177,12 +214,6 @@ def test_many_streams_at_once_are_kept_apart() -> None:
         assert asyncio.run(ask(url)) == [f"m{number}" for number in range(60)]
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def relay_process() -> Any:
     """Run ``python -m formatbridge.testing``, and yield its base URL and what it printed."""
@@ -228,11 +259,11 @@ def test_the_example_runs(relay_process: tuple[str, str]) -> None:
         "FORMATBRIDGE_API_KEY": RELAY_KEY,
         "PYTHONUNBUFFERED": "1",
     }
-    port = _free_port()
+    port = free_port()
     code = (ROOT / "examples" / "gateway.py").read_text(encoding="utf-8").replace("8401", str(port))
     with subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
-            reply = _post_when_ready(f"http://127.0.0.1:{port}/v1/messages", {**BODIES["messages"], "top_k": 5})
+            reply = post_when_ready(f"http://127.0.0.1:{port}/v1/messages", {**BODIES["messages"], "top_k": 5})
         finally:
             process.terminate()
         printed = process.stdout.read() if process.stdout is not None else ""
@@ -241,21 +272,6 @@ def test_the_example_runs(relay_process: tuple[str, str]) -> None:
     assert "messages to chat_completions: " in printed
     assert "/top_k" in printed
     assert RELAY_KEY not in printed
-
-
-def _post_when_ready(url: str, body: Any) -> httpx.Response:
-    replies: list[httpx.Response] = []
-
-    def is_ready() -> bool:
-        try:
-            replies.append(httpx.post(url, json=body, timeout=30))
-        except httpx.ConnectError:
-            time.sleep(0.05)
-            return False
-        return True
-
-    until(is_ready, 30)
-    return replies[0]
 
 
 def test_an_occupied_port_is_a_short_error() -> None:

@@ -19,6 +19,9 @@ import formatbridge as fb
 ROOT = Path(__file__).parents[2]
 EXPECTED = ROOT / "tests" / "support" / "types_expected.py"
 EXAMPLES = ROOT / "examples"
+WITHOUT_TYPES = {"convert_partition.py", "dask_convert.py", "ray_convert.py", "spark_convert.py"}
+"""Examples that use packages without types, such as pyarrow."""
+TYPED_EXAMPLES = sorted(path for path in EXAMPLES.glob("*.py") if path.name not in WITHOUT_TYPES)
 CLASSES = sorted(name for name in fb.__all__ if inspect.isclass(getattr(fb, name)) and getattr(fb, name).__module__ != "typing")
 
 
@@ -37,17 +40,14 @@ def pyright() -> list[str]:
     return [program, "--pythonpath", sys.executable]
 
 
-def test_mypy_infers_the_expected_types() -> None:
-    """Each ``assert_type`` fails for a type that is less precise."""
+@pytest.mark.parametrize("paths", [[EXPECTED], TYPED_EXAMPLES], ids=["types_expected", "examples"])
+def test_mypy_infers_the_expected_types(paths: list[Path]) -> None:
+    """Each ``assert_type`` fails for a type that is less precise, and each example fails for a value without a type."""
     pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--strict", str(EXPECTED)]
+    command = [sys.executable, "-m", "mypy", "--strict", *map(str, paths)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 0, done.stdout
-
-
-WITHOUT_TYPES = {"convert_partition.py", "dask_convert.py", "ray_convert.py", "spark_convert.py"}
-"""Examples that use packages without types, such as pyarrow."""
 
 
 @pytest.mark.parametrize("path", [EXPECTED, *sorted(EXAMPLES.glob("*.py"))], ids=lambda path: path.name)

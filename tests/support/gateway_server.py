@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
 import httpx2
 import pytest
 
@@ -43,6 +44,29 @@ def until(holds: Any, seconds: float = 10) -> None:
     while not holds():
         assert time.monotonic() < ends
         time.sleep(0.01)
+
+
+def free_port() -> int:
+    """Return a port of this machine on which no program listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def post_when_ready(url: str, body: Any) -> httpx.Response:
+    """Send a request as soon as a server listens, and return its response."""
+    replies: list[httpx.Response] = []
+
+    def is_ready() -> bool:
+        try:
+            replies.append(httpx.post(url, json=body, timeout=30))
+        except httpx.ConnectError:
+            time.sleep(0.05)
+            return False
+        return True
+
+    until(is_ready, 30)
+    return replies[0]
 
 
 def gateway_over(relay: FakeRelay, api_key: Any = RELAY_KEY, **settings: Any) -> fb.Gateway:

@@ -18,7 +18,8 @@ def installed(config: pytest.Config, script: str) -> Path:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     wanted = (JAVASCRIPT / "package.json").read_bytes()
-    place = config.cache.mkdir("javascript") if config.cache else pytest.skip("pytest has no cache")
+    cache: pytest.Cache | None = getattr(config, "cache", None)  # absent with -p no:cacheprovider
+    place = cache.mkdir("javascript") if cache else pytest.skip("pytest has no cache")
     kept = place / "package.json"
     if not kept.exists() or kept.read_bytes() != wanted:
         (place / "installing").mkdir(exist_ok=True)
