@@ -186,5 +186,5 @@ def test_facts_about_the_model_apply_to_a_wrapped_request() -> None:
 
     assert converted.body == WRAPPED
     assert [(loss.path, loss.code) for loss in converted.losses] == [
-        ("/generateContentRequest/generationConfig/thinkingConfig", "no_reasoning")
+        ("/generateContentRequest/generationConfig/thinkingConfig/thinkingBudget", "no_reasoning")
     ]
