@@ -42,7 +42,7 @@ def encode_request_for(
     ``facts``: what the model accepts; None: unknown.
     """
     if facts is not None:
-        request = adapt_to_model(request, facts, losses)
+        request = adapt_to_model(request, facts, target_format, losses)
         options = options_for_model(request, facts, options)
     if target_format.dialect is not None:
         request = adapt_to_server(request, target_format, losses)
@@ -142,7 +142,7 @@ _EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
 """Reasoning controls of servers that reject two of their fields together."""
 _OF_TARGET = frozenset({
     "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit", "refused_by_model", "unsupported_by_model",
-    "output_limit", "reasoning_control", "no_reasoning", "always_reasons",
+    "output_limit", "reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons",
 })  # fmt: skip
 """Codes of losses that only a dialect or facts about a model cause."""
 

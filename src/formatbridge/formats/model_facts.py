@@ -18,7 +18,7 @@ ReasoningKind = Literal["effort", "budget", "adaptive", "level", "none", "always
 - ``adaptive``: the model decides, guided by an effort: ``thinking.type: adaptive`` of later Claude models.
 - ``level``: ``thinkingLevel`` of Gemini 3.
 - ``none``: the model does not reason.
-- ``always``: the model always reasons and has no such setting.
+- ``always``: the model reasons in every request. ``efforts`` or ``budgets`` state how much; without both it has no such setting.
 """
 MediaKind = Literal["text", "image", "audio", "video", "document"]
 """A kind of input or output; ``document`` is a PDF or another file."""
@@ -48,7 +48,15 @@ class ModelFacts:
     reasoning: ReasoningKind | None = None
     """How a request controls the reasoning of the model; None: unknown."""
     efforts: tuple[ir.Effort, ...] = ()
-    """The efforts that the model accepts; another effort becomes the nearest of them. Empty: unknown."""
+    """The efforts that the model accepts; another effort becomes the nearest of them. Empty: unknown.
+
+    For ``effort`` and ``level`` they include ``none`` if a request can turn reasoning off; otherwise this becomes the lowest effort.
+    """
+    budgets: tuple[int, int | None] | None = None
+    """The smallest and the largest budget for reasoning in tokens, without 0 for no reasoning; another budget becomes the nearest of them.
+
+    A largest budget of None has no bound besides ``output_limit``. None: unknown.
+    """
     inputs: frozenset[MediaKind] | None = None
     """The kinds of input that the model accepts; others are left out and reported as ``impossible``. None: unknown."""
     outputs: frozenset[MediaKind] | None = None
@@ -62,6 +70,7 @@ class ModelFacts:
         if self.reasoning is not None and self.reasoning not in get_args(ReasoningKind):
             expected = ", ".join(get_args(ReasoningKind))
             raise ConfigurationError(f"reasoning is {shown(self.reasoning)}, expected None or one of {expected}")
+        _require_budgets(self.budgets)
         _require_names("refuses", self.refuses, PARAMETERS)
         _require_names("efforts", self.efforts, _EFFORTS)
         for name in ("inputs", "outputs"):
@@ -69,6 +78,7 @@ class ModelFacts:
                 _require_names(name, getattr(self, name), _KINDS)
         object.__setattr__(self, "refuses", frozenset(self.refuses))
         object.__setattr__(self, "efforts", tuple(self.efforts))
+        object.__setattr__(self, "budgets", None if self.budgets is None else tuple(self.budgets))
         for name in ("inputs", "outputs"):
             kinds = getattr(self, name)
             object.__setattr__(self, name, None if kinds is None else frozenset(kinds))
@@ -81,6 +91,19 @@ def _require_names(field: str, names: object, known: frozenset[str]) -> None:
     for name in names:
         if name not in known:
             raise ConfigurationError(f"{field} has {shown(name)}, expected names among {', '.join(sorted(known))}")
+
+
+def _require_budgets(budgets: object) -> None:
+    """Check the field ``budgets``: two numbers in ascending order, the second of which may be None."""
+    if budgets is None:
+        return
+    if isinstance(budgets, tuple | list) and len(budgets) == 2:
+        smallest, largest = budgets
+        if type(smallest) is int and smallest > 0 and (largest is None or (type(largest) is int and largest >= smallest)):
+            return
+    raise ConfigurationError(
+        f"budgets is {shown(budgets)}, expected None or the smallest and the largest budget in tokens, such as (1024, 32768)"
+    )
 
 
 ModelSource = ModelFacts | Mapping[str, ModelFacts] | Callable[[str], ModelFacts | None]

@@ -70,6 +70,7 @@ GENERATE_CONTENT = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    reasoning_budgets=True,
     url_fields=frozenset({"model", "stream"}),
     decode_response=decode_response,
     encode_response=encode_response,

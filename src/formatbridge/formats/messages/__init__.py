@@ -65,6 +65,7 @@ MESSAGES = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    reasoning_budgets=True,
     repair_history=repair_history,
     billing_header="x-anthropic-billing-header:",  # of Claude Code; source: vllm and CLIProxyAPI, which remove it
     encode_rejection=encode_rejection,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
 from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget
 from formatbridge.options import Options
@@ -16,23 +17,26 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
 _REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
-_OUTPUT_LIMIT, _CONTROL = "output_limit", "reasoning_control"
+_STAYS_ON = "reasoning_stays_on"
+_OUTPUT_LIMIT, _CONTROL, _BUDGET_BOUNDS = "output_limit", "reasoning_control", "reasoning_budget"
 _MIN_BUDGET = 1024
 """The smallest budget in tokens that a server of messages accepts. Source: Anthropic, "Extended thinking", ``budget_tokens``."""
 _ORDER: tuple[ir.Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_LEVELS: tuple[ir.Effort, ...] = ("low", "high")
+"""Levels that all models have that reason by level. Source: ai.google.dev/gemini-api/docs/thinking, thinking levels."""
 _BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
 
 
-def adapt_to_model(request: ir.Request, facts: ModelFacts, losses: Ledger) -> ir.Request:
-    """Return a request that a model accepts; the same object if nothing changes."""
+def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
+    """Return a request that a model accepts; the same object if nothing changes. ``spec``: the format in which it is encoded."""
     if facts.refuses:
         request = _without_refused(request, facts.refuses, losses)
     limit = request.settings.get("max_tokens")
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
-    if request.reasoning is not None and (facts.reasoning is not None or facts.efforts):
-        request = replace(request, reasoning=_adapt_reasoning(request.reasoning, facts, losses))
+    if request.reasoning is not None and (facts.reasoning is not None or facts.efforts or facts.budgets is not None):
+        request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
     if facts.inputs is not None:
         request = _without_unsupported_media(request, facts.inputs, losses)
     if facts.outputs is not None:
@@ -45,9 +49,8 @@ def options_for_model(request: ir.Request, facts: ModelFacts, options: Options) 
     if facts.output_limit is None:
         return options
     budget = request.reasoning.budget if request.reasoning is not None else None
-    return replace(
-        options, default_max_tokens=max(1, facts.output_limit - max(_MIN_BUDGET, budget) if budget else facts.output_limit)
-    )
+    reserved = max(_MIN_BUDGET, budget) if budget else 0
+    return replace(options, default_max_tokens=max(1, facts.output_limit - reserved))
 
 
 def _with_settings(request: ir.Request, settings: dict[str, Any]) -> ir.Request:
@@ -83,27 +86,37 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
 # Reasoning.
 
 
-def _adapt_reasoning(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
+def _adapt_reasoning(
+    request: ir.Request, config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger
+) -> ir.ReasoningConfig | None:
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
     if facts.reasoning == "none":
         if not _is_off(config):
             _drop_config(config, _NO_REASONING, losses)
         return None
-    if facts.reasoning == "always" and _is_off(config):
-        _drop_config(config, _ALWAYS, losses)
-        return None
+    if config.mode == "between_tools" and facts.reasoning not in (None, "adaptive"):
+        losses.changed(config, "mode", "off", _CONTROL)
+        config = replace(config, mode="off")
     if _is_off(config):
-        return config
-    if facts.reasoning == "always" and not facts.efforts:
-        for name in ("effort", "budget"):
-            if getattr(config, name) is not None:
-                losses.dropped(config, name, _ALWAYS)
-        return replace(config, mode=None, effort=None, budget=None)
-    if facts.reasoning == "budget":
-        return _as_budget(config, facts, losses)
-    if facts.reasoning in ("effort", "level", "adaptive", "always"):
+        return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
+    if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
+        return _without_amount(config, losses)
+    if facts.reasoning == "budget" or (facts.reasoning == "always" and not facts.efforts):
+        if _has_budgets(spec):
+            config = _as_budget(config, facts, request.settings.get("max_tokens"), losses)
+    elif facts.reasoning is not None:
         config = _as_effort(config, facts, losses)
-    return _with_known_effort(config, facts, losses)
+    config = _with_known_effort(config, facts, losses)
+    return _with_allowed_budget(config, facts, losses) if _has_budgets(spec) else config
+
+
+def _has_budgets(spec: FormatSpec) -> bool:
+    """Return whether a request has a budget, instead of an effort that the server translates to one."""
+    return spec.reasoning_budgets or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
+
+
+def _is_off(config: ir.ReasoningConfig) -> bool:
+    return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
@@ -113,16 +126,43 @@ def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
             losses.dropped(config, name, code)
 
 
-def _is_off(config: ir.ReasoningConfig) -> bool:
-    return config.mode == "off" or (config.effort == "none" and config.mode is None)
+def _cannot_be_off(facts: ModelFacts) -> bool:
+    """Return whether the model reasons in every request.
+
+    Gemini 3 has a lowest level instead (ai.google.dev/gemini-api/docs/thinking); OpenAI's models before GPT-5.1 lack the effort ``none``
+    (the official SDK, ``shared_params.Reasoning.effort``).
+    """
+    if facts.reasoning in ("effort", "level"):
+        return "none" not in facts.efforts and bool(facts.efforts or facts.reasoning == "level")
+    return facts.reasoning == "always"
 
 
-def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
+    """Replace "no reasoning" by the least that the model accepts; None if it accepts no amount."""
+    name = "mode" if config.mode == "off" else "effort"
+    if facts.efforts or facts.reasoning == "level":
+        lowest = min(facts.efforts or _LEVELS, key=_ORDER.index)
+        losses.changed(config, name, lowest, _STAYS_ON)
+        return replace(config, mode=None, effort=lowest, budget=None)
+    if facts.budgets is not None:
+        losses.changed(config, name, facts.budgets[0], _STAYS_ON)
+        return replace(config, mode="on", effort=None, budget=facts.budgets[0])
+    _drop_config(config, _ALWAYS, losses)
+    return None
+
+
+def _without_amount(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+    for name in ("effort", "budget"):
+        if getattr(config, name) is not None:
+            losses.dropped(config, name, _ALWAYS)
+    return replace(config, mode=None, effort=None, budget=None)
+
+
+def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, max_tokens: int | None, losses: Ledger) -> ir.ReasoningConfig:
     """Replace an effort, or a model that decides, by a budget in tokens. A model with efforts keeps the effort too."""
     if config.budget is not None:
-        return _with_known_effort(config, facts, losses) if facts.efforts else config
-    effort = config.effort if config.effort in _BUDGETS else "high"
-    budget = _BUDGETS[effort]
+        return config
+    budget = _budget_of(config.effort, facts, max_tokens)
     if config.effort is not None:
         if not facts.efforts:
             losses.changed(config, "effort", budget, _CONTROL)
@@ -130,15 +170,29 @@ def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
         losses.changed(config, "mode", budget, _CONTROL)
     else:
         return config  # only whether the reasoning is shown
-    kept = _with_known_effort(config, facts, losses) if facts.efforts else replace(config, effort=None)
-    return replace(kept, mode="on", budget=budget)
+    return replace(config, mode="on", budget=budget, effort=config.effort if facts.efforts else None)
+
+
+def _budget_of(effort: ir.Effort | None, facts: ModelFacts, max_tokens: int | None) -> int:
+    """Return the budget that corresponds to an effort, within the bounds of the model, and half of the longest answer.
+
+    The budget is a part of the answer, so the other half is left for the text.
+    """
+    smallest, largest = facts.budgets or (1, None)
+    longest = min((limit for limit in (max_tokens, facts.output_limit) if limit is not None), default=None)
+    bounds = (limit for limit in (largest, None if longest is None else longest // 2) if limit is not None)
+    return max(smallest, min(_BUDGETS.get(effort or "high", _BUDGETS["high"]), *bounds))
 
 
 def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
     """Replace a budget by an effort, or by the decision of an adaptive model that has an effort already."""
+    is_adaptive = facts.reasoning == "adaptive"
     if config.budget is None:
-        return replace(config, mode="adaptive") if facts.reasoning == "adaptive" and config.mode == "on" else config
-    mode = "adaptive" if facts.reasoning == "adaptive" else config.mode
+        if config.effort is None and config.mode in ("on", "adaptive") and facts.reasoning == "level":
+            losses.changed(config, "mode", "high", _CONTROL)
+            return replace(config, mode=None, effort="high")
+        return replace(config, mode="adaptive") if is_adaptive and config.mode == "on" else config
+    mode = "adaptive" if is_adaptive else config.mode
     if config.effort is not None:
         losses.dropped(config, "budget", _CONTROL)
         return replace(config, mode=mode, budget=None)
@@ -148,17 +202,32 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
 
 
 def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace an effort that the model does not accept by the nearest one; of two the lower."""
+    """Replace an effort that the model does not accept by the nearest one; of two the lower. ``none`` is no amount of reasoning."""
     effort = config.effort
-    if effort is None or not facts.efforts or effort in facts.efforts:
+    known = [each for each in facts.efforts if each != "none"]
+    if effort is None or not known or effort in facts.efforts:
         return config
     if effort not in _ORDER:
         losses.dropped(config, "effort", _REFUSED)
         return replace(config, effort=None)
     position = _ORDER.index(effort)
-    nearest = min(facts.efforts, key=lambda known: (abs(_ORDER.index(known) - position), _ORDER.index(known)))
+    nearest = min(known, key=lambda each: (abs(_ORDER.index(each) - position), _ORDER.index(each)))
     losses.changed(config, "effort", nearest, _CONTROL)
     return replace(config, effort=nearest)
+
+
+def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace a budget that the model does not accept by the nearest one that it does, or by half of the longest answer."""
+    budget = config.budget
+    if budget is None:
+        return config
+    smallest, largest = facts.budgets or (1, None)
+    allowed = max(smallest, budget if largest is None else min(budget, largest))
+    if facts.output_limit is not None and allowed >= facts.output_limit:
+        allowed = facts.output_limit // 2
+    if allowed != budget:
+        losses.changed(config, "budget", allowed, _BUDGET_BOUNDS)
+    return replace(config, budget=allowed)
 
 
 # Media.

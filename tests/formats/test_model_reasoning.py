@@ -1,0 +1,169 @@
+"""Reasoning is requested in the way that a model accepts, and each difference is in the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge import ir
+
+QUESTION = [{"role": "user", "content": "How deep is the fjord?"}]
+LOW_TO_MAX: tuple[ir.Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+O3 = fb.ModelFacts(reasoning="effort", efforts=("low", "medium", "high"))
+GPT_5_1 = fb.ModelFacts(reasoning="effort", efforts=("none", "low", "medium", "high"))
+FABLE_5 = fb.ModelFacts(reasoning="always", efforts=LOW_TO_MAX)
+OPUS_4_6 = fb.ModelFacts(reasoning="adaptive", efforts=("low", "medium", "high", "max"))
+SONNET_4_5 = fb.ModelFacts(reasoning="budget", output_limit=64_000, budgets=(1024, None))
+GEMINI_2_5_PRO = fb.ModelFacts(reasoning="always", budgets=(128, 32_768), output_limit=65_536)
+GEMINI_2_5_FLASH = fb.ModelFacts(reasoning="budget", budgets=(1, 24_576))
+GEMINI_3_PRO = fb.ModelFacts(reasoning="level", efforts=("low", "high"))
+LEVEL_ONLY = fb.ModelFacts(reasoning="level")
+
+
+def _convert(target: Any, facts: fb.ModelFacts, **request: Any) -> fb.ConvertedRequest:
+    body = {"model": "m", "messages": QUESTION} | request
+    return fb.convert_request(body, source="chat_completions", target=fb.Target(target, model=facts))
+
+
+def _reasoning(converted: fb.ConvertedRequest) -> Any:
+    """Return the fields of a request that control reasoning, without whether it is shown."""
+    body = converted.body
+    config = body.get("generationConfig", {}).get("thinkingConfig")
+    if config is not None:
+        return {key: value for key, value in config.items() if key != "includeThoughts"}
+    return {key: body[key] for key in ("reasoning_effort", "reasoning", "thinking", "output_config") if key in body}
+
+
+@pytest.mark.parametrize(
+    ("target", "facts", "expected"),
+    [
+        ("responses", O3, {"reasoning": {"effort": "low"}}),
+        ("chat_completions", O3, {"reasoning_effort": "low"}),
+        ("messages", FABLE_5, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
+        ("generate_content", GEMINI_2_5_PRO, {"thinkingBudget": 128}),
+        ("generate_content", GEMINI_3_PRO, {"thinkingLevel": "LOW"}),
+        ("generate_content", LEVEL_ONLY, {"thinkingLevel": "LOW"}),
+    ],
+    ids=["o3", "o3 in its format", "claude-fable-5", "gemini-2.5-pro", "gemini-3-pro", "level"],
+)
+def test_a_model_that_cannot_stop_reasoning_reasons_as_little_as_it_can(target: str, facts: fb.ModelFacts, expected: Any) -> None:
+    """These models reject a request that turns reasoning off, and a request without a setting would reason more."""
+    converted = _convert(target, facts, reasoning_effort="none")
+
+    assert _reasoning(converted) == expected
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/reasoning_effort", "reasoning_stays_on")]
+
+
+@pytest.mark.parametrize(
+    ("target", "facts", "expected"),
+    [
+        ("responses", GPT_5_1, {"reasoning": {"effort": "none"}}),
+        ("messages", OPUS_4_6, {"thinking": {"type": "disabled"}}),
+        ("messages", SONNET_4_5, {"thinking": {"type": "disabled"}}),
+        ("generate_content", GEMINI_2_5_FLASH, {"thinkingBudget": 0}),
+    ],
+    ids=["gpt-5.1", "claude-opus-4-6", "claude-sonnet-4-5", "gemini-2.5-flash"],
+)
+def test_reasoning_is_turned_off_where_the_model_allows_it(target: str, facts: fb.ModelFacts, expected: Any) -> None:
+    """The efforts and budgets of a model are amounts; turning reasoning off is separate from them."""
+    converted = _convert(target, facts, reasoning_effort="none")
+
+    assert _reasoning(converted) == expected
+    assert converted.losses == ()
+
+
+def test_a_small_effort_never_turns_reasoning_off() -> None:
+    """Of the known efforts ``none`` is the nearest to ``minimal``, but the caller wants some reasoning."""
+    converted = _convert("responses", fb.ModelFacts(reasoning="effort", efforts=("none", "high")), reasoning_effort="minimal")
+
+    assert converted.body["reasoning"] == {"effort": "high"}
+
+
+@pytest.mark.parametrize(
+    ("effort", "limits", "budget"),
+    [
+        ("max", {}, 32_000),
+        ("high", {}, 24_576),
+        ("high", {"max_completion_tokens": 10_000}, 5000),
+        ("low", {"max_completion_tokens": 10_000}, 1024),
+    ],
+)
+def test_a_budget_for_an_effort_leaves_half_of_the_answer_for_text(effort: str, limits: dict[str, int], budget: int) -> None:
+    """The budget is a part of ``max_tokens``: a model that spends all of it on reasoning writes no answer."""
+    converted = _convert("messages", SONNET_4_5, reasoning_effort=effort, **limits)
+
+    assert converted.body["thinking"] == {"type": "enabled", "budget_tokens": budget}
+    assert converted.body["max_tokens"] == limits.get("max_completion_tokens", 64_000)
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(100, 128), (1000, 1000), (40_000, 32_768)])
+def test_a_budget_outside_the_bounds_of_the_model_becomes_the_nearest(budget: int, expected: int) -> None:
+    """Google rejects a budget outside the range of the model."""
+    converted = _convert("generate_content", GEMINI_2_5_PRO, thinking={"type": "enabled", "budget_tokens": budget})
+
+    assert _reasoning(converted) == {"thinkingBudget": expected}
+    codes = [loss.code for loss in converted.losses]
+    assert codes == ([] if budget == expected else ["reasoning_budget"])
+
+
+def test_a_budget_above_the_output_limit_is_reduced() -> None:
+    """Anthropic rejects a budget that is not below ``max_tokens``, and a ``max_tokens`` above the limit of the model."""
+    converted = _convert("messages", SONNET_4_5, thinking={"type": "enabled", "budget_tokens": 100_000})
+
+    assert converted.body["max_tokens"] == 64_000
+    assert converted.body["thinking"] == {"type": "enabled", "budget_tokens": 32_000}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/thinking/budget_tokens", "reasoning_budget")]
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_an_effort_stays_an_effort_in_a_format_without_budgets(target: str) -> None:
+    """A server of these formats that serves such a model translates the effort itself."""
+    converted = _convert(target, SONNET_4_5, reasoning_effort="high")
+
+    assert _reasoning(converted) in ({"reasoning_effort": "high"}, {"reasoning": {"effort": "high"}})
+    assert converted.losses == ()
+
+
+def test_a_dialect_with_a_flag_and_a_budget_gets_the_budget() -> None:
+    """Qwen on Model Studio has ``enable_thinking`` and ``thinking_budget`` instead of an effort."""
+    target = fb.Target("chat_completions", dialect="qwen", model=fb.ModelFacts(reasoning="budget", output_limit=32_768))
+
+    converted = fb.convert_request(
+        {"model": "m", "input": "Hi", "reasoning": {"effort": "medium"}}, source="responses", target=target
+    )
+
+    assert converted.body["enable_thinking"] is True
+    assert converted.body["thinking_budget"] == 8192
+
+
+def test_a_model_that_reasons_by_level_gets_no_budget() -> None:
+    """Gemini 3 reads a level; a budget of -1, which leaves the amount to the model, is for Gemini 2.5."""
+    converted = fb.convert_request(
+        {"model": "m", "max_tokens": 9, "messages": QUESTION, "thinking": {"type": "adaptive"}},
+        source="messages",
+        target=fb.Target("generate_content", model=GEMINI_3_PRO),
+    )
+
+    assert _reasoning(converted) == {"thinkingLevel": "HIGH"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "thinking"),
+    [(SONNET_4_5, {"type": "disabled"}), (OPUS_4_6, {"type": "between_tools"}), (FABLE_5, {"type": "adaptive"})],
+)
+def test_thinking_between_tools_is_sent_to_adaptive_models_only(facts: fb.ModelFacts, thinking: Any) -> None:
+    """It turns reasoning off, except for progress updates; models with a budget reject it."""
+    body = {"model": "m", "max_tokens": 9000, "messages": QUESTION, "thinking": {"type": "between_tools"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("messages", model=facts))
+
+    assert converted.body["thinking"] == thinking
+
+
+@pytest.mark.parametrize("budgets", [(0, 5), (9, 5), (1,), "ab", 5, (1, 2.5)])
+def test_budgets_that_are_no_range_are_rejected(budgets: Any) -> None:
+    """A single number is easily passed for the range."""
+    with pytest.raises(fb.ConfigurationError, match=r"budgets is .*, expected None or the smallest and the largest budget"):
+        fb.ModelFacts(budgets=budgets)
