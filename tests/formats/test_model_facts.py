@@ -174,6 +174,22 @@ def test_a_request_that_a_model_accepts_passes_unchanged_in_its_format(case: Cas
     assert again.losses == ()
 
 
+@pytest.mark.parametrize("kind", ["effort", "budget", "adaptive", "level", "none", "always"])
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize(
+    "setting", [{"reasoning_effort": "high"}, {"reasoning_effort": "none"}, {"reasoning": {"max_tokens": 9000}}]
+)
+def test_a_kind_of_reasoning_is_enough(kind: Any, target: str, setting: dict[str, Any]) -> None:
+    """A table that a user writes by hand has one fact for each model, and no limits."""
+    request = {"model": "m", "messages": QUESTION} | setting
+
+    converted = fb.convert_request(
+        request, source="chat_completions", target=fb.Target(target, model=fb.ModelFacts(reasoning=kind)), model="m"
+    )
+
+    assert converted.parse() is not None
+
+
 def test_media_that_a_model_cannot_read_are_left_out_and_reported() -> None:
     """A model for text only answers about an image that it never saw, unless the caller is told."""
     part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}

@@ -24,7 +24,8 @@ _NOWHERE = frozenset({
 
 _UNSAID: dict[str, frozenset[str]] = {
     "Text": frozenset({"id"}),
-    "Media": frozenset({"id", "issuer", "transcript"}),
+    "Media": frozenset({"id", "vendor", "transcript"}),
+    "AudioOutput": frozenset({"voice_vendor"}),
     "Reasoning": frozenset({"id"}),
     "Refusal": frozenset({"id"}),
     "ToolResult": frozenset({"name", "kind"}),

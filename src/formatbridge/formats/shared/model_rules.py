@@ -181,7 +181,7 @@ def _budget_of(effort: ir.Effort | None, facts: ModelFacts, max_tokens: int | No
     smallest, largest = facts.budgets or (1, None)
     longest = min((limit for limit in (max_tokens, facts.output_limit) if limit is not None), default=None)
     bounds = (limit for limit in (largest, None if longest is None else longest // 2) if limit is not None)
-    return max(smallest, min(_BUDGETS.get(effort or "high", _BUDGETS["high"]), *bounds))
+    return max(smallest, min([_BUDGETS.get(effort or "high", _BUDGETS["high"]), *bounds]))
 
 
 def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
