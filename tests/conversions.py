@@ -28,11 +28,17 @@ def _lines(fixtures: Path) -> Iterator[str]:
                 yield f"{path.name} {target} {body!r} {[*map(str, converted.losses), *map(str, converted.additions)]}"
 
 
-def _convert(path: Path, kind: str, source: str, target: str) -> tuple[fb.Converted | fb.StreamConverter, bytes]:
+def _convert(
+    path: Path, kind: str, source: str, target: str
+) -> tuple[fb.Converted | fb.StreamConverter | fb.BatchLine, bytes | None]:
     if path.suffix == ".sse":
         converter = fb.StreamConverter(source=source, target=target)
         return converter, converter.feed(path.read_bytes()) + converter.finish()
-    body = json.loads(path.read_text(encoding="utf-8")).get("body")
+    fixture = json.loads(path.read_text(encoding="utf-8"))
+    if kind == "batches":
+        (line,) = fb.convert_batch([json.dumps(fixture["line"])], source=source, target=target, model=fixture.get("model"))
+        return line, line.json
+    body = fixture.get("body")
     functions: dict[str, Callable[..., fb.Converted]] = {
         "responses": fb.convert_response,
         "models": fb.convert_models,

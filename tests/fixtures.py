@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import formats
 from formatbridge.convert import input
+from formatbridge.convert.batch import BatchLine, convert_batch
 from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response
 from formatbridge.convert.counts import convert_count_request, convert_count_response
 
@@ -50,6 +51,31 @@ class Fixture:
     def convert(self, target: str) -> Converted:
         """Convert the body to another format, or to its own."""
         return convert(self.body, self, target)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFixture:
+    """One line of a batch file, and where its shape comes from."""
+
+    stem: str
+    format: str
+    about: str
+    source: str
+    model: str | None
+    """The model of the whole batch; requests of generate_content only."""
+    line: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"batch-{self.stem}-{self.format}"
+
+    def convert(self, target: str) -> BatchLine:
+        """Convert the line to the batch file of another format, or of its own."""
+        return self.convert_like(self.line, target)
+
+    def convert_like(self, line: dict[str, Any], target: str) -> BatchLine:
+        """Convert another line of the same batch."""
+        (converted,) = convert_batch([json.dumps(line)], source=self.format, target=target, model=self.model)
+        return converted
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +155,12 @@ def streams(format: str | None = None) -> tuple[StreamFixture, ...]:
 
 
 @cache
+def batch_fixtures() -> tuple[BatchFixture, ...]:
+    """Return the lines of batch files."""
+    return tuple(_read_batch(path) for path in sorted(FOLDER.glob("batches/*/*.json")))
+
+
+@cache
 def invalid_fixtures() -> tuple[InvalidFixture, ...]:
     """Return the bodies that must be refused."""
     return tuple(_read_invalid(path) for path in sorted(FOLDER.glob("invalid/*/*.json")))
@@ -158,6 +190,18 @@ def _read(path: Path, kind: str) -> Fixture:
         model=raw.get("model"),
         status=raw.get("status"),
         body=raw["body"],
+    )
+
+
+def _read_batch(path: Path) -> BatchFixture:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    return BatchFixture(
+        stem=path.stem,
+        format=path.parent.name,
+        about=raw["about"],
+        source=raw["source"],
+        model=raw.get("model"),
+        line=raw["line"],
     )
 
 

@@ -321,3 +321,54 @@ def test_a_reader_that_leaves_ends_a_batch(tmp_path: Path) -> None:
         error = process.stderr.read()
 
     assert (process.wait(), error) == (0, b"")
+
+
+BATCH = ("convert", "--batch", "--from", "openai", "--to", "anthropic")
+
+
+def _batch_line(number: int, **more: Any) -> dict[str, Any]:
+    body = _request(number) | more
+    return {"custom_id": f"row-{number}", "method": "POST", "url": "/v1/chat/completions", "body": body}
+
+
+def test_a_batch_file_of_a_vendor_becomes_that_of_another(tmp_path: Path, capfdbinary: Captured) -> None:
+    """The output can be sent to the vendor as it is; a bad line is in the file of failures with its pointer."""
+    source, output, failed = (tmp_path / name for name in ("openai.jsonl", "anthropic.jsonl", "failed.jsonl"))
+    lines = [_batch_line(0), _batch_line(1, messages=5), _batch_line(2)]
+    source.write_bytes(b"\n".join(json.dumps(line).encode() for line in lines) + b"\n")
+
+    assert main([*BATCH, str(source), "-o", str(output), "--failed", str(failed)]) == 2
+
+    converted = [json.loads(line) for line in output.read_bytes().splitlines()]
+    assert [line["custom_id"] for line in converted] == ["row-0", "row-2"]
+    assert [line["params"]["messages"][0]["content"] for line in converted] == ["question 0", "question 2"]
+    record = json.loads(failed.read_bytes())
+    assert (record["line"], json.loads(record["body"])["custom_id"]) == (2, "row-1")
+    assert "/body/messages is 5" in record["reason"]
+    report = capfdbinary.readouterr().err.decode()
+    assert "/body/seed  ×2" in report
+    assert report.endswith(f"formatbridge: 2 converted, 1 failed, see {failed}\n")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_lines_without_an_id_get_one_from_their_number_in_the_file(jobs: str, tmp_path: Path) -> None:
+    """The number is that of the line in its file, also in a process that converts a part of it."""
+    source, output = tmp_path / "vertex.jsonl", tmp_path / "anthropic.jsonl"
+    line = json.dumps({"request": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}}).encode() + b"\n"
+    source.write_bytes(b"\n" + line * 300)
+    command = ["convert", "--batch", "--from", "gemini", "--to", "anthropic", "--model", "m", str(source), "--jobs", jobs]
+
+    assert main([*command, "-o", str(output), "--report", "none"]) == 0
+
+    ids = [json.loads(text)["custom_id"] for text in output.read_bytes().splitlines()]
+    assert ids == [f"line-{number}" for number in range(2, 302)]
+
+
+def test_a_batch_file_needs_the_name_of_its_format(tmp_path: Path, capfdbinary: Captured) -> None:
+    """An envelope alone does not show the endpoint of each result."""
+    source = tmp_path / "openai.jsonl"
+    source.write_text(json.dumps(_batch_line(0)))
+
+    assert main(["convert", "--batch", "--to", "anthropic", str(source)]) == 2
+
+    assert b"--batch needs --from" in capfdbinary.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -95,8 +96,10 @@ def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtu
     assert (line.custom_id, line.kind, result[IDS[target]]) == ("call-1", "request", "call-1")
     assert _body_of(target, result, "request") == alone.body
     at = _body_pointer(fixture.format, "request")
-    streams = [f"{at}/stream"] if fixture.body.get("stream") is True else []
-    assert [loss.path for loss in line.losses] == streams + [at + loss.path for loss in alone.losses]
+    batch = [f"{at}/stream"] if fixture.body.get("stream") is True else []
+    batch += [f"{at}/model"] if fixture.body.get("model") and "model" not in alone.body else []
+    assert [loss.path for loss in line.losses] == batch + [at + loss.path for loss in alone.losses]
+    assert line.model == alone.model
 
 
 def _body_pointer(format: str, kind: str) -> str:
@@ -184,7 +187,7 @@ def test_a_message_that_the_target_cannot_hold_is_reported() -> None:
     """Anthropic's result of an expired request has no text."""
     line = _convert(UNPROCESSED["chat_completions"], "chat_completions", "messages")
 
-    assert [(loss.path, loss.before) for loss in line.losses] == [("/id", "b"), ("/error/message", "too late")]
+    assert [(loss.path, loss.before) for loss in line.losses] == [("/error/message", "too late"), ("/id", "b")]
 
 
 def test_fields_of_the_envelope_that_the_target_lacks_are_reported() -> None:
@@ -214,18 +217,92 @@ def test_an_id_that_the_target_rejects_is_changed_and_reported() -> None:
     ]
 
 
-def test_a_line_without_an_id_gets_one_from_its_number() -> None:
-    """Vertex AI has no keys; other vendors require an id, which must be the same in each run."""
-    line = _convert(
-        {"request": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}}, "generate_content", "messages", model="m"
-    )
+def test_different_ids_stay_different_if_they_are_changed() -> None:
+    """Two results with one id cannot be matched to their requests, and Anthropic rejects such a batch."""
+    ids = ["row 1", "row/1", "row_1", *(f"{'x' * 70}{number}" for number in range(20_000))]
+    lines = (json.dumps(_request_line("chat_completions", id, REQUEST)) for id in ids)
 
-    assert json.loads(line.json or b"")["custom_id"] == "line-1"
-    assert (line.additions[0].path, line.additions[0].value) == ("/custom_id", "line-1")
+    new = {
+        json.loads(line.json or b"")["custom_id"] for line in fb.convert_batch(lines, source="chat_completions", target="messages")
+    }
+
+    assert len(new) == len(ids)
+    assert max(map(len, new)) <= 64
+
+
+@pytest.mark.parametrize("id", [{}, {"key": None}, {"key": ""}])
+def test_a_line_without_an_id_gets_one_from_its_number(id: dict[str, Any]) -> None:
+    """Vertex AI has no keys; other vendors require an id, which must be the same in each run."""
+    line = id | {"request": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}}
+
+    _, second = fb.convert_batch(["{}", json.dumps(line)], source="generate_content", target="messages", model="m")
+
+    assert second.custom_id is None
+    assert json.loads(second.json or b"")["custom_id"] == "line-2"
+    assert (second.additions[0].path, second.additions[0].value) == ("/custom_id", "line-2")
+
+
+def test_an_id_that_is_no_text_is_rejected() -> None:
+    """OpenAI and Anthropic reject it, and a converted id must still match the caller's records."""
+    line = _convert(_request_line("chat_completions", "a", REQUEST) | {"custom_id": 7}, "chat_completions", "messages")
+
+    assert isinstance(line.error, fb.InvalidPayloadError)
+    assert line.error.problems == (("/custom_id", "is 7, expected a string"),)
+
+
+def test_ids_that_openai_has_besides_the_callers_are_additions() -> None:
+    """A reader of OpenAI's result files expects them, and no other vendor has them."""
+    line = _convert(_response_line("messages", "a", _anthropic_message()), "messages", "chat_completions")
+
+    result = json.loads(line.json or b"")
+    ids = {"/id": result["id"], "/response/request_id": result["response"]["request_id"]}
+    assert ids == {"/id": "batch_req_a", "/response/request_id": "req_a"}
+    assert {addition.path: addition.value for addition in line.additions if addition.path in ids} == ids
+
+
+def _anthropic_message() -> Any:
+    return fb.convert_response(RESPONSE, source="chat_completions", target="messages").body
+
+
+def test_lines_are_converted_as_they_are_read() -> None:
+    """A file may be larger than the memory."""
+    text = json.dumps(_request_line("chat_completions", "a", REQUEST))
+    read: list[int] = []
+
+    def lines() -> Iterator[str]:
+        for number in range(1000):
+            read.append(number)
+            yield text
+
+    converted = fb.convert_batch(lines(), source="chat_completions", target="messages")
+    assert read == []
+    next(converted)
+    next(converted)
+
+    assert read == [0, 1]
+
+
+def test_problems_of_a_body_have_pointers_into_the_line() -> None:
+    """A caller finds the value in the file, as with the losses."""
+    body = {"model": "m", "messages": [{"role": "user"}]}
+
+    line = _convert(_request_line("chat_completions", "a", body), "chat_completions", "messages")
+
+    assert isinstance(line.error, fb.InvalidPayloadError)
+    assert [pointer for pointer, _ in line.error.problems] == ["/body/messages/0/content"]
+
+
+@pytest.mark.parametrize("body", ["<html>Bad gateway</html>", None, ["no"]])
+def test_an_error_whose_body_is_no_object_is_converted(body: Any) -> None:
+    """A proxy in front of the server writes HTML."""
+    line = _convert(_error_line("chat_completions", "a", 502, body), "chat_completions", "messages")
+
+    assert (line.error, line.kind) == (None, "error")
+    assert json.loads(line.json or b"")["result"]["error"]["error"]["type"] == "api_error"
 
 
 def test_a_batch_continues_after_a_line_that_is_invalid() -> None:
-    """One bad line in a million must not stop the file, and its number must be in the message."""
+    """One bad line in a million must not stop the file, and its number leads to it."""
     good = json.dumps(_request_line("chat_completions", "a", REQUEST))
 
     lines = list(
@@ -236,14 +313,16 @@ def test_a_batch_continues_after_a_line_that_is_invalid() -> None:
     assert [line.error is None for line in lines] == [True, False, False, False, True]
     assert [line.json for line in lines[1:4]] == [None, None, None]
     assert str(lines[1].error).startswith("chat_completions batch line: body is not JSON")
+    assert str(lines[2].error) == "chat_completions batch line: body is an array, expected an object"
     assert str(lines[3].error) == "chat_completions batch line: body is no line of a batch file of chat_completions"
 
 
 def test_a_line_of_another_endpoint_is_rejected() -> None:
     """OpenAI's files for both formats differ only in the URL, and the bodies have fields of the same names."""
-    line = _request_line("responses", "a", {"model": "m", "input": "hi"})
+    line = _convert(_request_line("responses", "a", {"model": "m", "input": "hi"}), "chat_completions", "messages")
 
-    assert isinstance(_convert(line, "chat_completions", "messages").error, fb.InvalidPayloadError)
+    assert isinstance(line.error, fb.InvalidPayloadError)
+    assert line.error.problems == (("/url", "is the string '/v1/responses', expected /v1/chat/completions"),)
 
 
 def test_a_result_that_cannot_be_converted_becomes_an_error_of_the_target() -> None:
@@ -264,7 +343,18 @@ def test_losses_that_are_too_severe_fail_their_line_only() -> None:
     line = _convert(_request_line("chat_completions", "a", body), "chat_completions", "messages", options=options)
 
     assert isinstance(line.error, fb.LossyConversionError)
+    assert [loss.path for loss in line.error.losses] == ["/body/n"]
     assert line.json is None
+
+
+def test_losses_of_the_envelope_count_for_raise_on() -> None:
+    """A caller who accepts no loss accepts none in the envelope."""
+    line = _request_line("chat_completions", "a", REQUEST) | {"note": "mine"}
+
+    converted = _convert(line, "chat_completions", "responses", options=fb.Options(raise_on="info"))
+
+    assert isinstance(converted.error, fb.LossyConversionError)
+    assert [loss.path for loss in converted.error.losses] == ["/note"]
 
 
 def test_one_text_instead_of_lines_is_rejected() -> None:

@@ -6,6 +6,7 @@ The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: r
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import Any
@@ -16,10 +17,21 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
 from formatbridge import formats
+from formatbridge.convert.batch import BatchLine
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import InvalidPayloadError
-from tests.fixtures import Fixture, InvalidFixture, StreamFixture, count_fixtures, fixtures, invalid_fixtures, streams
+from tests.fixtures import (
+    BatchFixture,
+    Fixture,
+    InvalidFixture,
+    StreamFixture,
+    batch_fixtures,
+    count_fixtures,
+    fixtures,
+    invalid_fixtures,
+    streams,
+)
 from tests.support.layout import layout
 
 
@@ -89,6 +101,23 @@ def test_streams_as_approved(fixture: StreamFixture, target: str, golden: Snapsh
     assert report | failed | {"stream": re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", converted.decode())[:-1]} == golden
 
 
+BATCHES = [
+    pytest.param(fixture, target, id=f"{fixture}-{target}")
+    for fixture in batch_fixtures()
+    for target in formats.FORMATS
+    if target != fixture.format
+]
+
+
+@pytest.mark.parametrize(("fixture", "target"), BATCHES)
+def test_batch_lines_convert_as_approved(fixture: BatchFixture, target: str, golden: SnapshotAssertion) -> None:
+    """Whatever changes in the envelope of a line, or in its report, is seen by a user before a user sees it."""
+    line = fixture.convert(target)
+
+    assert line.error is None
+    assert _report(line) | {"line": json.loads(line.json or b"")} == golden
+
+
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
 def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotAssertion) -> None:
     """A message that no longer says where the fault is would be found by users alone."""
@@ -100,14 +129,19 @@ def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotA
 
 def _as_golden(converted: Converted) -> dict[str, Any]:
     """Return what a reader wants to see of a conversion, the losses first."""
-    losses = [
-        {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "code": loss.code, "why": loss.why}
-        for loss in converted.losses
-    ]
-    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in converted.additions]
-    golden: dict[str, Any] = {"losses": losses, "additions": additions}
+    golden = _report(converted)
     if isinstance(converted, ConvertedRequest):
         golden["path"] = converted.path
     if isinstance(converted, ConvertedError):
         golden["status"] = converted.status
     return golden | {"body": converted.body}
+
+
+def _report(converted: Converted | BatchLine) -> dict[str, Any]:
+    """Return the losses and additions of a conversion."""
+    losses = [
+        {"path": loss.path, "kind": loss.kind, "severity": loss.severity, "code": loss.code, "why": loss.why}
+        for loss in converted.losses
+    ]
+    additions = [{"path": each.path, "value": each.value, "why": each.why} for each in converted.additions]
+    return {"losses": losses, "additions": additions}

@@ -255,7 +255,7 @@ class ChunkConverter:
             return Outcome(b"", body.error)
         conversion = self._conversion
         try:
-            text, lost = conversion.convert(conversion.text(body.text))
+            text, lost = conversion.convert(conversion.text(body.text), body.line)
         except fb.LossyConversionError as error:
             return Outcome(b"", str(error), is_lossy=True)
         except fb.FormatBridgeError as error:

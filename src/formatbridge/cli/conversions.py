@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from functools import cached_property
 
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge.cli.parser import options_of
+from formatbridge.convert.batch import BatchConverter
 from formatbridge.convert.bodies import Converted
 from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
@@ -28,22 +30,24 @@ class Conversion:
         """Return the JSON text to convert: the body, or the value at ``--at``."""
         return body if self._arguments.at is None else _value_at(body, self._arguments.at)
 
-    def convert(self, body: bytes) -> tuple[bytes, tuple[fb.Loss, ...]]:
-        """Convert a body, or a line of a batch file; return the text and its losses."""
+    def convert(self, body: bytes, line: int = 0) -> tuple[bytes, tuple[fb.Loss, ...]]:
+        """Convert a body, or a line of a batch file; return the text and its losses. ``line``: its number in the file, from 1."""
         if self._arguments.batch:
-            return self._convert_line(body)
+            return self._convert_line(body, line)
         converted = self._convert_body(body)
         return converted.json(), converted.losses if self._reads_losses else ()
 
-    def _convert_line(self, text: bytes) -> tuple[bytes, tuple[fb.Loss, ...]]:
+    def _convert_line(self, text: bytes, number: int) -> tuple[bytes, tuple[fb.Loss, ...]]:
         """Convert a line of a batch file; raise the error of one that cannot be converted."""
-        arguments = self._arguments
-        (line,) = fb.convert_batch(
-            [text], source=arguments.source, target=arguments.target, model=arguments.model, options=self._options
-        )
+        line = self._batch.convert(number, text)
         if line.error is not None:
             raise line.error
         return line.json or b"", line.losses
+
+    @cached_property
+    def _batch(self) -> BatchConverter:
+        arguments = self._arguments
+        return BatchConverter(source=arguments.source, target=arguments.target, model=arguments.model, options=self._options)
 
     def _convert_body(self, body: bytes) -> Converted:
         """Convert a body; detect its format and kind if an argument lacks."""

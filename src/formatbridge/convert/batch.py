@@ -7,16 +7,24 @@ from dataclasses import dataclass, replace
 
 from formatbridge import formats
 from formatbridge.arguments import type_name
-from formatbridge.convert.bodies import Converted, ConvertedError, convert_error, convert_request, convert_response
-from formatbridge.errors import ConfigurationError, FormatBridgeError, InvalidPayloadError
+from formatbridge.convert.bodies import (
+    Converted,
+    ConvertedError,
+    ConvertedRequest,
+    convert_error,
+    convert_request,
+    convert_response,
+)
+from formatbridge.errors import ConfigurationError, FormatBridgeError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, BatchLineKind
-from formatbridge.formats.shared.unique_names import with_legal_letters
+from formatbridge.formats.shared.unique_names import truncate_with_hash, with_legal_letters
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.options import Options, options_of
-from formatbridge.report.losses import Addition, Loss
+from formatbridge.report.field_paths import ABSENT, resolve
+from formatbridge.report.losses import Addition, Loss, severe_losses
 from formatbridge.report.reasons import REASONS, REQUIRED
 from formatbridge.report.summary import Losses
 
@@ -30,11 +38,11 @@ class BatchLine:
     number: int
     """The number of the line in the source, from 1."""
     custom_id: str | None = None
-    """The id of the request in the source; None: the line has none, or could not be read."""
+    """The id of the request in the source; None: the line has none, or an empty one, or could not be read."""
     kind: BatchLineKind | None = None
     """What the line holds: ``request``, ``response``, ``error``, ``unprocessed``; None: it could not be read."""
     model: str = ""
-    """The model of a request. A batch of generate_content names it outside the lines."""
+    """The model of a request. A batch of generate_content names it outside the lines, so all lines of its file need the same model."""
     json: bytes | None = None
     """The line of the target, without its line end. None for a request that could not be converted, and for a line that could not be
     read. A result that could not be converted becomes a result with an error."""
@@ -43,7 +51,7 @@ class BatchLine:
     additions: tuple[Addition, ...] = ()
     """Values that the target requires and the source lacks, with pointers into the line of the target."""
     error: FormatBridgeError | None = None
-    """Why the line was not converted; None: it was."""
+    """Why the line was not converted, with pointers into the line; None: it was."""
 
 
 def convert_batch(
@@ -57,7 +65,8 @@ def convert_batch(
     """Convert the lines of a vendor's batch file: OpenAI's (for chat_completions and responses), Anthropic's or Gemini's.
 
     Request files and result files are distinguished by their lines. Ids are kept. One line is in memory at a time, and blank lines are
-    skipped. An invalid line has an ``error``, and the conversion continues. Whether ids repeat is not checked.
+    skipped. An invalid line has an ``error``, and the conversion continues. Whether ids repeat is not checked. ``raise_on`` of the options
+    applies to each line, with the losses of its envelope.
 
     ``model``: the model of a request that does not name it, as in files of generate_content. Raises ``ConfigurationError`` if a format has
     no batch files, or if ``lines`` is one text.
@@ -68,38 +77,32 @@ def convert_batch(
     """
     if isinstance(lines, str | bytes):
         raise ConfigurationError(f"lines is {type_name(lines)}, expected an iterable of lines, such as an open file")
-    batch = _Batch(formats.load(source), formats.load(target), target, model, options_of(options))
-    return batch.lines(lines)
+    converter = BatchConverter(source=source, target=target, model=model, options=options)
+    return (converter.convert(number, text) for number, text in enumerate(lines, 1) if text and not text.isspace())
 
 
-class _Batch:
-    """The conversion of one file."""
+class BatchConverter:
+    """Converts lines of one file, each without the others. The arguments are those of ``convert_batch``."""
 
     def __init__(
-        self, source: FormatSpec, target_format: FormatSpec, target: FormatOrName, model: str | None, options: Options
+        self, *, source: FormatOrName, target: FormatOrName, model: str | None = None, options: Options | None = None
     ) -> None:
-        self._source, self._target_format, self._target = source, target_format, target
-        self._model, self._options = model, options
-        self._source_layout, self._layout = _layout_of(source), _layout_of(target_format)
+        self._source, self._target_format, self._target = formats.load(source), formats.load(target), target
+        self._model, self._options = model, options_of(options)
+        self._source_layout, self._layout = _layout_of(self._source), _layout_of(self._target_format)
+        self._is_same_format = self._source is self._target_format
 
-    def lines(self, lines: Iterable[str | bytes]) -> Iterator[BatchLine]:
-        """Convert each line that is not blank."""
-        for number, text in enumerate(lines, 1):
-            if not text.isspace() and text:
-                yield self._convert(number, text)
-
-    def _convert(self, number: int, text: str | bytes) -> BatchLine:
-        """Convert one line."""
+    def convert(self, number: int, text: str | bytes) -> BatchLine:
+        """Convert one line. ``number``: its number in the file, from 1."""
         line = BatchLine(number=number)
         try:
             raw = self._read(text)
-            item = self._source_layout.read(raw)
-            if item is None:
-                raise self._invalid("", f"is no line of a batch file of {self._source.name}")
-            line = replace(line, custom_id=item.id, kind=item.kind)
+            line = replace(line, custom_id=self._read_id(raw))
+            item = self._read_item(raw)
+            line = replace(line, kind=item.kind)
             return self._convert_item(line, raw, item)
         except FormatBridgeError as error:
-            return replace(line, error=error, json=self._failed(line, error))
+            return replace(line, error=error, json=self._encode_failure(line, error))
 
     def _read(self, text: str | bytes) -> JsonObject:
         try:
@@ -107,89 +110,126 @@ class _Batch:
         except codec.NotJsonError as error:
             raise self._invalid(error.pointer, error.message) from None
         if not isinstance(raw, dict):
-            raise self._invalid("", "is no JSON object")
+            raise self._invalid("", f"is {codec.describe(raw)}, expected an object")
         return raw
+
+    def _read_id(self, raw: JsonObject) -> str | None:
+        """Return the id of a line; None if it has none, or an empty one."""
+        field = self._source_layout.id_field
+        id = raw.get(field)
+        if id is not None and not isinstance(id, str):
+            raise self._invalid(f"/{field}", f"is {codec.describe(id)}, expected a string")
+        return id or None
+
+    def _read_item(self, raw: JsonObject) -> BatchItem:
+        """Return a line without its envelope; raise for a line of another shape, or of another endpoint."""
+        layout = self._source_layout
+        item = layout.read(raw)
+        if item is None:
+            raise self._invalid("", f"is no line of a batch file of {self._source.name}")
+        url = raw.get("url")
+        if item.kind == "request" and layout.url is not None and url is not None and not _is_endpoint(url, layout.url):
+            raise self._invalid("/url", f"is {codec.describe(url)}, expected {layout.url}")
+        return item
 
     def _invalid(self, pointer: str, message: str) -> InvalidPayloadError:
         return InvalidPayloadError(self._source.name, _LINE, ((pointer, message),))
 
-    def _failed(self, line: BatchLine, error: FormatBridgeError) -> bytes | None:
-        """Return the result of a line that could not be converted; None for a request."""
+    def _encode_failure(self, line: BatchLine, error: FormatBridgeError) -> bytes | None:
+        """Return the result of a line that could not be converted; None for a request, and for a line without an id."""
         if line.kind in (None, "request") or line.custom_id is None:
             return None
         return codec.dumps(self._layout.write_unprocessed(self._legal_id(line.custom_id), "failed", str(error)))
 
     def _legal_id(self, id: str) -> str:
-        pattern = self._layout.id_pattern
-        return id if pattern is None or pattern.fullmatch(id) else with_legal_letters(id, self._layout.longest_id) or "_"
+        """Return an id that the target accepts. A changed id ends in a hash of the whole, so that different ids stay different."""
+        layout = self._layout
+        if layout.id_pattern is None or layout.id_pattern.fullmatch(id):
+            return id
+        return truncate_with_hash(with_legal_letters(id, None), layout.longest_id or len(id), id, digits=16)
 
     def _convert_item(self, line: BatchLine, raw: JsonObject, item: BatchItem) -> BatchLine:
-        """Convert what the line holds, and write the line of the target."""
+        """Convert what the line contains, and write the line of the target."""
         losses: list[Loss] = []
         additions: list[Addition] = []
-        id = self._id(line.number, item, losses, additions)
+        id = "" if self._is_same_format else self._id(line, losses, additions)
+        at, model = "", ""
         if item.kind == "unprocessed":
-            return replace(
-                line, json=self._write_unprocessed(id, raw, item, losses), losses=Losses(losses), additions=tuple(additions)
-            )
-        converted = self._convert_body(item)
-        at, body = self._write(id, item, converted)
-        if self._source is self._target_format:
-            body, at = (_with_value(raw, item.at, converted.body) if item.kind == "request" else raw), item.at
+            result = raw if self._is_same_format else self._encode_unprocessed(id, item, losses, additions)
+            body_losses: list[Loss] = []
         else:
-            losses += _envelope_losses(raw, item)
-        if item.kind == "request" and isinstance(item.body, dict) and item.body.get("stream") is True:
-            losses.append(Loss(f"{item.at}/stream", "changed", "info", "batch_stream", REASONS["batch_stream"], True, False))
-        losses += [replace(loss, path=item.at + loss.path.removeprefix(item.outer)) for loss in converted.losses]
-        additions += [replace(addition, path=at + addition.path) for addition in converted.additions]
-        model = getattr(converted, "model", "")
-        return replace(line, json=codec.dumps(body), losses=Losses(losses), additions=tuple(additions), model=model)
+            converted = self._convert_body(item)
+            at, result = self._write(id, raw, item, converted)
+            body_losses = [_in_line(loss, item) for loss in converted.losses]
+            additions += [replace(addition, path=at + addition.path) for addition in converted.additions]
+            if isinstance(converted, ConvertedRequest):
+                model = converted.model
+                losses += _batch_losses(item, converted)
+            elif item.status is not None and not self._layout.has_status:
+                losses += self._status_losses(item, converted)
+        if not self._is_same_format:
+            losses += _envelope_losses(raw, item, self._source_layout.id_field)
+            additions += [Addition(pointer, id, REQUIRED) for pointer, id in _generated_ids(result, self._layout)]
+        if self._options.raise_on is not None and (severe := severe_losses(losses, self._options.raise_on)):
+            raise LossyConversionError(severe)
+        return replace(line, json=codec.dumps(result), losses=Losses(losses + body_losses), additions=tuple(additions), model=model)
 
-    def _write_unprocessed(self, id: str, raw: JsonObject, item: BatchItem, losses: list[Loss]) -> bytes:
-        """Write the line for a request that was not processed. A target without a message for the reason loses it."""
-        if self._source is self._target_format:
-            return codec.dumps(raw)
-        text = codec.dumps(self._layout.write_unprocessed(id, item.reason, item.message))
-        losses += _envelope_losses(raw, item)
-        if item.message and codec.dumps(item.message) not in text:
-            losses.append(Loss(item.message_at, "dropped", "info", "diagnostic", REASONS["diagnostic"], item.message, None))
-        return text
+    def _encode_unprocessed(self, id: str, item: BatchItem, losses: list[Loss], additions: list[Addition]) -> JsonObject:
+        """Encode the line for a request that was not processed, with a message for the reason if the target has one."""
+        result = self._layout.write_unprocessed(id, item.reason, item.message)
+        written = self._layout.read(result)
+        if not item.message and written is not None and written.message:
+            additions.append(Addition(written.message_at, written.message, REQUIRED))
+        if item.message and codec.dumps(item.message) not in codec.dumps(result):
+            losses.append(Loss(item.message_at, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], item.message, None))
+        return result
 
     def _convert_body(self, item: BatchItem) -> Converted:
+        """Convert the body of a line. Errors have pointers into the line."""
         body, source, options = item.body, self._source, self._options
-        if not isinstance(body, dict):
-            raise self._invalid(item.at, "is no JSON object")
-        if item.kind == "request":
-            return convert_request(
-                body, source=source, target=self._target, model=self._model_of(body), stream=False, options=options
-            )
-        if item.kind == "response":
-            return convert_response(body, source=source, target=self._target_format, options=options)
-        return convert_error(body, source=source, target=self._target_format, status=item.status or 200, options=options)
+        try:
+            if item.kind == "error":
+                return convert_error(body, source=source, target=self._target_format, status=item.status or 200, options=options)
+            if not isinstance(body, dict):
+                raise self._invalid("", f"is {codec.describe(body)}, expected an object")
+            if item.kind == "response":
+                return convert_response(body, source=source, target=self._target_format, options=options)
+            model = None if body.get("model") else self._model
+            return convert_request(body, source=source, target=self._target, model=model, stream=False, options=options)
+        except InvalidPayloadError as error:
+            problems = [(_pointer_in_line(pointer, item), message) for pointer, message in error.problems]
+            raise InvalidPayloadError(error.format, error.kind, problems) from None
+        except LossyConversionError as error:
+            raise LossyConversionError([_in_line(loss, item) for loss in error.losses]) from None
 
-    def _model_of(self, body: JsonObject) -> str | None:
-        """Return the caller's model for a request that does not name one."""
-        return None if body.get("model") else self._model
+    def _status_losses(self, item: BatchItem, converted: Converted) -> Iterator[Loss]:
+        """Yield the HTTP status of an error if it does not follow from the error in the target."""
+        target = self._target_format
+        implied = convert_error(converted.body, source=target, target=target, status=200).status
+        if item.status != implied:
+            yield Loss(item.status_at, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], item.status, None)
 
-    def _write(self, id: str, item: BatchItem, converted: Converted) -> tuple[str, JsonObject]:
+    def _write(self, id: str, raw: JsonObject, item: BatchItem, converted: Converted) -> tuple[str, JsonObject]:
         """Return the pointer of the body in the line of the target, and that line."""
         layout = self._layout
+        if self._is_same_format:
+            return item.at, _with_value(raw, item.at, converted.body) if item.kind == "request" else raw
         if item.kind == "request":
             return layout.request_at, layout.write_request(id, converted.body)
         if isinstance(converted, ConvertedError):
             return layout.error_at, layout.write_error(id, converted.status, converted.body)
         return layout.response_at, layout.write_response(id, converted.body)
 
-    def _id(self, number: int, item: BatchItem, losses: list[Loss], additions: list[Addition]) -> str:
+    def _id(self, line: BatchLine, losses: list[Loss], additions: list[Addition]) -> str:
         """Return the id in the target: that of the source, changed if the server does not accept it, or one from the line's number."""
-        if item.id is None:
-            id = f"line-{number}"
+        if line.custom_id is None:
+            id = f"line-{line.number}"
             additions.append(Addition(f"/{self._layout.id_field}", id, REQUIRED))
             return id
-        id = item.id if self._source is self._target_format else self._legal_id(item.id)
-        if id != item.id:
+        id = self._legal_id(line.custom_id)
+        if id != line.custom_id:
             path = f"/{self._source_layout.id_field}"
-            losses.append(Loss(path, "changed", "info", "renamed", REASONS["renamed"], item.id, id))
+            losses.append(Loss(path, "changed", "info", "renamed", REASONS["renamed"], line.custom_id, id))
         return id
 
 
@@ -199,21 +239,53 @@ def _layout_of(format: FormatSpec) -> BatchLayout:
     return format.batch
 
 
-def _envelope_losses(raw: JsonObject, item: BatchItem) -> Iterator[Loss]:
+def _is_endpoint(url: JsonValue, expected: str) -> bool:
+    """Return whether a line is for an endpoint. Azure's URLs have no version (Microsoft, "Azure OpenAI batch")."""
+    return isinstance(url, str) and url in (expected, expected.removeprefix("/v1"))
+
+
+def _pointer_in_line(pointer: str, item: BatchItem) -> str:
+    """Return the pointer in the line of a pointer into its body. A text has no pointers into it."""
+    return item.at + pointer.removeprefix(item.outer) if isinstance(item.body, dict | list) else item.at
+
+
+def _in_line(loss: Loss, item: BatchItem) -> Loss:
+    return replace(loss, path=_pointer_in_line(loss.path, item))
+
+
+def _batch_losses(item: BatchItem, converted: ConvertedRequest) -> Iterator[Loss]:
+    """Yield what a request loses because it is part of a batch: its stream, and a model that the line does not name."""
+    assert isinstance(item.body, dict)
+    if item.body.get("stream") is True:
+        yield Loss(f"{item.at}/stream", "changed", "info", "batch_stream", REASONS["batch_stream"], True, False)
+    model = item.body.get("model")
+    if model and "model" not in converted.body:
+        yield Loss(f"{item.at}/model", "dropped", "info", "batch_model", REASONS["batch_model"], model, None)
+
+
+def _generated_ids(line: JsonObject, layout: BatchLayout) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the pointers and values of the ids that a result of the target has besides the caller's."""
+    for pointer in layout.generated_ids:
+        _, value = resolve(line, pointer)
+        if value is not ABSENT:
+            yield pointer, value
+
+
+def _envelope_losses(raw: JsonObject, item: BatchItem, id_field: str) -> Iterator[Loss]:
     """Yield the fields of the envelope that the target has no place for. Null and empty values are no losses."""
-    for path, value in _fields("", raw, item):
-        yield Loss(path, "dropped", "info", "diagnostic", REASONS["diagnostic"], value, None)
+    known = item.known | {f"/{id_field}", item.at}
+    for path, value in _unknown_fields("", raw, known):
+        yield Loss(path, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], value, None)
 
 
-def _fields(path: str, node: JsonObject, item: BatchItem) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the pointers and values of the fields that the layout does not know. An object with a known field is searched too."""
+def _unknown_fields(path: str, node: JsonObject, known: frozenset[str]) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the pointers and values of unknown fields. An object with a known field is searched too."""
     for key, value in node.items():
         pointer = f"{path}/{escape(key)}"
-        if pointer in item.known or pointer == item.at or value in (None, "", [], {}):
+        if pointer in known or value in (None, "", [], {}):
             continue
-        has_known = any(known.startswith(f"{pointer}/") for known in (*item.known, item.at))
-        if has_known and isinstance(value, dict):
-            yield from _fields(pointer, value, item)
+        if isinstance(value, dict) and any(each.startswith(f"{pointer}/") for each in known):
+            yield from _unknown_fields(pointer, value, known)
         else:
             yield pointer, value
 

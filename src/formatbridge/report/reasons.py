@@ -65,6 +65,7 @@ REASONS: Mapping[str, str] = {
     "reasoning_stays_on": "the model cannot turn reasoning off",
     "always_reasons": "the model always reasons and has no such setting",
     "batch_stream": "a batch returns whole answers",
+    "batch_model": "a batch names its model outside its lines",
     "rejected_by_server": "{server} rejects it",
     "ignored_by_server": "{server} ignores it",
     "unsupported_by_server": "{server} has no such value",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, Unprocessed
-from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.jsontext.types import JsonObject
 
 _HTTP_STATUSES: Mapping[int, int] = {
     1: 499, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401,
@@ -18,44 +18,42 @@ _HTTP_STATUSES: Mapping[int, int] = {
 """Numbers of ``google.rpc.Code`` to HTTP statuses. Source: googleapis, ``google/rpc/code.proto``."""
 _CANCELLED, _DEADLINE_EXCEEDED, _UNKNOWN = 1, 4, 2
 _REASONS: Mapping[int, Unprocessed] = {_CANCELLED: "canceled", 499: "canceled", _DEADLINE_EXCEEDED: "expired", 504: "expired"}
+_STATUSES: Mapping[Unprocessed, str] = {"canceled": "CANCELLED", "expired": "DEADLINE_EXCEEDED"}
 _CODES: Mapping[Unprocessed, int] = {"canceled": _CANCELLED, "expired": _DEADLINE_EXCEEDED, "failed": _UNKNOWN}
 
 
 def decode_batch_line(raw: JsonObject) -> BatchItem | None:
-    """Decode a line of a request file or of a result file."""
-    id = raw["key"] if isinstance(raw.get("key"), str) else None
-    response, error, status, request = raw.get("response"), raw.get("error"), raw.get("status"), raw.get("request")
-    known = frozenset({"/key", "/request", "/response", "/error"}) | ({"/status"} if status in ("", None) else set())
-    if isinstance(response, dict) and response:
-        return BatchItem(kind="response", id=id, at="/response", body=response, known=known)
+    """Decode a line of a request file or of a result file. A result of Vertex AI repeats its request."""
+    response, error, status = raw.get("response"), raw.get("error"), raw.get("status")
+    if response or (response is not None and not error and not status):
+        return BatchItem(kind="response", at="/response", body=response)
     if isinstance(error, dict):
-        return _decode_failure(id, error, "/error", known)
-    if isinstance(status, dict):
-        return _decode_failure(id, status, "/status", known | {"/status"})
+        return _decode_failure(error, "/error")
+    if isinstance(status, dict) and status:
+        return _decode_failure(status, "/status")
     if isinstance(status, str) and status:  # Vertex AI
-        return BatchItem(kind="unprocessed", id=id, at="/status", message=status, message_at="/status", known=known | {"/status"})
-    if isinstance(request, dict):
-        return BatchItem(kind="request", id=id, at="/request", body=request, known=known)
-    return None
+        return BatchItem(kind="unprocessed", at="/status", message=status, message_at="/status")
+    return BatchItem(kind="request", at="/request", body=raw["request"]) if "request" in raw else None
 
 
-def _decode_failure(id: str | None, error: JsonObject, at: str, known: frozenset[str]) -> BatchItem:
+def _decode_failure(error: JsonObject, at: str) -> BatchItem:
     """Decode an error. One with a code of cancellation or of a deadline means that the request was not processed."""
-    code = error.get("code")
-    number = code if isinstance(code, int) else 0
+    code, message = error.get("code"), error.get("message")
+    number = code if type(code) is int else 0
     if number in _REASONS and not error.get("details"):
+        reason = _REASONS[number]
+        status = {f"{at}/status"} if error.get("status") == _STATUSES[reason] else set()
         return BatchItem(
             kind="unprocessed",
-            id=id,
             at=f"{at}/message",
-            reason=_REASONS[number],
-            message=str(error.get("message") or ""),
+            reason=reason,
+            message=message if isinstance(message, str) else "",
             message_at=f"{at}/message",
-            known=(known - {at}) | {f"{at}/code", f"{at}/status", f"{at}/message"},
+            known=frozenset({f"{at}/code"} | status),
         )
-    status = number if 400 <= number <= 599 else _HTTP_STATUSES.get(number, 500)
-    body: JsonValue = {"error": error | {"code": status}}
-    return BatchItem(kind="error", id=id, at=at, body=body, outer="/error", status=status, known=known)
+    http_status = number if 400 <= number <= 599 else _HTTP_STATUSES.get(number, 500)
+    body: JsonObject = {"error": error | {"code": http_status}}
+    return BatchItem(kind="error", at=at, body=body, outer="/error", status=http_status, status_at=f"{at}/code")
 
 
 def encode_batch_request(id: str, body: JsonObject) -> JsonObject:
@@ -87,6 +85,6 @@ BATCH = BatchLayout(
     write_unprocessed=encode_batch_unprocessed,
     request_at="/request",
     response_at="/response",
-    error_at="",
+    error_at="",  # the line has the member "error" of the error body
 )
 """The layout of the lines."""

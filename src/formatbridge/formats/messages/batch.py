@@ -14,20 +14,19 @@ from formatbridge.jsontext.types import JsonObject
 
 def decode_batch_line(raw: JsonObject) -> BatchItem | None:
     """Decode a member of ``requests``, or a result."""
-    params, result = raw.get("params"), raw.get("result")
-    id = raw["custom_id"] if isinstance(raw.get("custom_id"), str) else None
-    if isinstance(params, dict):
-        return BatchItem(kind="request", id=id, at="/params", body=params, known=frozenset({"/custom_id", "/params"}))
+    result = raw.get("result")
+    if "params" in raw:
+        return BatchItem(kind="request", at="/params", body=raw["params"])
     if not isinstance(result, dict):
         return None
-    known = frozenset({"/custom_id", "/result/type", "/result/message", "/result/error"})
+    known = frozenset({"/result/type"})
     match result.get("type"):
         case "succeeded":
-            return BatchItem(kind="response", id=id, at="/result/message", body=result.get("message"), known=known)
+            return BatchItem(kind="response", at="/result/message", body=result.get("message"), known=known)
         case "errored":
-            return BatchItem(kind="error", id=id, at="/result/error", body=result.get("error"), known=known)
+            return BatchItem(kind="error", at="/result/error", body=result.get("error"), known=known)
         case "canceled" | "expired" as reason:
-            return BatchItem(kind="unprocessed", id=id, at="/result", reason=reason, known=known)
+            return BatchItem(kind="unprocessed", at="/result/type", reason=reason)
         case _:
             return None
 
@@ -67,7 +66,8 @@ BATCH = BatchLayout(
     request_at="/params",
     response_at="/result/message",
     error_at="/result/error",
-    # Source: Anthropic, API reference of message batches: ``custom_id`` matches ^[a-zA-Z0-9_-]{1,64}$.
+    has_status=False,
+    # Source: Anthropic, API reference of message batches; the limit also in anthropics/anthropic-sdk-python#984.
     id_pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
     longest_id=64,
 )

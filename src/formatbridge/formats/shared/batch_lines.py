@@ -20,8 +20,6 @@ class BatchItem:
     """One line without its envelope."""
 
     kind: BatchLineKind
-    id: str | None
-    """The id that the caller gave to the request; None: the line has none."""
     at: str
     """JSON pointer of the body in the line."""
     body: JsonValue = None
@@ -30,6 +28,8 @@ class BatchItem:
     """The beginning of pointers into the body that the line does not have, because it holds the error without its outer object."""
     status: int | None = None
     """The HTTP status of an error; None: unknown."""
+    status_at: str = ""
+    """JSON pointer of the value that it comes from."""
     reason: Unprocessed = "failed"
     """Why a request was not processed."""
     message: str = ""
@@ -37,7 +37,7 @@ class BatchItem:
     message_at: str = ""
     """JSON pointer of that text."""
     known: frozenset[str] = frozenset()
-    """The pointers of envelope fields that the conversion carries, or that mean nothing else."""
+    """The pointers of envelope fields that the conversion carries or that only repeat it, besides the id and the body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,12 @@ class BatchLayout:
     """JSON pointer of the body in a line with an answer."""
     error_at: str
     """JSON pointer of the body in a line with an error."""
+    has_status: bool = True
+    """Whether a line with an error has the HTTP status."""
+    url: str | None = None
+    """The value of ``url`` in a line with a request; None: lines have no URL."""
+    generated_ids: tuple[str, ...] = ()
+    """Pointers of ids that a result of the vendor has besides the id of the caller, from which they are derived."""
     id_pattern: re.Pattern[str] | None = None
     """The ids that the server accepts; None: any text."""
     longest_id: int | None = None
@@ -83,17 +89,17 @@ _REASONS: Mapping[str, Unprocessed] = {code: reason for reason, (code, _) in _ME
 
 
 def openai_layout(url: str) -> BatchLayout:
-    """Return the layout of OpenAI's batch files for one endpoint. Source: OpenAI, "Batch API", guide and reference."""
+    """Return the layout of OpenAI's batch files for one endpoint.
+
+    Sources: OpenAI, "Batch API", guide; ``BatchRequestInput`` and ``BatchRequestOutput`` of OpenAI's OpenAPI document.
+    """
 
     def write_request(id: str, body: JsonObject) -> JsonObject:
         return {"custom_id": id, "method": "POST", "url": url, "body": body}
 
-    def read(raw: JsonObject) -> BatchItem | None:
-        return _read_openai(raw, url)
-
     return BatchLayout(
         id_field="custom_id",
-        read=read,
+        read=_read_openai,
         write_request=write_request,
         write_response=lambda id, body: _openai_result(id, 200, body),
         write_error=_openai_result,
@@ -101,56 +107,50 @@ def openai_layout(url: str) -> BatchLayout:
         request_at="/body",
         response_at="/response/body",
         error_at="/response/body",
+        url=url,
+        generated_ids=("/id", "/response/request_id"),
     )
 
 
-def _read_openai(raw: JsonObject, url: str) -> BatchItem | None:
-    """Read a line of an input file, an output file or an error file; None for a line of another endpoint."""
-    id = _text(raw.get("custom_id"))
-    body, response, error = raw.get("body"), raw.get("response"), raw.get("error")
-    if isinstance(body, dict):
-        address = raw.get("url")
-        if isinstance(address, str) and not address.endswith(url.removeprefix("/v1")):  # Azure has no version in it
-            return None
-        known = {"/custom_id", "/body"} | {
-            f"/{name}" for name, value in (("method", "POST"), ("url", url)) if raw.get(name) == value
-        }
-        return BatchItem(kind="request", id=id, at="/body", body=body, known=frozenset(known))
-    known_fields = frozenset({"/custom_id", "/error", "/response/body", "/response/status_code"})
-    if isinstance(response, dict) and response.get("body") is not None:
+def _read_openai(raw: JsonObject) -> BatchItem | None:
+    """Read a line of an input file, an output file or an error file."""
+    response, error = raw.get("response"), raw.get("error")
+    if "body" in raw:
+        method = {"/method"} if raw.get("method") == "POST" else set()
+        return BatchItem(kind="request", at="/body", body=raw["body"], known=frozenset({"/url"} | method))
+    if isinstance(response, dict) and (response.get("body") is not None or not isinstance(error, dict)):
         status = response.get("status_code")
-        is_error = isinstance(status, int) and status >= 400
+        is_error = type(status) is int and 400 <= status <= 599
         return BatchItem(
             kind="error" if is_error else "response",
-            id=id,
             at="/response/body",
-            body=response["body"],
+            body=response.get("body"),
             status=status if is_error else None,
-            known=known_fields,
+            status_at="/response/status_code",
+            known=frozenset({"/response/status_code"} if is_error or status == 200 else ()),
         )
-    if isinstance(error, dict):
-        code, message = str(error.get("code") or ""), str(error.get("message") or "")
-        known_fields = frozenset({"/custom_id", "/response", "/error/message"} | ({"/error/code"} if code in _REASONS else set()))
-        return BatchItem(
-            kind="unprocessed",
-            id=id,
-            at="/error/message",
-            reason=_REASONS.get(code, "failed"),
-            message=message,
-            message_at="/error/message",
-            known=known_fields,
-        )
-    return None
+    return _read_openai_error(error) if isinstance(error, dict) else None
+
+
+def _read_openai_error(error: JsonObject) -> BatchItem:
+    """Read the reason why a request was not processed."""
+    code, message = error.get("code"), error.get("message")
+    reason = _REASONS.get(code) if isinstance(code, str) else None
+    return BatchItem(
+        kind="unprocessed",
+        at="/error/message",
+        reason=reason or "failed",
+        message=message if isinstance(message, str) else "",
+        message_at="/error/message",
+        known=frozenset({"/error/code"} if reason else ()),
+    )
 
 
 def _openai_result(id: str, status: int, body: JsonObject) -> JsonObject:
-    return {"id": f"batch_req_{id}", "custom_id": id, "response": {"status_code": status, "body": body}, "error": None}
+    response = {"status_code": status, "request_id": f"req_{id}", "body": body}
+    return {"id": f"batch_req_{id}", "custom_id": id, "response": response, "error": None}
 
 
 def _openai_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
     code, text = _MESSAGES[reason]
     return {"id": f"batch_req_{id}", "custom_id": id, "response": None, "error": {"code": code, "message": message or text}}
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None

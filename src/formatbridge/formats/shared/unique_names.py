@@ -18,9 +18,9 @@ def with_legal_letters(name: str, longest: int | None) -> str:
     return legal if longest is None or len(legal) <= longest else truncate_with_hash(legal, longest, name)
 
 
-def truncate_with_hash(text: str, longest: int, whole: str) -> str:
-    """Return the beginning of a text that is too long, and a hash of the ``whole`` of it."""
-    return f"{text[: longest - 9]}_{sha256(whole.encode()).hexdigest()[:8]}"
+def truncate_with_hash(text: str, longest: int, whole: str, *, digits: int = 8) -> str:
+    """Return the beginning of a text that is too long, and a hash of the ``whole`` of it, with so many hexadecimal digits."""
+    return f"{text[: longest - digits - 1]}_{sha256(whole.encode()).hexdigest()[:digits]}"
 
 
 class UniqueNames:
