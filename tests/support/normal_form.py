@@ -17,8 +17,8 @@ from formatbridge import ir
 JsonObject = dict[str, Any]
 
 _NOWHERE = frozenset({
-    "src", "received_in", "continues_last_turn", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id", "has_generated_id",
-    "tagged_text", "seal_key",
+    "src", "received_in", "continues_last_turn", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id",
+    "has_generated_id", "tagged_text", "seal_key",
 })  # fmt: skip
 """Fields that say where a node stood, or hold what only its format knows."""
 
