@@ -49,7 +49,7 @@ def test_mypy_infers_the_expected_types(paths: list[Path]) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("path", [EXPECTED, *sorted(EXAMPLES.glob("*.py"))], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [EXPECTED, *TYPED_EXAMPLES], ids=lambda path: path.name)
 def test_pyright_infers_the_expected_types(path: Path, pyright: list[str], tmp_path: Path) -> None:
     """Pyright is what most editors use; it resolves overloads by other rules than mypy."""
     shutil.copy(path, tmp_path)
