@@ -372,3 +372,13 @@ def test_a_batch_file_needs_the_name_of_its_format(tmp_path: Path, capfdbinary: 
     assert main(["convert", "--batch", "--to", "anthropic", str(source)]) == 2
 
     assert b"--batch needs --from" in capfdbinary.readouterr().err
+
+
+def test_a_batch_file_without_its_option_is_recognized(tmp_path: Path, capfdbinary: Captured) -> None:
+    """The envelope hides the body from detection, and the message states the option."""
+    source = tmp_path / "openai.jsonl"
+    source.write_text(json.dumps(_batch_line(0)))
+
+    assert main(["convert", "--to", "anthropic", str(source)]) == 2
+
+    assert b"it looks like a line of a batch file: pass --batch and --from" in capfdbinary.readouterr().err

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from tests import fixtures
 from tests.support.judges import problems
+from tests.toy_format import LINES
 
 IDS = {"chat_completions": "custom_id", "responses": "custom_id", "messages": "custom_id", "generate_content": "key"}
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "How deep is the fjord?"}]}
@@ -373,3 +374,22 @@ def test_totals_count_the_losses_of_all_lines_in_groups() -> None:
         totals.add(line.losses)
 
     assert [(group.pattern, group.count) for group in totals.groups if group.pattern == "/body/seed"] == [("/body/seed", 5)]
+
+
+def test_the_requests_of_a_batch_are_written_for_a_dialect() -> None:
+    """A server that reads the format may read its batch files too."""
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    line = json.dumps(_request_line("messages", "a", body))
+    target = fb.Target("chat_completions", dialect="mistral")
+
+    (converted,) = fb.convert_batch([line], source="messages", target=target)
+
+    alone = fb.convert_request(body, source="messages", target=target)
+    assert json.loads(converted.json or b"")["body"] == alone.body
+    assert "max_tokens" in alone.body
+
+
+def test_a_format_without_batch_files_is_rejected() -> None:
+    """A format from outside need not have any."""
+    with pytest.raises(fb.ConfigurationError, match=" has no batch files"):
+        fb.convert_batch([], source=LINES, target="messages")

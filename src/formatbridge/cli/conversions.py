@@ -8,7 +8,7 @@ from functools import cached_property
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge.cli.parser import options_of
-from formatbridge.convert.batch import BatchConverter
+from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
 from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
@@ -83,6 +83,8 @@ class Conversion:
             likely = [f"{candidate.format} {candidate.kind}" for candidate in detected.candidates]
             guess = f"; it may be a {' or a '.join(likely)}" if likely else ""
             missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
+            if not likely and is_batch_line(codec.loads(body)):
+                guess, missing = "; it looks like a line of a batch file", "--batch and --from"
             raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
         read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
         return format_, kind_, {} if source else {"read_as": read_as}

@@ -233,6 +233,12 @@ class BatchConverter:
         return id
 
 
+def is_batch_line(raw: JsonObject) -> bool:
+    """Return whether an object has the id and the shape of a line of a built-in format's batch files."""
+    layouts = [layout for name in formats.FORMATS if (layout := formats.load(name).batch) is not None]
+    return any(layout.id_field in raw and layout.read(raw) is not None for layout in layouts)
+
+
 def _layout_of(format: FormatSpec) -> BatchLayout:
     if format.batch is None:
         raise ConfigurationError(f"{format.name} has no batch files")
