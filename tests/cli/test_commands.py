@@ -273,6 +273,34 @@ def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, c
     assert b"ended before" in reported
 
 
+@pytest.mark.parametrize("extra", [[], ["--collect"]])
+def test_a_stream_is_written_to_a_file(extra: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The file has what standard output would have."""
+    source, output = tmp_path / "answer.sse", tmp_path / "new" / "converted"
+    source.write_bytes(_stream())
+    command = ["stream", str(source), "--from", "messages", "--to", "chat_completions", *extra]
+    assert main(command) == 0
+    expected = capfdbinary.readouterr().out
+
+    status = main([*command, "-o", str(output)])
+
+    assert (status, capfdbinary.readouterr().out) == (0, b"")
+    assert output.read_bytes() == expected
+
+
+def test_a_truncated_stream_leaves_no_file(tmp_path: Path) -> None:
+    """A script that ignores the exit status must not read half an answer. An earlier file stays as it was."""
+    source, output = tmp_path / "answer.sse", tmp_path / "converted.sse"
+    source.write_bytes(_stream()[:-60])
+    command = ["stream", str(source), "--from", "messages", "--to", "chat_completions", "-o", str(output)]
+
+    assert main(command) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["answer.sse"]
+    output.write_bytes(b"earlier")
+    assert main(command) == 2
+    assert output.read_bytes() == b"earlier"
+
+
 def test_a_stream_that_loses_too_much_ends_in_an_error_event(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import TypeAdapter
 
@@ -19,7 +18,7 @@ from formatbridge.cli.batch import is_directory, run_batch
 from formatbridge.cli.conversions import Conversion
 from formatbridge.cli.format_argument import format_name
 from formatbridge.cli.inputs import STDIN, Source, expand, has_many, open_input, read_file
-from formatbridge.cli.outputs import write_once
+from formatbridge.cli.outputs import opened_output, write_to_stdout
 from formatbridge.cli.parser import options_of
 from formatbridge.cli.report import Report, print_error
 from formatbridge.cli.terminal import indented, is_terminal, write_body
@@ -72,58 +71,61 @@ def _write_converted(arguments: argparse.Namespace, source: Source, body: bytes,
         else:
             comparison = StringIO()
             print_rows(rows, comparison)
-            write_once(Path(arguments.output), comparison.getvalue().encode())
+            _write_file(Path(arguments.output), comparison.getvalue().encode())
     elif to_stdout:
         is_pretty = arguments.pretty or (is_terminal(sys.stdout) and not arguments.compact)
         write_body(converted.json(), is_pretty=is_pretty)
     else:
         path = Path(arguments.output)
         json_text = indented(converted.json()).encode() if arguments.pretty else converted.json()
-        write_once(path / source.relative if is_directory(arguments.output, 1) else path, json_text + b"\n")
+        _write_file(path / source.relative if is_directory(arguments.output, 1) else path, json_text + b"\n")
+
+
+def _write_file(path: Path, text: bytes) -> None:
+    with opened_output(str(path)) as write:
+        write(text)
 
 
 def _stream(arguments: argparse.Namespace, report: Report) -> int:
     """Convert a stream chunk by chunk. A truncated stream, or one that loses too much, ends in an error event."""
-    if arguments.replay:
-        return _replay(arguments, report)
-    with open_input(arguments.file) as source:
-        return _convert_stream(arguments, report, source)
-
-
-def _convert_stream(arguments: argparse.Namespace, report: Report, source: BinaryIO) -> int:
-    out = sys.stdout.buffer
-    converter = fb.StreamConverter(source=arguments.source, target=arguments.target, options=options_of(arguments))
-    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
-    try:
-        for chunk in convert_chunks(converter, iter(lambda: read(_CHUNK_SIZE), b"")):
-            if not arguments.collect:
-                _write(out, chunk)
-    except (fb.StreamError, fb.LossyConversionError) as error:
-        if not arguments.collect:
-            _write(out, error.tail)
-        raise
-    whole = converter.response()
-    if converter.error:
-        raise fb.StreamFailedError(converter.error, partial=whole)
-    if arguments.collect:
-        _write(out, whole.json() + b"\n")
+    with opened_output(arguments.output) as write:
+        whole = _replay(arguments, write) if arguments.replay else _convert_stream(arguments, write)
     report.add(whole)
     report.write()
     return 0
 
 
-def _replay(arguments: argparse.Namespace, report: Report) -> int:
-    """Write a whole answer as a stream; an answer that failed becomes a stream that failed."""
+def _convert_stream(arguments: argparse.Namespace, write: Callable[[bytes], None]) -> Converted:
+    """Write the converted stream, or with ``--collect`` its answer, and return the answer."""
+    converter = fb.StreamConverter(source=arguments.source, target=arguments.target, options=options_of(arguments))
+    with open_input(arguments.file) as source:
+        read: Callable[[int], bytes] = getattr(source, "read1", source.read)
+        try:
+            for chunk in convert_chunks(converter, iter(lambda: read(_CHUNK_SIZE), b"")):
+                if not arguments.collect:
+                    write(chunk)
+        except (fb.StreamError, fb.LossyConversionError) as error:
+            if not arguments.collect:
+                write(error.tail)
+            raise
+    whole = converter.response()
+    if converter.error:
+        raise fb.StreamFailedError(converter.error, partial=whole)
+    if arguments.collect:
+        write(whole.json() + b"\n")
+    return whole
+
+
+def _replay(arguments: argparse.Namespace, write: Callable[[bytes], None]) -> Converted:
+    """Write a whole answer as a stream, and return it; an answer that failed becomes a stream that failed."""
     replay = replay_with_report(
         read_file(arguments.file), source=arguments.source, target=arguments.target, options=options_of(arguments)
     )
     for chunk in replay.pieces:
-        _write(sys.stdout.buffer, chunk)
+        write(chunk)
     if replay.error:
         raise fb.StreamFailedError(replay.error, partial=replay.whole)
-    report.add(replay.whole)
-    report.write()
-    return 0
+    return replay.whole
 
 
 def _demo(arguments: argparse.Namespace, _report: Report) -> int:
@@ -141,7 +143,7 @@ def _send(arguments: argparse.Namespace, report: Report) -> int:
         report.add(client.prepare(body, arguments.source, arguments.via, model=arguments.model), "request")
         if not arguments.stream:
             reply = client.send(body, arguments.source, arguments.via, model=arguments.model)
-            _write(sys.stdout.buffer, reply.json() + b"\n")
+            write_to_stdout(reply.json() + b"\n")
             _report_exchange(report, reply)
             return 0
         with client.stream(body, arguments.source, arguments.via, model=arguments.model) as stream:
@@ -242,10 +244,3 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], int]] = {
     "convert": _convert, "stream": _stream, "detect": _detect, "explain": _explain, "schema": _schema, "matrix": _matrix,
     "demo": _demo, "send": _send, "models": _models,
 }  # fmt: skip
-
-
-def _write(out: BinaryIO, chunk: bytes) -> None:
-    """Write bytes and flush, so that a report that fails later does not lose them."""
-    if chunk:
-        out.write(chunk)
-        out.flush()

@@ -8,13 +8,14 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, NamedTuple, Protocol
 
 import formatbridge as fb
+from formatbridge.cli.inputs import STDIN
 from formatbridge.jsontext.types import JsonObject
 
 _SPOOL_BYTES = 8 * 1024 * 1024
@@ -259,12 +260,26 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def write_once(path: Path, text: bytes) -> None:
-    """Write a complete file."""
-    output = AtomicFile(path)
+def write_to_stdout(text: bytes) -> None:
+    """Write bytes to standard output and flush, so that a report that fails later does not lose them."""
+    if text:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def opened_output(name: str | None) -> Iterator[Callable[[bytes], None]]:
+    """Yield a function that writes bytes to a file, which appears if the context ends without an error.
+
+    ``name``: None or ``-`` for standard output, to which everything is written at once.
+    """
+    if name in (None, STDIN):
+        yield write_to_stdout
+        return
+    output = AtomicFile(Path(name or ""))
     try:
         with handled_signals():
-            output.write(text)
+            yield output.write
             output.commit()
     except BaseException:
         output.discard()

@@ -111,10 +111,11 @@ def parser() -> Parser:
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
     _add_convert(commands)
-    stream = commands.add_parser("stream", help="convert a stream to standard output as it arrives")
+    stream = commands.add_parser("stream", help="convert a stream as it arrives")
     stream.add_argument("file", nargs="?", help="a file; the default is standard input")
     stream.add_argument("--from", dest="source", **FORMAT, required=True)
     stream.add_argument("--to", dest="target", **FORMAT, required=True)
+    stream.add_argument("-o", "--output", metavar="OUTPUT", help="a file; written when the stream is complete")
     mode = stream.add_mutually_exclusive_group()
     mode.add_argument("--collect", action="store_true", help="write the answer as one body instead")
     mode.add_argument("--replay", action="store_true", help="read a whole answer and write it as a stream")

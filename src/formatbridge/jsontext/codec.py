@@ -271,17 +271,27 @@ class _Pairs(list[tuple[str, JsonValue]]):
     """An object as pairs of key and value, in order, with repeated keys."""
 
 
+class _RepeatedKeyError(Exception):
+    """An object of a JSON text has a key twice."""
+
+
+def _require_unique_keys(pairs: list[tuple[str, JsonValue]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise _RepeatedKeyError
+
+
+_UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=_require_unique_keys)
+"""Raises ``_RepeatedKeyError`` on a text with a repeated key. It keeps no value."""
+
+
 def repeated_keys(text: bytes | bytearray | str) -> list[tuple[str, JsonValue]]:
     """Return the pointer of every repeated key of an object, with each value that the last one overrides."""
     decoded = (text if isinstance(text, str) else bytes(text).decode()).removeprefix(_BOM)
-    repeats: list[int] = []
-
-    def look(pairs: list[tuple[str, JsonValue]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            repeats.append(len(pairs))
-
-    depth.read(decoded, json.JSONDecoder(object_pairs_hook=look))
-    return _repeated_keys(decoded) if repeats else []  # two passes: the first keeps nothing, and repeated keys are rare
+    try:
+        depth.read(decoded, _UNIQUE_KEYS)
+    except _RepeatedKeyError:  # a second pass finds the pointers, because repeated keys are rare
+        return _repeated_keys(decoded)
+    return []
 
 
 def _repeated_keys(text: str) -> list[tuple[str, JsonValue]]:
