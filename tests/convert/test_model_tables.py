@@ -78,8 +78,24 @@ def test_a_list_of_models_of_messages_gives_limits_thinking_efforts_and_inputs()
     facts = fb.load_model_facts(ANTHROPIC)["claude-a"]
 
     assert facts == fb.ModelFacts(
-        output_limit=64_000, context=200_000, reasoning="budget", efforts=("low", "high"), inputs=frozenset({"text", "image"})
+        output_limit=64_000,
+        context=200_000,
+        reasoning="budget",
+        efforts=("low", "high"),
+        budgets=(1024, None),
+        inputs=frozenset({"text", "image"}),
     )
+
+
+def test_a_model_of_anthropic_that_rejects_disabled_thinking_always_reasons() -> None:
+    """A request that turns its thinking off would be rejected."""
+    types = {"adaptive": {"supported": True}, "enabled": {"supported": False}, "disabled": {"supported": False}}
+    capabilities = {"effort": {"supported": True, "low": {"supported": True}}, "thinking": {"supported": True, "types": types}}
+    model = {"id": "claude-a", "type": "model", "display_name": "A", "created_at": "2026-06-09T00:00:00Z"}
+
+    facts = fb.load_model_facts({"data": [model | {"capabilities": capabilities}], "has_more": False}, source="messages")
+
+    assert (facts["claude-a"].reasoning, facts["claude-a"].efforts) == ("always", ("low",))
 
 
 def test_a_list_of_openrouter_gives_the_parameters_that_a_model_lacks() -> None:
@@ -87,9 +103,27 @@ def test_a_list_of_openrouter_gives_the_parameters_that_a_model_lacks() -> None:
     facts = fb.load_model_facts(json.dumps(OPENROUTER))["vendor/m"]
 
     assert facts.refuses == {"top_k", "logprobs", "top_logprobs", "presence_penalty", "frequency_penalty"}
-    assert (facts.context, facts.output_limit, facts.reasoning, facts.efforts) == (131_072, 32_768, "effort", ("low", "high"))
+    assert (facts.context, facts.output_limit, facts.reasoning, facts.efforts) == (
+        131_072,
+        32_768,
+        "effort",
+        ("none", "low", "high"),
+    )
     assert facts.inputs == frozenset({"text", "image", "document"})
     assert facts.outputs == frozenset({"text"})
+
+
+def test_a_model_of_openrouter_with_mandatory_reasoning_always_reasons() -> None:
+    """OpenRouter rejects the effort ``none`` for it."""
+    model = {
+        "id": "vendor/m",
+        "supported_parameters": ["reasoning"],
+        "reasoning": {"mandatory": True, "supported_efforts": ["high"]},
+    }
+
+    facts = fb.load_model_facts({"data": [model]}, source="chat_completions")["vendor/m"]
+
+    assert (facts.reasoning, facts.efforts) == ("always", ("high",))
 
 
 def test_a_list_of_gemini_states_the_models_that_do_not_reason() -> None:
@@ -108,9 +142,55 @@ def test_the_table_of_litellm_gives_facts_of_chat_models_only() -> None:
         output_limit=128_000,
         context=400_000,
         refuses=frozenset({"tools", "tool_choice"}),
+        reasoning="effort",
         efforts=("minimal", "low", "medium", "high"),
         inputs=frozenset({"text", "image"}),
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"litellm_provider": "anthropic", "supports_reasoning": True}, ("budget", (), (1024, None))),
+        (
+            {"litellm_provider": "anthropic", "supports_adaptive_thinking": True, "supports_max_reasoning_effort": True},
+            ("adaptive", ("low", "medium", "high", "max"), None),
+        ),
+        (
+            {"litellm_provider": "anthropic", "thinking_always_on": True, "supports_output_config": True},
+            ("always", ("low", "medium", "high"), None),
+        ),
+        ({"litellm_provider": "openai", "supports_reasoning": True}, (None, (), None)),
+        (
+            {"litellm_provider": "openai", "supports_low_reasoning_effort": False, "supports_xhigh_reasoning_effort": True},
+            ("effort", ("medium", "high", "xhigh"), None),
+        ),
+        (
+            {"litellm_provider": "moonshot", "reasoning_effort_levels": ["none", "high"]},
+            ("effort", ("none", "high"), None),
+        ),
+        ({"litellm_provider": "openai", "supports_reasoning": False}, ("none", (), None)),
+    ],
+)
+def test_the_columns_of_litellm_about_reasoning_are_read_as_litellm_reads_them(row: dict[str, Any], expected: Any) -> None:
+    """Claude 4.5 takes a budget and later models adaptive thinking, which the table tells by one column."""
+    facts = fb.load_model_facts({"m": row | {"mode": "chat"}}, kind="litellm")["m"]
+
+    assert (facts.reasoning, facts.efforts, facts.budgets) == expected
+
+
+def test_the_columns_of_litellm_about_inputs_add_up() -> None:
+    """One column lists the modalities, and others have documents, which the list never has."""
+    row = {"litellm_provider": "openai", "supported_modalities": ["text", "image"], "supports_pdf_input": True}
+
+    assert fb.load_model_facts({"m": row})["m"].inputs == frozenset({"text", "image", "document"})
+
+
+def test_a_model_of_litellm_without_sampling_parameters_refuses_them() -> None:
+    """Claude Opus 4.7 and later models answer such a request with an error."""
+    row = {"litellm_provider": "anthropic", "supports_sampling_params": False}
+
+    assert fb.load_model_facts({"m": row})["m"].refuses == {"temperature", "top_p", "top_k"}
 
 
 def test_the_catalog_of_models_dev_gives_facts_by_name_and_by_provider() -> None:
@@ -123,6 +203,53 @@ def test_the_catalog_of_models_dev_gives_facts_by_name_and_by_provider() -> None
     assert (table["d"].reasoning, table["d"].efforts) == ("effort", ("low", "medium"))
     assert table["d"].inputs == frozenset({"text", "document"})
     assert table["second/d"].reasoning == "none"
+
+
+EFFORTS = {"type": "effort", "values": ["low", "high"]}
+TOGGLE = {"type": "toggle"}
+
+
+@pytest.mark.parametrize(
+    ("package", "options", "expected"),
+    [
+        ("@ai-sdk/openai", [EFFORTS], ("effort", ("low", "high"), None)),
+        ("@ai-sdk/openai-compatible", [TOGGLE, EFFORTS], ("effort", ("none", "low", "high"), None)),
+        ("@ai-sdk/openai-compatible", [TOGGLE, {"type": "budget_tokens"}], ("budget", (), (1, None))),
+        ("@ai-sdk/openai-compatible", [], ("always", (), None)),
+        ("@ai-sdk/openai-compatible", [TOGGLE], (None, (), None)),
+        ("@ai-sdk/anthropic", [{"type": "budget_tokens", "min": 1024}], ("budget", (), (1024, None))),
+        ("@ai-sdk/anthropic", [EFFORTS, {"type": "budget_tokens", "min": 1024}], ("budget", ("low", "high"), (1024, None))),
+        ("@ai-sdk/anthropic", [TOGGLE, EFFORTS], ("adaptive", ("low", "high"), None)),
+        ("@ai-sdk/anthropic", [EFFORTS], ("always", ("low", "high"), None)),
+        ("@ai-sdk/google", [{"type": "budget_tokens", "min": 128, "max": 32_768}], ("always", (), (128, 32_768))),
+        ("@ai-sdk/google", [TOGGLE, {"type": "budget_tokens", "min": 0, "max": 24_576}], ("budget", (), (1, 24_576))),
+        ("@ai-sdk/google", [EFFORTS], ("level", ("low", "high"), None)),
+    ],
+)
+def test_the_reasoning_options_of_models_dev_are_read_for_the_format_of_the_provider(
+    package: str, options: list[Any], expected: Any
+) -> None:
+    """The same option is another field in each format: an effort is a level for Gemini, and adaptive thinking for Claude."""
+    model = {"id": "m", "reasoning": True, "reasoning_options": options}
+    catalog = {"p": {"id": "p", "npm": package, "models": {"m": model}}}
+
+    facts = fb.load_model_facts(catalog)["m"]
+
+    assert (facts.reasoning, facts.efforts, facts.budgets) == expected
+
+
+def test_one_provider_of_models_dev_can_be_selected() -> None:
+    """A hundred providers serve the same model with other limits, and the first is rarely the one that is called."""
+    table = fb.load_model_facts(MODELS_DEV, provider="second")
+
+    assert set(table) == {"d", "second/d"}
+    assert table["d"].context == 5
+
+
+def test_an_unknown_provider_of_models_dev_is_rejected() -> None:
+    """A misspelt provider must not give an empty table."""
+    with pytest.raises(fb.ConfigurationError, match="provider is 'third', expected one of the 2 providers of the catalog"):
+        fb.load_model_facts(MODELS_DEV, provider="third")
 
 
 def test_a_mapping_of_names_to_arguments_is_read_as_facts() -> None:

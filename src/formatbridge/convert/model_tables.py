@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from formatbridge import formats
@@ -35,15 +36,26 @@ _OPENROUTER_PARAMETERS = {
     "tools": "tools", "tool_choice": "tool_choice", "response_format": "output_format",
 }  # fmt: skip
 """Values of ``supported_parameters`` of OpenRouter's models. Source: openrouter.ai/docs/api-reference/list-available-models."""
+_ANTHROPIC_BUDGETS = (1024, None)
+"""The smallest budget of Anthropic's models. Source: the official SDK, ``ThinkingConfigEnabledParam.budget_tokens``."""
+_ANTHROPIC_PACKAGES = frozenset({"@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic"})
+_GOOGLE_PACKAGES = frozenset({"@ai-sdk/google", "@ai-sdk/google-vertex"})
+"""The packages of models.dev's providers whose requests are in the format of Anthropic, and in that of Google."""
+_SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+_LITELLM_ANTHROPIC = frozenset({"anthropic", "vertex_ai-anthropic_models"})
+"""Providers of LiteLLM that serve only models of Anthropic, in its format."""
 _LITELLM_INPUTS: Mapping[str, MediaKind] = {
     "supports_vision": "image", "supports_audio_input": "audio", "supports_video_input": "video", "supports_pdf_input": "document",
 }  # fmt: skip
 
 
-def load_model_facts(table: Any, *, kind: TableKind | None = None, source: FormatOrName | None = None) -> dict[str, ModelFacts]:
+def load_model_facts(
+    table: Any, *, kind: TableKind | None = None, source: FormatOrName | None = None, provider: str | None = None
+) -> dict[str, ModelFacts]:
     """Read facts about models from a table that the caller has: JSON text, its parsed value, or a typed list of models.
 
     ``kind``: the form of the table; None: it is recognized by its keys. ``source``: the format of a list of models; None: it is detected.
+    ``provider``: the only provider of models.dev to read, such as ``openai``; None: all; the first has names without provider.
     Fields that state nothing about requests are skipped. Raises ``ConfigurationError`` for a table of no known form.
 
     >>> facts = load_model_facts({"data": [{"id": "m", "object": "model", "context_length": 8192}]}, source="chat_completions")
@@ -56,7 +68,7 @@ def load_model_facts(table: Any, *, kind: TableKind | None = None, source: Forma
         return _read_list(value, source)
     readers: Mapping[str, Callable[[Any], dict[str, ModelFacts]]] = {
         "litellm": _read_litellm,
-        "models_dev": _read_models_dev,
+        "models_dev": partial(_read_models_dev, provider=provider),
         "facts": _read_facts,
     }
     if kind not in readers:
@@ -128,6 +140,7 @@ def _facts_of_model(raw: JsonObject, context: int | None, output_limit: int | No
         refuses=_refused(supported) if isinstance(supported, list) else frozenset(),
         reasoning=reasoning,
         efforts=efforts,
+        budgets=_ANTHROPIC_BUDGETS if isinstance(capabilities, dict) and reasoning == "budget" else None,
         inputs=_anthropic_inputs(capabilities) if isinstance(capabilities, dict) else _media(architecture, "input_modalities"),
         outputs=_media(architecture, "output_modalities"),
     )
@@ -140,17 +153,24 @@ def _refused(supported: Iterable[Any]) -> frozenset[str]:
 
 
 def _openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
-    """Read ``reasoning`` of a model of OpenRouter. Source: openrouter.ai/docs/guides/best-practices/reasoning-tokens."""
+    """Read ``reasoning`` of a model of OpenRouter. If it is mandatory, the model rejects the effort ``none``; otherwise it accepts it.
+
+    Source: openrouter.ai/docs/client-sdks/python/components/modelreasoning.
+    """
     reasoning, supported = raw.get("reasoning"), raw.get("supported_parameters")
     if isinstance(reasoning, dict):
-        return "effort", _known_efforts(reasoning.get("supported_efforts"))
+        is_mandatory, listed = reasoning.get("mandatory") is True, reasoning.get("supported_efforts") or []
+        return "always" if is_mandatory else "effort", _known_efforts([*listed, "none"] if listed and not is_mandatory else listed)
     if isinstance(supported, list) and "reasoning" not in supported:
         return "none", ()
     return None, ()
 
 
 def _anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
-    """Read ``capabilities.thinking`` and ``capabilities.effort``. Source: the official SDK's types of the same names."""
+    """Read ``capabilities.thinking`` and ``capabilities.effort``. Source: the official SDK's types of the same names.
+
+    A model that rejects ``thinking.type: disabled`` always reasons.
+    """
     effort = capabilities.get("effort")
     efforts = _known_efforts([name for name in _EFFORTS if isinstance(effort, dict) and _is_supported(effort, name)])
     thinking = capabilities.get("thinking")
@@ -160,6 +180,8 @@ def _anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None
         return "none", efforts
     types = thinking.get("types")
     if isinstance(types, dict):
+        if isinstance(types.get("disabled"), dict) and not _is_supported(types, "disabled"):
+            return "always", efforts
         if _is_supported(types, "adaptive"):
             return "adaptive", efforts
         if _is_supported(types, "enabled"):
@@ -210,20 +232,52 @@ def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
 
 def _litellm_facts(row: Mapping[str, Any]) -> ModelFacts:
     """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it."""
-    efforts = [effort for effort in _EFFORTS if row.get(f"supports_{effort}_reasoning_effort") is True]
-    reasons = row.get("supports_reasoning")
-    common = ["low", "medium", "high"] if efforts else []  # the table names only the efforts that few models have
-    modalities = _media(row, "supported_modalities")
-    flagged = _with_text(kind for flag, kind in _LITELLM_INPUTS.items() if row.get(flag) is True)
+    efforts = _litellm_efforts(row)
+    reasoning = _litellm_reasoning(row, efforts)
+    listed = _media(row, "supported_modalities") or frozenset()
+    flagged = frozenset(kind for flag, kind in _LITELLM_INPUTS.items() if row.get(flag) is True)
+    states_inputs = bool(listed) or any(flag in row for flag in _LITELLM_INPUTS)
     return ModelFacts(
         output_limit=_positive(row.get("max_output_tokens")),
         context=_positive(row.get("max_input_tokens")),
         refuses=_litellm_refused(row),
-        reasoning="none" if reasons is False else None,
-        efforts=_known_efforts([*efforts, *common]),
-        inputs=modalities if modalities is not None else flagged if any(flag in row for flag in _LITELLM_INPUTS) else None,
+        reasoning=reasoning,
+        efforts=efforts,
+        budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
+        inputs=_with_text(listed | flagged) if states_inputs else None,
         outputs=_media(row, "supported_output_modalities"),
     )
+
+
+def _litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
+    """Read the efforts of one row: a list, or a flag for each effort that few models have. Without both they are unknown.
+
+    Source: BerriAI/litellm, litellm_core_utils/reasoning_effort_capability.py: high and medium need no flag, and low only a false one.
+    """
+    if isinstance(row.get("reasoning_effort_levels"), list):
+        return _known_efforts(row["reasoning_effort_levels"])
+    flags = {
+        effort: row[f"supports_{effort}_reasoning_effort"] for effort in _EFFORTS if f"supports_{effort}_reasoning_effort" in row
+    }
+    if not flags and row.get("supports_output_config") is not True:  # the effort of Anthropic's models
+        return ()
+    return _known_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
+
+
+def _litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...]) -> ReasoningKind | None:
+    """Read how a model reasons. Models of Anthropic without the flag for adaptive thinking take a budget.
+
+    Source: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``.
+    """
+    if row.get("supports_reasoning") is False:
+        return "none"
+    if row.get("thinking_always_on") is True:
+        return "always"
+    if row.get("supports_adaptive_thinking") is True:
+        return "adaptive"
+    if row.get("supports_reasoning") is True and row.get("litellm_provider") in _LITELLM_ANTHROPIC:
+        return "budget"
+    return "effort" if efforts else None
 
 
 def _litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
@@ -233,45 +287,78 @@ def _litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
         "supports_response_schema": "output_format",
     }
     refused = {name for flag, name in flags.items() if row.get(flag) is False}
-    return frozenset(refused | ({"tool_choice"} if "tools" in refused else set()))
+    sampling = _SAMPLING if row.get("supports_sampling_params") is False else frozenset()
+    return frozenset(refused | ({"tool_choice"} if "tools" in refused else set()) | sampling)
 
 
 # models.dev.
 
 
-def _read_models_dev(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
+def _read_models_dev(table: Mapping[str, Any], provider: str | None) -> dict[str, ModelFacts]:
     """Read ``api.json``. Each model is listed by its name, and by provider and name. Of two providers the first counts."""
+    if provider is not None and provider not in table:
+        raise ConfigurationError(f"provider is {shown(provider)}, expected one of the {len(table)} providers of the catalog")
     facts: dict[str, ModelFacts] = {}
-    for provider, row in table.items():
-        for name, model in row["models"].items():
-            model_facts = _models_dev_facts(model)
-            facts[f"{provider}/{name}"] = model_facts
-            facts.setdefault(name, model_facts)
+    for id, row in table.items():
+        if provider in (None, id):
+            for name, model in row["models"].items():
+                model_facts = _models_dev_facts(model, row.get("npm"))
+                facts[f"{id}/{name}"] = model_facts
+                facts.setdefault(name, model_facts)
     return facts
 
 
-def _models_dev_facts(model: Mapping[str, Any]) -> ModelFacts:
-    """Read one model. Source: models.dev, ``api.json``: ``limit``, ``modalities``, ``reasoning``, ``reasoning_options``."""
+def _models_dev_facts(model: Mapping[str, Any], package: Any) -> ModelFacts:
+    """Read one model. ``package``: the SDK of its provider, which states the format of its requests.
+
+    Source: anomalyco/models.dev, AGENTS.md, "Model fields" and "Reasoning options".
+    """
     limit = model.get("limit")
     limit = limit if isinstance(limit, Mapping) else {}
-    options = {option.get("type"): option for option in model.get("reasoning_options") or () if isinstance(option, Mapping)}
     refused = {"tools", "tool_choice"} if model.get("tool_call") is False else set()
     if model.get("temperature") is False:
         refused |= {"temperature"}
+    reasoning, efforts, budgets = _models_dev_reasoning(model, package)
     return ModelFacts(
         output_limit=_positive(limit.get("output")),
         context=_positive(limit.get("context")),
         refuses=frozenset(refused),
-        reasoning=_models_dev_reasoning(model, options),
-        efforts=_known_efforts(options["effort"].get("values")) if "effort" in options else (),
+        reasoning=reasoning,
+        efforts=efforts,
+        budgets=budgets,
         inputs=_media(model.get("modalities"), "input"),
         outputs=_media(model.get("modalities"), "output"),
     )
 
 
-def _models_dev_reasoning(model: Mapping[str, Any], options: Mapping[Any, Mapping[str, Any]]) -> ReasoningKind | None:
-    if model.get("reasoning") is False:
-        return "none"
-    if "effort" in options:
-        return "effort"
-    return "budget" if "budget_tokens" in options else None
+def _models_dev_reasoning(
+    model: Mapping[str, Any], package: Any
+) -> tuple[ReasoningKind | None, tuple[Effort, ...], tuple[int, int | None] | None]:
+    """Read the kind of reasoning, the efforts and the budgets of one model. ``toggle``: a field turns reasoning on and off.
+
+    An empty list states that a request has no control. In Google's format a budget of 0 turns reasoning off, so a model with a larger
+    smallest budget cannot. A model of Anthropic with efforts and budgets accepts both together.
+    """
+    listed = model.get("reasoning_options")
+    if model.get("reasoning") is False or not isinstance(listed, list):
+        return "none" if model.get("reasoning") is False else None, (), None
+    options = {option.get("type"): option for option in listed if isinstance(option, Mapping)}
+    efforts = _known_efforts(options["effort"].get("values")) if "effort" in options else ()
+    budgets = _models_dev_budgets(options["budget_tokens"]) if "budget_tokens" in options else None
+    has_toggle = "toggle" in options
+    if not listed:
+        return "always", (), None
+    if package in _ANTHROPIC_PACKAGES and efforts:
+        return "budget" if budgets else "adaptive" if has_toggle else "always", efforts, budgets
+    if efforts:
+        kind: ReasoningKind = "level" if package in _GOOGLE_PACKAGES else "effort"
+        return kind, _known_efforts([*efforts, "none"]) if has_toggle else efforts, budgets
+    if budgets is None:
+        return None, (), None
+    is_always_on = package in _GOOGLE_PACKAGES and not has_toggle and options["budget_tokens"].get("min", 0) > 0
+    return "always" if is_always_on else "budget", (), budgets
+
+
+def _models_dev_budgets(option: Mapping[str, Any]) -> tuple[int, int | None]:
+    smallest, largest = _positive(option.get("min")) or 1, _positive(option.get("max"))
+    return smallest, None if largest is None else max(smallest, largest)
