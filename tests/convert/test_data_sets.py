@@ -77,7 +77,7 @@ def _results(folder: Path) -> list[tuple[int, str | None, str | None, int]]:
     return sorted((row["id"], row["converted_body"], row["converted_error"], len(row["converted_losses"] or ())) for row in rows)
 
 
-def _plain_loop(folder: Path) -> list[tuple[int, str | None, str | None, int]]:
+def _loop_results(folder: Path) -> list[tuple[int, str | None, str | None, int]]:
     """Return the same of a loop over ``convert_request``."""
     results: list[tuple[int, str | None, str | None, int]] = []
     for path in sorted(folder.glob("*.parquet")):
@@ -105,7 +105,7 @@ def _run(script: Path, inputs: Path, outputs: Path, *more: str) -> None:
 
 @pytest.mark.parametrize(("package", "program"), [("distributed", DASK), ("ray", RAY)], ids=["Dask", "Ray"])
 def test_a_killed_worker_loses_nothing(package: str, program: str, inputs: Path, tmp_path: Path) -> None:
-    """Machines of a large cluster fail while it runs; the results are those of a plain loop."""
+    """Machines of a large cluster fail while it runs; the results are those of a loop over convert_request."""
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     script, mark, outputs = tmp_path / "program.py", tmp_path / "killed", tmp_path / "outputs"
@@ -114,17 +114,17 @@ def test_a_killed_worker_loses_nothing(package: str, program: str, inputs: Path,
     _run(script, inputs, outputs, "--processes", "2", str(mark))
 
     assert mark.exists()
-    assert _results(outputs) == _plain_loop(inputs)
+    assert _results(outputs) == _loop_results(inputs)
 
 
-def test_spark_converts_as_a_plain_loop(inputs: Path, tmp_path: Path) -> None:
+def test_spark_converts_as_a_loop_results(inputs: Path, tmp_path: Path) -> None:
     """A user of Spark runs the recipe as it is."""
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         pytest.skip("pyspark or Java is not installed")
 
     _run(EXAMPLES / "spark_convert.py", inputs, tmp_path / "outputs")
 
-    assert _results(tmp_path / "outputs") == _plain_loop(inputs)
+    assert _results(tmp_path / "outputs") == _loop_results(inputs)
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ from formatbridge.jsontext.types import JsonValue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
-"""Bytes of payloads in one result batch. Strings of a batch have 32-bit offsets, so that one column of results must stay below 2 GiB."""
+_MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
+"""Bytes of payloads in one result batch. Larger batches take more memory and CPU time for each payload; a column of strings of 2 GiB or
+more is an error."""
 
 
 def import_pyarrow() -> ModuleType:

@@ -86,7 +86,7 @@ def convert_table(
     """Convert a column of payloads in an Arrow table; yield its record batches with columns for the results.
 
     ``batches``: a ``pyarrow.Table``, a ``RecordBatchReader``, one record batch or an iterable of them, or a data frame with the Arrow
-    PyCapsule interface, such as those of Polars and pandas. It is read batch by batch. A batch with more than 64 MiB of payloads becomes
+    PyCapsule interface, such as those of Polars and pandas. It is read batch by batch. A batch with more than 4 MiB of payloads becomes
     several batches. A table without rows gives one batch without rows, which has the columns.
 
     ``column``: the payloads, as strings or bytes. ``kind``: what they are. ``model``, ``stream``: as in ``convert_request``. ``status``:
