@@ -19,6 +19,7 @@ from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
+from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -88,6 +89,8 @@ def same_request_for_server(
             body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
         if "messages" in body and rules.reasoning_history is not None:
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
+        if isinstance(body.get("tool_choice"), str) and for_server.get("tool_choice") is not None:
+            body = body | {"tool_choice": for_server["tool_choice"]}  # ``any`` of Mistral means ``required``
     losses.dialect = rules
     losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code in _OF_TARGET)
     for addition in noted.additions(for_server):
@@ -162,7 +165,7 @@ class _Patch:
 
     def apply(self, raw: Any, before: Any, after: Any, path: str) -> Any:
         """Return ``raw`` with the changes from ``before`` to ``after``; the same object if there are none."""
-        if before == after:
+        if dumps(before) == dumps(after):  # in Python 1 equals True
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
@@ -175,7 +178,7 @@ class _Patch:
         return after
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
-        result = dict(raw)
+        result, count = dict(raw), len(self._changed)
         for key in [*before, *(key for key in after if key not in before)]:
             below = f"{path}/{escape(key)}"
             if key not in after:
@@ -187,7 +190,7 @@ class _Patch:
             elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(key), after[key])):
                 result[key] = after[key]
                 self._changed.append(below)
-        return result if result != raw else raw
+        return result if len(self._changed) > count else raw
 
 
 def _are_aligned(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
