@@ -39,13 +39,42 @@ def test_an_explanation_names_endpoint_conversation_tools_reasoning_and_losses()
         "Tools:",
         "  - 1 tool that the caller runs: look_up",
         "  - choice: the model decides",
-        "Reasoning: adaptive, effort high",
+        "Reasoning: the model decides how much, effort high",
         "Output format: text",
         "Settings: max_tokens: 4096",
-        "Left out: /seed (lossy): the target has no place for it",
+        "Left out: /seed = 7: the target has no place for it (the answer may differ)",
         "Changed: nothing",
         "Added: /max_tokens = 4096: required by the target, missing in the source",
     ]
+
+
+def test_an_explanation_names_the_server_and_the_limits_of_the_model() -> None:
+    """A reader sees which facts the request was written for, and the names of fields that this server reads."""
+    facts = fb.ModelFacts(output_limit=64_000, context=200_000, refuses=frozenset({"seed"}), inputs=frozenset({"text"}))
+    target = fb.Target("chat_completions", dialect="deepseek", model=facts)
+
+    lines = str(fb.explain(REQUEST | {"max_completion_tokens": 90_000}, source="chat_completions", target=target)).splitlines()
+
+    assert lines[0] == "Request: POST /v1/chat/completions, in the format OpenAI Chat Completions, for DeepSeek"
+    assert lines[1] == "Model: m, which writes at most 64,000 tokens and reads at most 200,000 tokens"
+    assert "Settings: max_tokens: 64000" in lines
+    assert lines[-5:] == [
+        "Left out:",
+        "  - /messages/*/content/*: the model does not support this kind of media (the request no longer means the same)",
+        "  - /seed = 7: the model does not accept it (the answer may differ)",
+        "Changed: /max_completion_tokens = 90000 becomes 64000: more than the model can write (no effect on the answer)",
+        "Added: nothing",
+    ]
+
+
+def test_an_explanation_shows_no_text_of_the_conversation_next_to_a_pointer() -> None:
+    """Explanations are copied into tickets; a number or a word helps there, a sentence of a user does not."""
+    request = REQUEST | {"messages": [{"role": "user", "name": "a name of a person", "content": "Hi"}], "user": "x" * 80}
+
+    text = str(fb.explain(request, source="chat_completions", target="generate_content", model="m"))
+
+    assert "a name of a person" not in text
+    assert "xxx" not in text
 
 
 def test_an_explanation_is_shown_as_a_table_and_as_json() -> None:
@@ -79,3 +108,32 @@ def test_the_command_explain_prints_the_explanation(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.startswith("Request: POST /v1/messages")
     assert main(["explain", str(path), "--to", "gemini", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["request"]["target"] == "generate_content"
+
+
+def test_the_option_facts_reads_a_table_about_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``explain`` and ``convert`` write the same request, for the model that it names."""
+    path, table = tmp_path / "request.json", tmp_path / "table.json"
+    path.write_text(json.dumps(REQUEST))
+    table.write_text(json.dumps({"m": {"output_limit": 50_000, "reasoning": "budget"}}))
+    arguments = [str(path), "--from", "openai", "--to", "anthropic@anthropic", "--facts", str(table)]
+
+    assert main(["explain", *arguments]) == 0
+    assert "Reasoning: up to 24,576 tokens" in capsys.readouterr().out
+    assert main(["convert", *arguments, "--report", "none"]) == 0
+    assert json.loads(capsys.readouterr().out)["thinking"] == {"type": "enabled", "budget_tokens": 24_576}
+
+
+@pytest.mark.parametrize(("text", "reason"), [("{x", "is not JSON"), ('{"m": {"colour": 1}}', "the form of the table is unknown")])
+def test_a_file_of_facts_that_is_no_table_is_rejected(
+    text: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the file, because a command has two."""
+    table = tmp_path / "table.json"
+    table.write_text(text)
+
+    with pytest.raises(SystemExit):
+        main(["explain", "--to", "anthropic", "--facts", str(table)])
+
+    error = capsys.readouterr().err
+    assert "table.json" in error
+    assert reason in error

@@ -16,7 +16,7 @@ import formatbridge as fb
 from formatbridge import formats
 from formatbridge.cli.batch import is_directory, run_batch
 from formatbridge.cli.conversions import Conversion
-from formatbridge.cli.format_argument import format_name
+from formatbridge.cli.format_argument import format_name, with_facts
 from formatbridge.cli.inputs import STDIN, Source, expand, has_many, open_input, read_file
 from formatbridge.cli.outputs import opened_output, write_to_stdout
 from formatbridge.cli.parser import options_of
@@ -186,7 +186,7 @@ def _explain(arguments: argparse.Namespace, _report: Report) -> int:
     explanation = fb.explain(
         read_file(arguments.file),
         source=arguments.source,
-        target=arguments.target,
+        target=with_facts(arguments.target, arguments.facts),
         model=arguments.model,
         options=options_of(arguments),
     )

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import formatbridge as fb
 from formatbridge import formats
+from formatbridge.cli.format_argument import with_facts
 from formatbridge.cli.parser import options_of
 from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
@@ -22,6 +23,7 @@ class Conversion:
 
     def __init__(self, arguments: argparse.Namespace, *, raises: bool) -> None:
         self._arguments = arguments
+        self._target = with_facts(arguments.target, arguments.facts)
         options = options_of(arguments)
         self._reads_losses = arguments.report != "none"
         self._options = options if raises else without_raise_on(options)
@@ -47,7 +49,7 @@ class Conversion:
     @cached_property
     def _batch(self) -> BatchConverter:
         arguments = self._arguments
-        return BatchConverter(source=arguments.source, target=arguments.target, model=arguments.model, options=self._options)
+        return BatchConverter(source=arguments.source, target=self._target, model=arguments.model, options=self._options)
 
     def _convert_body(self, body: bytes) -> Converted:
         """Convert a body; detect its format and kind if an argument lacks."""
@@ -57,7 +59,7 @@ class Conversion:
     def convert_as(self, body: bytes, source: FormatOrName, kind: str) -> Converted:
         """Convert a body of a known format and kind."""
         arguments, options = self._arguments, self._options
-        target = arguments.target
+        target = self._target
         if kind == "request":
             return fb.convert_request(
                 body, source=source, target=target, model=arguments.model, stream=arguments.stream, options=options

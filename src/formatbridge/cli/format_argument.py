@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.registry import check_name, load_for_requests
 
 ALIASES = {
@@ -62,5 +65,29 @@ def _with_dialect(format: FormatOrName, dialect: str) -> Target:
     return target
 
 
+def read_facts(path: str) -> dict[str, ModelFacts]:
+    """Read the file of ``--facts``: a table that ``load_model_facts`` reads."""
+    from formatbridge.convert.model_tables import load_model_facts
+
+    try:
+        return load_model_facts(Path(path).read_bytes())
+    except OSError as error:
+        raise ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+    except FormatBridgeError as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def with_facts(target: FormatOrName, facts: dict[str, ModelFacts] | None) -> FormatOrName:
+    """Return a target with facts about models, if there are any."""
+    if facts is None:
+        return target
+    return replace(target, model=facts) if isinstance(target, Target) else Target(target, model=facts)
+
+
 FORMAT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}
 """The settings of an argument that names a format."""
+FACTS: dict[str, Any] = {
+    "type": read_facts, "metavar": "FILE",
+    "help": "facts about models: a list of models, LiteLLM's table, api.json of models.dev, or names and ModelFacts fields",
+}  # fmt: skip
+"""The settings of ``--facts``."""

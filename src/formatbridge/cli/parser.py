@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import formatbridge as fb
-from formatbridge.cli.format_argument import ALIASES, FORMAT, read_format
+from formatbridge.cli.format_argument import ALIASES, FACTS, FORMAT, read_format
 from formatbridge.cli.usage import Parser
 
 KINDS = ("request", "response", "error", "models")
@@ -133,6 +133,7 @@ def parser() -> Parser:
     explain.add_argument("--from", dest="source", **FORMAT, help="the format of the request; detected if left out")
     explain.add_argument("--to", dest="target", **FORMAT, required=True)
     explain.add_argument("--model", help="the model, for formats that have it in the URL")
+    explain.add_argument("--facts", **FACTS)
     explain.add_argument("--json", action="store_true", help="write JSON")
     _add_options(explain)
     explain.set_defaults(command="explain")
@@ -163,6 +164,7 @@ def _add_convert(commands: Any) -> None:
     convert.add_argument("--to", dest="target", **FORMAT, required=True)
     convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
+    convert.add_argument("--facts", **FACTS)
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
     convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
     output = convert.add_argument_group("output")

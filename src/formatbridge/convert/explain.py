@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge import ir
+from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedRequest, convert_request
 from formatbridge.convert.input import check
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.losses import Addition
+from formatbridge.report.losses import Addition, Severity
 from formatbridge.report.summary import LossGroup, summarize
 
 _MAX_NAMES = 8
 _MAX_TEXT = 60
+_MAX_WORD = 24
+_EFFECTS: Mapping[Severity, str] = {
+    "info": "no effect on the answer",
+    "lossy": "the answer may differ",
+    "impossible": "the request no longer means the same",
+}
+"""The effect of losses by their severity."""
 _MEDIA = {"image": "image", "audio": "audio clip", "video": "video", "document": "document"}
 _EMPTY_TITLES = {"Left out": "nothing", "Changed": "nothing", "Added": "nothing"}
 
@@ -69,7 +78,8 @@ def explain(
     >>> print(explain({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, source="chat_completions", target="messages"))
     """
     converted = convert_request(request, source=source, target=target, model=model, options=options)
-    return Explanation(converted, tuple(_sections(converted)))
+    facts = facts_of(target.model, converted.model) if isinstance(target, Target) else None
+    return Explanation(converted, tuple(_sections(converted, formats.load_for_requests(target), facts)))
 
 
 def _text_of(title: str, lines: tuple[str, ...]) -> str:
@@ -78,14 +88,14 @@ def _text_of(title: str, lines: tuple[str, ...]) -> str:
     return "\n".join([f"{title}:", *(f"  - {line}" for line in lines)])
 
 
-def _sections(converted: ConvertedRequest) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts | None) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the titles and lines that describe a converted request. Its body is decoded again, so that they state what is in it."""
-    format = converted.target_format
     request = format.decode_request(
         check(converted.body, format, "request"), model=converted.model or None, stream=converted.stream
     )
-    yield "Request", (f"POST {converted.path}, in the format {format.title or format.name}",)
-    yield "Model", (converted.model or "none is named",)
+    server = f", for {format.dialect.server}" if format.dialect is not None else ""
+    yield "Request", (f"POST {converted.path}, in the format {format.title or format.name}{server}",)
+    yield "Model", (f"{converted.model or 'none is named'}{_limits(facts)}",)
     yield "Answer", ("a stream" if converted.stream else "one whole answer",)
     yield "Instructions", (_instructions(request),)
     yield "Conversation", (_conversation(request),)
@@ -99,6 +109,15 @@ def _sections(converted: ConvertedRequest) -> Iterator[tuple[str, tuple[str, ...
     for title, kind in (("Left out", "dropped"), ("Changed", "changed")):
         yield title, tuple(_group_line(group) for group in groups if group.kind == kind) or (_EMPTY_TITLES[title],)
     yield "Added", tuple(map(_addition_line, converted.additions)) or (_EMPTY_TITLES["Added"],)
+
+
+def _limits(facts: ModelFacts | None) -> str:
+    """Describe the limits of a model, where they are known. Nothing counts the tokens of the request."""
+    if facts is None:
+        return ""
+    limits = {"writes": facts.output_limit, "reads": facts.context}
+    known = [f"{verb} at most {limit:,} tokens" for verb, limit in limits.items() if limit is not None]
+    return f", which {' and '.join(known)}" if known else ""
 
 
 def _counted(number: int, noun: str) -> str:
@@ -167,11 +186,11 @@ def _reasoning(config: ir.ReasoningConfig | None) -> str:
     if config.mode == "off" or config.effort == "none":
         return "off"
     amounts = {
-        "adaptive": config.mode == "adaptive",
+        "the model decides how much": config.mode == "adaptive",
         f"effort {config.effort}": config.effort is not None,
-        f"a budget of {config.budget:,} tokens" if config.budget is not None else "": config.budget is not None,
+        f"up to {config.budget:,} tokens" if config.budget is not None else "": config.budget is not None,
     }
-    shown = {None: "", "hide": "not shown"}.get(config.show, "shown")
+    shown = {None: "", "hide": "not shown in the answer"}.get(config.show, "shown in the answer")
     return ", ".join([text for text, is_set in amounts.items() if is_set] + [shown] * bool(shown)) or "on"
 
 
@@ -186,13 +205,27 @@ def _output(request: ir.Request) -> str:
 
 def _settings(request: ir.Request, format: FormatSpec) -> Iterator[str]:
     """Yield the flat settings under the names of the target."""
+    renamed = format.dialect.names if format.dialect is not None else {}
     for name, value in request.settings.items():
-        yield f"{format.settings.wire.get(name, name)}: {_shortened(value)}"
+        field = format.settings.wire.get(name, name)
+        yield f"{renamed.get(field, field)}: {_shortened(value)}"
 
 
 def _group_line(group: LossGroup) -> str:
-    times = "" if group.count == 1 else f", {group.count} times"
-    return f"{group.pattern or 'the body'}{times} ({group.severity}): {group.why}"
+    """Describe the place, the value, the reason and the effect of losses that have these in common."""
+    place = group.pattern or "the body"
+    if group.count > 1:
+        place = f"{place}, {group.count} times"
+    elif _is_short(group.example.before):
+        after = group.example.after
+        becomes = f" becomes {_shortened(after)}" if group.kind == "changed" and _is_short(after) else ""
+        place = f"{place} = {_shortened(group.example.before)}{becomes}"
+    return f"{place}: {group.why} ({_EFFECTS[group.severity]})"
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether a value is shown next to its pointer: a number, a flag or a word, and no text of the conversation."""
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and 0 < len(value) <= _MAX_WORD and " " not in value)
 
 
 def _addition_line(addition: Addition) -> str:
@@ -200,5 +233,5 @@ def _addition_line(addition: Addition) -> str:
 
 
 def _shortened(value: Any) -> str:
-    text = repr(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -62,7 +62,10 @@ def load_model_facts(
     >>> facts["m"].context
     8192
     """
-    value = codec.loads(table) if isinstance(table, str | bytes) else table
+    try:
+        value = codec.loads(table) if isinstance(table, str | bytes) else table
+    except codec.NotJsonError as error:
+        raise ConfigurationError(f"the table {error.message}") from None
     kind = _kind_of(value) if kind is None else kind
     if kind == "model_list":
         return _read_list(value, source)
