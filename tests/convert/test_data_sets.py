@@ -117,7 +117,7 @@ def test_a_killed_worker_loses_nothing(package: str, program: str, inputs: Path,
     assert _results(outputs) == _loop_results(inputs)
 
 
-def test_spark_converts_as_a_loop_results(inputs: Path, tmp_path: Path) -> None:
+def test_spark_converts_every_row_as_convert_request_does(inputs: Path, tmp_path: Path) -> None:
     """A user of Spark runs the recipe as it is."""
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         pytest.skip("pyspark or Java is not installed")
