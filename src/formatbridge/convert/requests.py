@@ -20,7 +20,7 @@ from formatbridge.formats.shared.token_authentication import check_request_token
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger
@@ -75,11 +75,25 @@ def same_request_for_server(
     """Return a request of the format itself as one server accepts it, and the caller's tools that were changed.
 
     The request is encoded twice: for any server of the format, and for this one. The differences are applied to the body, so that all
-    that the rules of the server do not concern stays as it is, unmodelled fields included.
+    that the rules of the server do not concern stays as it is, unmodelled fields included. With facts about the model this is repeated
+    until the body is stable, because a body may set the same in several fields, of which a decoder reads the first.
     """
+    body, tools = _adapted_once(raw, format, format_of_server, losses, options, facts)
+    adapted, rounds = body, 0
+    while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
+        raw, rounds = adapted, rounds + 1
+        adapted, _ = _adapted_once(raw, format, format_of_server, losses, options, facts)
+        adapted = raw if adapted == raw else adapted
+    return adapted, tools
+
+
+def _adapted_once(
+    raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, losses: Ledger, options: Options, facts: ModelFacts | None
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Apply the differences of the server and the model to a body once; return also the caller's tools that were changed."""
     request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
     common, _ = encode_request_for(request, format, null_ledger(), options)
-    noted = Ledger(losses.body, format.field_paths)
+    noted = Ledger(raw, format.field_paths)
     for_server, tools = encode_request_for(request, format_of_server, noted, options, facts)
     patch = _Patch()
     body: JsonObject = patch.apply(raw, common, for_server, "")
@@ -91,6 +105,11 @@ def same_request_for_server(
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
         if isinstance(body.get("tool_choice"), str) and for_server.get("tool_choice") is not None:
             body = body | {"tool_choice": for_server["tool_choice"]}  # ``any`` of Mistral means ``required``
+    if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
+        body = _with_reasoning_of_model(body, format, for_server)
+    body = _without_values(
+        body, [loss.path for loss in noted.losses if loss.code in _OF_MODEL and loss.path and not patch.concerns(loss.path)]
+    )
     losses.dialect = rules
     losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code in _OF_TARGET)
     for addition in noted.additions(for_server):
@@ -141,12 +160,62 @@ def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
     return message | missing if missing else message
 
 
+def _with_reasoning_of_model(body: JsonObject, format: FormatSpec, for_server: JsonObject) -> JsonObject:
+    """Return a body whose settings of reasoning are only those that were encoded for the model, whatever fields of servers it had."""
+    for group in format.equivalent_fields:
+        if "reasoning_effort" in group:
+            kept = {key: value for key, value in body.items() if key not in group}
+            encoded = {key: for_server[key] for key in for_server if key in group}
+            flags = {key: value for key, value in (body.get(_TEMPLATE) or {}).items() if key not in ("enable_thinking", "thinking")}
+            body = kept | encoded | ({_TEMPLATE: flags | encoded.get(_TEMPLATE, {})} if flags else {})
+    return body
+
+
+_TEMPLATE = "chat_template_kwargs"
+"""The field with arguments of the chat template, some of which set reasoning."""
+
+
+def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
+    """Return a body without the values at some pointers, and without objects that this leaves empty.
+
+    The model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has them.
+    """
+    for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # the last item of a list first
+        body = _without_value(body, steps) or {}
+    return body
+
+
+def _steps(pointer: str) -> list[tuple[int, str]]:
+    """Return the keys of a pointer. Each follows its number, or -1 for a key of letters, so that they can be compared."""
+    keys = [unescape(step) for step in pointer.split("/")[1:]]
+    return [(int(key) if key.isdecimal() else -1, key) for key in keys]
+
+
+def _without_value(value: Any, steps: list[tuple[int, str]]) -> Any:
+    """Return a copy of a value without the value at some steps; None if no member of an object is left."""
+    if not steps:
+        return None
+    (index, key), *rest = steps
+    if isinstance(value, dict) and key in value:
+        inner = _without_value(value[key], rest)
+        return {
+            name: inner if name == key else member for name, member in value.items() if name != key or inner is not None
+        } or None
+    if isinstance(value, list) and 0 <= index < len(value):
+        inner = _without_value(value[index], rest)
+        return [*value[:index], *([] if inner is None else [inner]), *value[index + 1 :]]
+    return value
+
+
+_MOST_ROUNDS = 3
+"""How often a body is adapted again: once for each field that sets the same as another one."""
 _EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
 """Reasoning controls of servers that reject two of their fields together."""
-_OF_TARGET = frozenset({
-    "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit", "refused_by_model", "unsupported_by_model",
-    "output_limit", "reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons",
-})  # fmt: skip
+_OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
+"""Codes of losses of reasoning settings that only facts about a model cause."""
+_OF_MODEL = _OF_REASONING | {"refused_by_model", "unsupported_by_model", "output_limit"}
+"""Codes of losses that only facts about a model cause."""
+_OF_TARGET = _OF_MODEL | {"rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"}
 """Codes of losses that only a dialect or facts about a model cause."""
 
 

@@ -68,10 +68,8 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
         if not rule.is_neutral(value):
             losses.dropped(request, name, _REFUSED, severity=rule.severity)
         request = _with_settings(request, {key: value for key, value in request.settings.items() if key != name})
-    if "tools" in refused and request.tools:
-        for tool in request.tools:
-            losses.dropped(tool, code=_REFUSED, severity="impossible")
-        request = replace(request, tools=[])
+    if "tools" in refused:
+        request = _without_tools(request, losses)
     if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
         if request.tool_choice.mode != "auto":
             losses.dropped(request.tool_choice, code=_REFUSED)
@@ -81,6 +79,14 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
             losses.dropped(request.output_format, code=_REFUSED, severity="impossible")
         request = replace(request, output_format=None)
     return request
+
+
+def _without_tools(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the tools of a request, and those that its messages add."""
+    for tool in (*request.tools, *(tool for message in request.messages for tool in message.tools or ())):
+        losses.dropped(tool, code=_REFUSED, severity="impossible")
+    messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
+    return replace(request, tools=[], messages=messages)
 
 
 # Reasoning.
@@ -168,8 +174,10 @@ def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, max_tokens: int | 
             losses.changed(config, "effort", budget, _CONTROL)
     elif config.mode is not None:
         losses.changed(config, "mode", budget, _CONTROL)
+    elif facts.reasoning == "budget" and config.show not in (None, "hide"):  # only a model that reasons shows its reasoning
+        losses.changed(config, "show", budget, _CONTROL)
     else:
-        return config  # only whether the reasoning is shown
+        return config
     return replace(config, mode="on", budget=budget, effort=config.effort if facts.efforts else None)
 
 

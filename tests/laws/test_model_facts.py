@@ -1,0 +1,159 @@
+"""A request that is written for a model has only what the model accepts, whatever the source is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge import formats, ir
+from formatbridge.convert.input import check
+from formatbridge.formats.model_facts import MediaKind
+from tests.corpus import requires_corpus
+from tests.laws.test_vendor_rules import agents
+from tests.support import vendor_rules
+from tests.support.laws import Sample, recorded, shipped
+
+SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+TEXT_AND_IMAGES: frozenset[MediaKind] = frozenset({"text", "image"})
+MODELS: dict[str, tuple[str, fb.ModelFacts]] = {
+    "claude-sonnet-4-5": ("messages", fb.ModelFacts(output_limit=64_000, reasoning="budget", budgets=(1024, None))),
+    "claude-opus-4-6": (
+        "messages",
+        fb.ModelFacts(output_limit=128_000, reasoning="adaptive", efforts=("low", "medium", "high", "max")),
+    ),
+    "claude-fable-5": ("messages", fb.ModelFacts(reasoning="always", efforts=("low", "high", "max"), refuses=SAMPLING)),
+    "gemini-2.5-pro": ("generate_content", fb.ModelFacts(output_limit=65_536, reasoning="always", budgets=(128, 32_768))),
+    "gemini-3-pro-preview": ("generate_content", fb.ModelFacts(output_limit=65_536, reasoning="level", efforts=("low", "high"))),
+    "gpt-4.1": ("responses", fb.ModelFacts(output_limit=32_768, reasoning="none", inputs=TEXT_AND_IMAGES)),
+    "gpt-5.1": ("responses", fb.ModelFacts(reasoning="effort", efforts=("none", "low", "medium", "high"))),
+    "o3": (
+        "chat_completions",
+        fb.ModelFacts(
+            output_limit=100_000, reasoning="effort", efforts=("low", "medium", "high"), refuses=SAMPLING | {"stop", "n"}
+        ),
+    ),
+    "grok-4": ("chat_completions", fb.ModelFacts(reasoning="always", refuses=frozenset({"stop", "presence_penalty"}))),
+    "a-text-model": (
+        "chat_completions",
+        fb.ModelFacts(output_limit=10, reasoning="none", inputs=frozenset({"text"}), refuses=frozenset({"tools"})),
+    ),
+}
+"""Models to the format of their vendor and the facts about them."""
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def _media(request: ir.Request) -> Iterator[ir.Media]:
+    for message in request.messages:
+        for part in message.parts:
+            parts = part.content if isinstance(part, ir.ToolResult) else [part]
+            yield from (inner for inner in parts if isinstance(inner, ir.Media))
+
+
+def _problems(request: ir.Request, facts: fb.ModelFacts) -> Iterator[str]:
+    """Yield what a model with these facts does not accept."""
+    if refused := facts.refuses & request.settings.keys():
+        yield f"refused settings {sorted(refused)}"
+    if "tools" in facts.refuses and request.tools:
+        yield "tools"
+    if facts.output_limit is not None and request.settings.get("max_tokens", 0) > facts.output_limit:
+        yield f"a limit of {request.settings['max_tokens']}"
+    if facts.inputs is not None and (kinds := {part.kind for part in _media(request)} - facts.inputs):
+        yield f"media {sorted(kinds)}"
+    if request.reasoning is not None:
+        yield from _reasoning_problems(request.reasoning, facts)
+
+
+def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts) -> Iterator[str]:
+    effort, budget = config.effort, config.budget
+    is_off = config.mode == "off" or effort == "none"
+    if facts.reasoning == "none" or (is_off and facts.reasoning in ("always", "level")):
+        yield f"reasoning {config}"
+    if is_off and facts.reasoning == "effort" and "none" not in facts.efforts:
+        yield "reasoning turned off"
+    if facts.efforts and effort not in (None, "none", *facts.efforts):
+        yield f"effort {effort}"
+    if budget is not None:
+        smallest, largest = facts.budgets or (1, None)
+        is_outside = budget < smallest or (largest is not None and budget > largest)
+        if facts.reasoning in ("adaptive", "level", "effort") or is_outside:
+            yield f"a budget of {budget}"
+    if facts.reasoning == "budget" and config.mode == "adaptive":
+        yield "adaptive reasoning"
+    if facts.reasoning == "always" and not facts.efforts and facts.budgets is None and (effort or budget):
+        yield f"an amount of reasoning {config}"
+
+
+def _converted(sample: Sample, name: str) -> fb.ConvertedRequest | None:
+    format, facts = MODELS[name]
+    target: Any = fb.Target(format, model=facts)
+    try:
+        return fb.convert_request(sample.body, source=sample.format, target=target, model=name)
+    except fb.InvalidPayloadError:
+        return None
+
+
+def _breaches(samples: list[Sample], name: str) -> Iterator[str]:
+    format, facts = MODELS[name]
+    spec = formats.load(format)
+    for sample in samples:
+        converted = _converted(sample, name)
+        if converted is None:
+            continue
+        body = check(converted.body, spec, "request")
+        problems = list(_problems(spec.decode_request(body, model=name, stream=converted.stream), facts))
+        if sample.format != format:  # the body of a caller of the same format keeps errors that the facts do not concern
+            problems += map(str, vendor_rules.broken_rules(format, converted.body))
+        yield from (f"{sample}: {problem}" for problem in problems)
+
+
+def _requests(is_recorded: bool) -> list[Sample]:
+    if not is_recorded:
+        return [sample for format in fb.FORMATS for sample in shipped(format, "request")]
+    return [sample for format in fb.FORMATS for sample in (*list(recorded(format, "request"))[::7], *agents(format))]
+
+
+@every_model
+def test_a_fixture_that_is_written_for_a_model_has_only_what_it_accepts(name: str) -> None:
+    """The server of the vendor answers each of these with 400."""
+    assert list(_breaches(_requests(False), name)) == []
+
+
+@requires_corpus
+@every_model
+def test_a_recording_that_is_written_for_a_model_has_only_what_it_accepts(name: str) -> None:
+    """Recorded requests combine settings as no fixture does."""
+    assert list(_breaches(_requests(True), name)) == []
+
+
+@every_model
+def test_what_was_written_for_a_model_needs_no_further_change(name: str) -> None:
+    """Otherwise one of the two requests has something that the model does not accept, or lost too much."""
+    format, facts = MODELS[name]
+    target: Any = fb.Target(format, model=facts)
+    problems = []
+    for sample in _requests(False):
+        once = _converted(sample, name)
+        if once is None:
+            continue
+        again = fb.convert_request(once.body, source=format, target=target, model=name)
+        if again.body != once.body or again.losses:
+            problems.append((str(sample), [str(loss) for loss in again.losses]))
+
+    assert problems == []
+
+
+def test_empty_facts_change_nothing() -> None:
+    """A table has models about which it states nothing that concerns a request."""
+    for target in fb.FORMATS:
+        with_facts: Any = fb.Target(target, model=fb.ModelFacts())
+        for sample in _requests(False):
+            try:
+                plain = fb.convert_request(sample.body, source=sample.format, target=target, model="m")
+            except fb.InvalidPayloadError:
+                continue
+            converted = fb.convert_request(sample.body, source=sample.format, target=with_facts, model="m")
+            assert converted.body == plain.body, sample
+            assert converted.losses == plain.losses, sample
