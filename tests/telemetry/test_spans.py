@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -20,6 +21,7 @@ from tests.support.servers import KEY, body_of, stream_of
 from tests.testing.test_fake_relay import ANSWER, BODIES, PATHS
 
 trace = pytest.importorskip("opentelemetry.sdk.trace", reason="needs opentelemetry-sdk")
+XAI = replace(fb.PROFILES["relay"], dialect="xai")
 KEYS = (KEY, RELAY_KEY, "sk-canary-vendor")
 
 
@@ -271,6 +273,26 @@ def test_the_dialect_of_the_endpoint_names_the_provider(spans: Spans) -> None:
     attributes = spans.one().attributes
     assert attributes["gen_ai.provider.name"] == "mistral_ai"
     assert "openai.api.type" not in attributes
+
+
+def test_the_dialect_of_the_profile_names_the_provider_in_a_client(spans: Spans) -> None:
+    """A profile states once which server all calls go to."""
+    with client_of(spans, relay_of(), profile=XAI) as client:
+        client.send(body_of("requests", "messages"), "messages", "chat_completions")
+
+    assert spans.one().attributes["gen_ai.provider.name"] == "x_ai"
+
+
+def test_the_dialect_of_the_profile_names_the_provider_in_a_transport(spans: Spans) -> None:
+    """The transport takes the same profile as the client."""
+    transport = fb.transport(
+        "https://relay.test", RELAY_KEY, via="chat_completions", profile=XAI, inner=relay_of(), tracer=spans.tracer
+    )
+    sdk = official_sdks.sdk("messages", "https://vendor.test", "sk-canary-vendor", httpx2.Client(transport=transport))
+
+    official_sdks.ask("messages", sdk, is_streaming=False)
+
+    assert spans.one().attributes["gen_ai.provider.name"] == "x_ai"
 
 
 def test_something_else_than_a_tracer_is_refused() -> None:

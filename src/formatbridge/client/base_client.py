@@ -203,11 +203,15 @@ class BaseClient:
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
         call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
-        return PlannedCall(exchange, call, via if via is not None else source_format)
+        return PlannedCall(exchange, call, self._endpoint(source_format, via))
 
     def _bridge(self, source_format: FormatSpec, via: FormatOrName | None) -> Bridge:
         """Return the bridge to an endpoint, with the dialect of the profile; ``via`` None: the caller's format."""
-        return Bridge(source_format, via=self._profile.target(via if via is not None else source_format), options=self._options)
+        return Bridge(source_format, via=self._endpoint(source_format, via), options=self._options)
+
+    def _endpoint(self, source_format: FormatSpec, via: FormatOrName | None) -> FormatOrName:
+        """Return the format of the endpoint, with its dialect."""
+        return self._profile.target(via if via is not None else source_format)
 
     def _call_settings(self, *, is_stream: bool) -> CallSettings:
         settings = self._cached_settings.get(is_stream)

@@ -15,7 +15,7 @@ from formatbridge.client.profile import RelayProfile
 from formatbridge.client.secrets import Headers, checked_key
 from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
 from formatbridge.client.token_counts import TokenCounter, can_count, estimated, missing_endpoint
-from formatbridge.convert.bodies import Converted, convert_error, convert_models
+from formatbridge.convert.bodies import Converted, ConvertedRequest, convert_error, convert_models
 from formatbridge.convert.bridge import Bridge, CountExchange, Exchange
 from formatbridge.convert.masking import Mask, Secret
 from formatbridge.convert.replay import replay_response
@@ -28,7 +28,7 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
-from formatbridge.formats.format import FormatSpec, SdkFacts, Target
+from formatbridge.formats.format import FormatOrName, FormatSpec, SdkFacts, Target
 from formatbridge.jsontext import codec
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
@@ -224,12 +224,19 @@ class SDKRequestHandler:
             return self._estimated(exchange)
         forwarded = forwarded_headers(request.headers, request.format, self.via)
         call = calls.build_call(exchange, self.base_url, self.profile, self._key(request), self.headers, forwarded)
-        span = None
-        if self.recorder is not None and isinstance(exchange, Exchange):  # a token count is no operation of the conventions
-            span = self.recorder.start(exchange.request, call.url, self.target)
+        span = self._start_span(exchange.request, call) if isinstance(exchange, Exchange) else None
         pending = _PendingCall(exchange, call, streams, _answer_mask(call, forwarded), span)
         flow = self._call(request, pending)
         return (yield from (flow if span is None else recorded(flow, span)))
+
+    def _start_span(self, request: ConvertedRequest, call: Call) -> CallSpan | None:
+        """Start the span of a call; None without a tracer."""
+        return None if self.recorder is None else self.recorder.start(request, call.url, self._endpoint)
+
+    @property
+    def _endpoint(self) -> FormatOrName:
+        """The format of the endpoint, with its dialect."""
+        return self.target or self.profile.target(self.via)
 
     def _call(self, request: SDKRequest, pending: _PendingCall) -> SDKFlow:
         """Send a call and convert its answer."""
@@ -293,7 +300,7 @@ class SDKRequestHandler:
         header = format.endpoint.version_header
         version = request.headers.get(header) if header is not None and format is self.via else None
         options = replace(self.options, messages_version=version) if version else self.options
-        bridge = Bridge(format, via=self.target or self.profile.target(self.via), options=options)
+        bridge = Bridge(format, via=self._endpoint, options=options)
         answer_options = options_for_answer(options, self.clock.time())
         if request.endpoint is None:
             if self.token_counter is None and not can_count(self.profile, self.via):

@@ -152,10 +152,11 @@ def _provider_of(source: FormatOrName | None) -> str | None:
 
 def _format_and_kind(body: Any, source: FormatOrName | None) -> tuple[FormatSpec, Kind | None]:
     """Return the format of a body that is no conversion's result, and its kind if it is a typed model."""
-    known = model_of(body)
-    if source is None and known is None:
+    format, kind = model_of(body) or (None, None)
+    source = format if source is None else source
+    if source is None:
         raise ConfigurationError("source is missing; it is optional only for a typed model and for the result of a conversion")
-    return formats.load(known[0] if source is None and known else source), known[1] if known else None  # type: ignore[arg-type]
+    return formats.load(source), kind
 
 
 def _kind_of(body: Any, format: FormatSpec, kind: Kind | None) -> Kind:
@@ -168,8 +169,8 @@ def _kind_of(body: Any, format: FormatSpec, kind: Kind | None) -> Kind:
         candidates = find_candidates(value, (format,)) if isinstance(value, dict) else []
         kind = next((candidate.kind for candidate in candidates), None)
     if kind not in _KINDS:
-        known = "is missing, and the body does not show it" if kind is None else f"of the body is {kind}"
-        raise ConfigurationError(f"kind {known}: pass kind=, one of {', '.join(_KINDS)}")
+        problem = "is missing, and the body does not show it" if kind is None else f"of the body is {kind}"
+        raise ConfigurationError(f"kind {problem}: pass kind=, one of {', '.join(_KINDS)}")
     return kind
 
 
