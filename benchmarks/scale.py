@@ -245,36 +245,32 @@ def run_dask(job: Job) -> Reading:
     return Reading("Dask", job.processes, start, *spent)
 
 
-def run_ray_data(job: Job) -> Reading:
-    """Convert the data set with Ray Data on a cluster of local processes, as ``examples/ray_convert.py`` does."""
+def run_ray_files(job: Job) -> Reading:
+    """Convert the files with Ray Data on a cluster of local processes, as ``examples/ray_convert.py`` does."""
+    from ray_convert import convert_files
+
+    def start() -> None:
+        first = [(path, job.outputs.with_name(f"{job.outputs.name}-{path.name}")) for path in (job.inputs / "first").iterdir()]
+        convert_files(first, ARGUMENTS).take_all()
+
+    return _run_on_ray("Ray Data, files", job, start, lambda: convert_files(job.files(), ARGUMENTS).take_all())
+
+
+def run_ray_rows(job: Job) -> Reading:
+    """Convert the rows of the data set with ``map_batches`` of Ray Data."""
     import ray
-    from ray_convert import convert
+    from ray_convert import convert_rows
 
     arguments = {"fn_args": [ARGUMENTS], "batch_size": ROWS, "batch_format": "pyarrow", "zero_copy_batch": True}
 
     def start() -> None:
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        ray.data.read_parquet(str(job.inputs / "first")).map_batches(convert, **arguments).materialize()
+        ray.data.read_parquet(str(job.inputs / "first")).map_batches(convert_rows, **arguments).materialize()
 
     def run() -> None:
-        ray.data.read_parquet(str(job.inputs / "all")).map_batches(convert, **arguments).write_parquet(str(job.outputs))
+        rows = ray.data.read_parquet(str(job.inputs / "all"))
+        rows.map_batches(convert_rows, **arguments).write_parquet(str(job.outputs))
 
-    return _run_on_ray("Ray Data", job, start, run)
-
-
-def run_ray_tasks(job: Job) -> Reading:
-    """Convert the files in tasks of Ray, each with ``convert_partition``."""
-    import ray
-
-    def start() -> None:
-        first = ray.remote(_first)
-        ray.get([first.remote(job.inputs, job.outputs, number) for number in range(2 * job.processes)])
-
-    def run() -> None:
-        convert = ray.remote(_convert_file)
-        ray.get([convert.remote(files) for files in job.files()])
-
-    return _run_on_ray("Ray tasks", job, start, run)
+    return _run_on_ray("Ray Data, rows", job, start, run)
 
 
 def _run_on_ray(name: str, job: Job, start: Callable[[], None], run: Callable[[], None]) -> Reading:
@@ -282,6 +278,7 @@ def _run_on_ray(name: str, job: Job, start: Callable[[], None], run: Callable[[]
 
     before = Stopwatch()
     ray.init(num_cpus=job.processes, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.data.DataContext.get_current().enable_progress_bars = False
     start()
     start_seconds, watch = before.read()[0], Stopwatch()
     run()
@@ -296,8 +293,8 @@ ENGINES: dict[str, Callable[[Job], Reading]] = {
     "one": partial(run_processes, count=1),
     "processes": lambda job: run_processes(job, job.processes),
     "dask": run_dask,
-    "ray-tasks": run_ray_tasks,
-    "ray-data": run_ray_data,
+    "ray-files": run_ray_files,
+    "ray-rows": run_ray_rows,
 }
 
 

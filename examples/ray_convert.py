@@ -1,38 +1,51 @@
-"""Convert a folder of Parquet files with Ray Data, on a cluster of local processes.
+"""Convert a folder of Parquet files with Ray Data on a cluster of local processes, one file for each task.
 
     python examples/ray_convert.py INPUT OUTPUT --source chat_completions --target messages --processes 4
 
-For a cluster of several machines, call ``ray.init(address="auto")`` and install formatbridge on the workers. Ray repeats the tasks of a
-worker that was killed. Tasks for whole files are faster, and the same call continues a run that stopped:
+The same command continues a run that stopped, and Ray repeats the tasks of a worker that was killed. For a cluster of several machines,
+call ``ray.init(address="auto")``, and install formatbridge and ``convert_partition.py`` on the workers.
 
-    ray.get([ray.remote(convert_partition).remote(source_file, result_file, **arguments) for source_file, result_file in files])
+Rows that other steps of Ray Data produce are converted with ``map_batches``. This takes more time, because Ray copies the rows between
+its processes:
+
+    rows.map_batches(convert_rows, fn_args=[arguments], batch_format="pyarrow", zero_copy_batch=True)
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import ray
+from convert_partition import convert_partition
 
 import formatbridge as fb
 
-ROWS = 1024
-"""Rows of one call."""
+
+def convert_file(row: dict[str, str], arguments: dict[str, Any]) -> dict[str, str]:
+    """Convert a file. ``row``: its path and that of its result."""
+    return {"result": str(convert_partition(Path(row["source"]), Path(row["result"]), **arguments))}
 
 
-def convert(rows: pa.Table, arguments: dict[str, Any]) -> Iterator[pa.Table]:
-    """Convert some rows of the data set."""
+def convert_files(files: list[tuple[Path, Path]], arguments: dict[str, Any]) -> ray.data.Dataset:
+    """Return the data set of the results' paths. Each file is a block of its own, so that Ray repeats no other."""
+    rows = [{"source": str(source_file), "result": str(result_file)} for source_file, result_file in files]
+    return ray.data.from_items(rows, override_num_blocks=len(rows)).map(convert_file, fn_args=[arguments])
+
+
+def convert_rows(rows: pa.Table, arguments: dict[str, Any]) -> Iterator[pa.Table]:
+    """Convert some rows of a data set."""
     for batch in fb.convert_table(rows, **arguments):
         yield pa.Table.from_batches([batch])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Convert a folder of Parquet files with a column of requests.")
-    parser.add_argument("input")
-    parser.add_argument("output")
+    parser.add_argument("input", type=Path)
+    parser.add_argument("output", type=Path)
     parser.add_argument("--column", default="body")
     parser.add_argument("--source", required=True)
     parser.add_argument("--target", required=True)
@@ -40,12 +53,10 @@ def main() -> None:
     asked = parser.parse_args()
 
     ray.init(num_cpus=asked.processes, include_dashboard=False)
-    arguments = {"column": asked.column, "source": asked.source, "target": asked.target}
-    rows = ray.data.read_parquet(asked.input)
-    results = rows.map_batches(
-        convert, fn_args=[arguments], batch_size=ROWS, batch_format="pyarrow", zero_copy_batch=True, udf_modifying_row_count=False
-    )
-    results.write_parquet(asked.output)
+    asked.output.mkdir(parents=True, exist_ok=True)
+    files = [(path.resolve(), asked.output.resolve() / path.name) for path in sorted(asked.input.glob("*.parquet"))]
+    for row in convert_files(files, {"column": asked.column, "source": asked.source, "target": asked.target}).iter_rows():
+        print(row["result"])
 
 
 if __name__ == "__main__":

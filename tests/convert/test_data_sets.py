@@ -51,9 +51,9 @@ if __name__ == "__main__":
 """
 RAY = """
 import ray_convert
-def convert(rows, arguments, convert=ray_convert.convert):
-    yield from convert(rows, arguments | {"target": target})
-ray_convert.convert = convert
+def convert_file(row, arguments, convert=ray_convert.convert_file):
+    return convert(row, arguments | {"target": target})
+ray_convert.convert_file = convert_file
 ray_convert.main()
 """
 
