@@ -98,6 +98,26 @@ def test_a_budget_for_an_effort_leaves_half_of_the_answer_for_text(effort: str, 
     assert converted.body["max_tokens"] == limits.get("max_completion_tokens", 64_000)
 
 
+def test_an_answer_that_is_too_short_for_a_budget_has_no_reasoning() -> None:
+    """Anthropic requires 1,024 tokens of reasoning, and more than these for the answer."""
+    converted = _convert("messages", SONNET_4_5, reasoning_effort="high", max_completion_tokens=1024)
+
+    assert "thinking" not in converted.body
+    assert [(loss.path, loss.kind, loss.code) for loss in converted.losses] == [
+        ("/reasoning_effort", "dropped", "reasoning_budget")
+    ]
+
+
+def test_a_budget_becomes_an_effort_that_the_model_has() -> None:
+    """One loss names the budget and the effort that the target receives."""
+    facts = fb.ModelFacts(reasoning="effort", efforts=("low", "high"))
+
+    converted = _convert("responses", facts, thinking={"type": "enabled", "budget_tokens": 4000})
+
+    assert converted.body["reasoning"] == {"effort": "low"}
+    assert [(loss.path, loss.after) for loss in converted.losses] == [("/thinking/budget_tokens", "low")]
+
+
 @pytest.mark.parametrize(("budget", "expected"), [(100, 128), (1000, 1000), (40_000, 32_768)])
 def test_a_budget_outside_the_bounds_of_the_model_becomes_the_nearest(budget: int, expected: int) -> None:
     """Google rejects a budget outside the range of the model."""

@@ -129,6 +129,19 @@ def test_a_recording_that_is_written_for_a_model_has_only_what_it_accepts(name: 
 
 
 @every_model
+def test_each_loss_for_a_model_names_a_value_of_the_source(name: str) -> None:
+    """A second change of a value that the first one made has no place in the source, and the report would name the whole body."""
+    changes = [
+        (str(sample), str(loss))
+        for sample in _requests(False)
+        if (converted := _converted(sample, name)) is not None
+        for loss in converted.losses
+        if loss.path == ""
+    ]
+    assert changes == []
+
+
+@every_model
 def test_what_was_written_for_a_model_needs_no_further_change(name: str) -> None:
     """Otherwise one of the two requests has something that the model does not accept, or lost too much."""
     format, facts = MODELS[name]

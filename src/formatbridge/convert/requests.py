@@ -44,7 +44,7 @@ def encode_request_for(
     """
     if facts is not None:
         request = adapt_to_model(request, facts, target_format, losses)
-        options = options_for_model(request, facts, options)
+        options = options_for_model(request, facts, target_format, options)
     if target_format.dialect is not None:
         request = adapt_to_server(request, target_format, losses)
     request, tools = adapt_tools(request, target_format.tool_rules, losses)

@@ -299,8 +299,8 @@ class FormatSpec:
     """The rules of the server for which requests are written; None: any server of the format."""
     equivalent_fields: tuple[frozenset[str], ...] = ()
     """Groups of request fields that set the same on different servers."""
-    reasoning_budgets: bool = False
-    """Whether a request may have a budget for reasoning in tokens; otherwise the amount of reasoning is an effort."""
+    smallest_budget: int | None = None
+    """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
     url_fields: frozenset[str] = frozenset()
     """Fields of requests that are in the URL instead of the body."""
     repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged

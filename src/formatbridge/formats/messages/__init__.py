@@ -17,6 +17,7 @@ from formatbridge.formats.messages.errors import decode_error, encode_error, enc
 from formatbridge.formats.messages.field_paths import FIELD_PATHS
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
 from formatbridge.formats.messages.models import decode_models, encode_models
+from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET
 from formatbridge.formats.messages.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.messages.request import decode_request, encode_request, repair_history
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
@@ -65,7 +66,7 @@ MESSAGES = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
-    reasoning_budgets=True,
+    smallest_budget=SMALLEST_BUDGET,
     repair_history=repair_history,
     billing_header="x-anthropic-billing-header:",  # of Claude Code; source: vllm and CLIProxyAPI, which remove it
     encode_rejection=encode_rejection,

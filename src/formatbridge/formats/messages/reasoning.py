@@ -13,7 +13,7 @@ from formatbridge.report.ledger import Ledger
 
 EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 """The values of ``effort`` in this format."""
-_MIN_BUDGET = 1024
+SMALLEST_BUDGET = 1024
 """The smallest ``budget_tokens`` that the server accepts. Source: the official SDK, ``ThinkingConfigEnabledParam``: ">= 1024"."""
 
 _THINKING = frozenset({"type", "thinking", "signature"})
@@ -168,7 +168,7 @@ def is_disabled(config: ir.ReasoningConfig) -> bool:
 
 def reserved_tokens(budget: int | None) -> int:
     """Return how many tokens of the response a budget needs, at least the minimum of the server; 0 without a budget."""
-    return max(_MIN_BUDGET, budget) if budget else 0
+    return max(SMALLEST_BUDGET, budget) if budget else 0
 
 
 def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:
@@ -199,7 +199,7 @@ def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> Js
     budget = config.budget
     if budget is None:
         return None
-    allowed = max(_MIN_BUDGET, min(budget, limit - 1))
+    allowed = max(SMALLEST_BUDGET, min(budget, limit - 1))
     if allowed >= limit:
         losses.dropped(config, "budget", "out_of_range")
         return None

@@ -19,8 +19,6 @@ from formatbridge.report.loss_rules import rule_of_setting
 _REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
 _STAYS_ON = "reasoning_stays_on"
 _OUTPUT_LIMIT, _CONTROL, _BUDGET_BOUNDS = "output_limit", "reasoning_control", "reasoning_budget"
-_MIN_BUDGET = 1024
-"""The smallest budget in tokens that a server of messages accepts. Source: Anthropic, "Extended thinking", ``budget_tokens``."""
 _ORDER: tuple[ir.Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _LEVELS: tuple[ir.Effort, ...] = ("low", "high")
 """Levels that all models have that reason by level. Source: ai.google.dev/gemini-api/docs/thinking, thinking levels."""
@@ -44,12 +42,12 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     return request
 
 
-def options_for_model(request: ir.Request, facts: ModelFacts, options: Options) -> Options:
+def options_for_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, options: Options) -> Options:
     """Return options whose default limit is that of the model, less the budget for reasoning, which targets add to it."""
     if facts.output_limit is None:
         return options
     budget = request.reasoning.budget if request.reasoning is not None else None
-    reserved = max(_MIN_BUDGET, budget) if budget else 0
+    reserved = max(spec.smallest_budget or 0, budget) if budget else 0
     return replace(options, default_max_tokens=max(1, facts.output_limit - reserved))
 
 
@@ -108,17 +106,18 @@ def _adapt_reasoning(
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
         return _without_amount(config, losses)
     if facts.reasoning == "budget" or (facts.reasoning == "always" and not facts.efforts):
-        if _has_budgets(spec):
-            config = _as_budget(config, facts, request.settings.get("max_tokens"), losses)
-    elif facts.reasoning is not None:
-        config = _as_effort(config, facts, losses)
-    config = _with_known_effort(config, facts, losses)
-    return _with_allowed_budget(config, facts, losses) if _has_budgets(spec) else config
+        adapted = _as_budget(config, request, facts, spec, losses) if _has_budgets(spec) else config
+    else:
+        adapted = _as_effort(config, facts, losses) if facts.reasoning is not None else config
+    if adapted is None:
+        return None
+    adapted = _with_known_effort(adapted, facts, losses)
+    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) else adapted
 
 
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
-    return spec.reasoning_budgets or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
+    return spec.smallest_budget is not None or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
 
 
 def _is_off(config: ir.ReasoningConfig) -> bool:
@@ -164,30 +163,40 @@ def _without_amount(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningC
     return replace(config, mode=None, effort=None, budget=None)
 
 
-def _as_budget(config: ir.ReasoningConfig, facts: ModelFacts, max_tokens: int | None, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace an effort, or a model that decides, by a budget in tokens. A model with efforts keeps the effort too."""
-    if config.budget is not None:
+def _as_budget(
+    config: ir.ReasoningConfig, request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger
+) -> ir.ReasoningConfig | None:
+    """Replace an effort, or a model that decides, by a budget in tokens; None if the answer is too short for one.
+
+    A model with efforts keeps the effort too.
+    """
+    shows = facts.reasoning == "budget" and config.show not in (None, "hide")  # only a model that reasons shows its reasoning
+    name = "effort" if config.effort is not None else "mode" if config.mode is not None else "show" if shows else None
+    if config.budget is not None or name is None:
         return config
-    budget = _budget_of(config.effort, facts, max_tokens)
-    if config.effort is not None:
-        if not facts.efforts:
-            losses.changed(config, "effort", budget, _CONTROL)
-    elif config.mode is not None:
-        losses.changed(config, "mode", budget, _CONTROL)
-    elif facts.reasoning == "budget" and config.show not in (None, "hide"):  # only a model that reasons shows its reasoning
-        losses.changed(config, "show", budget, _CONTROL)
-    else:
-        return config
-    return replace(config, mode="on", budget=budget, effort=config.effort if facts.efforts else None)
+    budget = _budget_of(config.effort, request, facts, spec)
+    keeps_effort = name == "effort" and bool(facts.efforts)
+    if budget is None:
+        if keeps_effort:
+            return config
+        _drop_config(config, _BUDGET_BOUNDS, losses)
+        return None
+    if not keeps_effort:
+        losses.changed(config, name, budget, _CONTROL)
+    return replace(config, mode="on", budget=budget, effort=config.effort if keeps_effort else None)
 
 
-def _budget_of(effort: ir.Effort | None, facts: ModelFacts, max_tokens: int | None) -> int:
+def _budget_of(effort: ir.Effort | None, request: ir.Request, facts: ModelFacts, spec: FormatSpec) -> int | None:
     """Return the budget that corresponds to an effort, within the bounds of the model, and half of the longest answer.
 
-    The budget is a part of the answer, so the other half is left for the text.
+    The budget is a part of the answer, so the other half is left for the text. None: the smallest budget is as long as the answer.
     """
     smallest, largest = facts.budgets or (1, None)
-    longest = min((limit for limit in (max_tokens, facts.output_limit) if limit is not None), default=None)
+    smallest = max(smallest, spec.smallest_budget or 1)
+    limits = (request.settings.get("max_tokens"), facts.output_limit)
+    longest = min((limit for limit in limits if limit is not None), default=None)
+    if longest is not None and smallest >= longest:
+        return None
     bounds = (limit for limit in (largest, None if longest is None else longest // 2) if limit is not None)
     return max(smallest, min([_BUDGETS.get(effort or "high", _BUDGETS["high"]), *bounds]))
 
@@ -197,31 +206,41 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
     is_adaptive = facts.reasoning == "adaptive"
     if config.budget is None:
         if config.effort is None and config.mode in ("on", "adaptive") and facts.reasoning == "level":
-            losses.changed(config, "mode", "high", _CONTROL)
-            return replace(config, mode=None, effort="high")
+            level = _nearest_effort("high", facts)
+            losses.changed(config, "mode", level, _CONTROL)
+            return replace(config, mode=None, effort=level)
         return replace(config, mode="adaptive") if is_adaptive and config.mode == "on" else config
     mode = "adaptive" if is_adaptive else config.mode
     if config.effort is not None:
         losses.dropped(config, "budget", _CONTROL)
         return replace(config, mode=mode, budget=None)
-    effort = effort_of_budget(config.budget)
+    effort = _nearest_effort(effort_of_budget(config.budget), facts)
     losses.changed(config, "budget", effort, _CONTROL)
     return replace(config, mode=mode, budget=None, effort=effort)
 
 
 def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace an effort that the model does not accept by the nearest one; of two the lower. ``none`` is no amount of reasoning."""
+    """Replace an effort that the model does not accept by the nearest one; leave out an effort of an unknown name."""
     effort = config.effort
-    known = [each for each in facts.efforts if each != "none"]
-    if effort is None or not known or effort in facts.efforts:
+    if effort is None:
+        return config
+    nearest = _nearest_effort(effort, facts)
+    if nearest == effort:
         return config
     if effort not in _ORDER:
         losses.dropped(config, "effort", _REFUSED)
         return replace(config, effort=None)
-    position = _ORDER.index(effort)
-    nearest = min(known, key=lambda each: (abs(_ORDER.index(each) - position), _ORDER.index(each)))
     losses.changed(config, "effort", nearest, _CONTROL)
     return replace(config, effort=nearest)
+
+
+def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
+    """Return the effort that the model accepts and that is nearest; of two the lower. ``none`` is no amount of reasoning."""
+    known = [each for each in facts.efforts if each != "none"]
+    if not known or effort in facts.efforts:
+        return effort
+    position = _ORDER.index(effort) if effort in _ORDER else -1
+    return min(known, key=lambda each: (abs(_ORDER.index(each) - position), _ORDER.index(each)))
 
 
 def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
