@@ -1,5 +1,5 @@
-"""How fast the library is, beside the standard library and its peers.
+"""How fast the library is, compared with the standard library and with its peers.
 
-``pip install 'formatbridge[benchmarks]'``, then ``python -m benchmarks`` prints one table; ``--quick`` in a minute, ``--case NAME``
-a part of it. Peers that are not installed are left out.
+``pip install 'formatbridge[benchmarks]'``, then ``python -m benchmarks`` prints one table. ``--quick`` takes a minute, ``--case NAME``
+measures one case. Peers that are not installed are left out.
 """

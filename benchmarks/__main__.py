@@ -1,9 +1,9 @@
-"""How fast the library is. Prints, asserts nothing, ends with 0.
+"""Measure how fast the library is and print the figures. Nothing is asserted; the exit status is 0.
 
 ``python -m benchmarks``: one table of all synthetic cases; ``--quick``, ``--case NAME``.
 ``python -m benchmarks recorded``: tables over recorded traffic, in three to five minutes. ``--sample N`` takes N bodies of each format
 and each agent, ``--quick`` one short round, ``--json FILE`` writes every figure. The folder of the recordings is named by
-``FORMATBRIDGE_CORPUS`` (default: ``shared/corpus`` beside the project's folder); without it the run says so and measures nothing.
+``FORMATBRIDGE_CORPUS`` (default: ``shared/corpus`` next to the project's folder). Without it the run prints a reason and measures nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def table(cases: list[str], effort: Effort) -> Iterator[str]:
 
 
 def rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Yield a case's rows; where the library breaks down half-way, a last one that says so."""
+    """Yield the rows of a case. If the library raises, the last row has the error."""
     try:
         yield from CASES[case](case, effort)
     except Exception as error:
@@ -79,8 +79,8 @@ def _bound(row: Row) -> str:
 
 
 def environment() -> str:
-    """Return on what this is measured."""
-    names = ", ".join(f"{name} {found}" for name, found in versions().items())
+    """Return the date, the machine and the versions of a run."""
+    names = ", ".join(f"{name} {installed}" for name, installed in versions().items())
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
         f"pydantic {version('pydantic')}, {names}."
@@ -88,7 +88,7 @@ def environment() -> str:
 
 
 def introduction() -> str:
-    """Say on what this was measured, and how to read it."""
+    """Return the environment of the run, and how to read the table."""
     return (
         f"{environment()}\n"
         "Requests, responses and streams: time in multiples of `json.dumps(json.loads(body))` of the same body, or of each event of "
@@ -121,9 +121,9 @@ def run_recorded(effort: Effort, sample: int | None, output: Path | None) -> Non
 
 
 def main() -> int:
-    """Measure what was asked for and print it."""
+    """Run the benchmark that the arguments name and print its figures."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="How fast formatbridge is, beside json and its peers."
+        prog="python -m benchmarks", description="Measure how fast formatbridge is, compared with json and with its peers."
     )
     parser.add_argument("suite", nargs="?", choices=("synthetic", "recorded"), default="synthetic", help="what to convert")
     parser.add_argument("--quick", action="store_true", help="one short round: rough figures in less time")

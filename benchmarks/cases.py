@@ -1,38 +1,50 @@
-"""What is measured of requests, answers and the import; streams and the client have files of their own."""
+"""Measure requests, answers, growth, memory and the import. Streams and the client are in other modules."""
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement
+from pathlib import Path
 from subprocess import CalledProcessError
 
 from pydantic_core import from_json, to_json
 
 import formatbridge
 from benchmarks import cases_streams, sse, streams_client
-from benchmarks.measure import Effort, Work, exponent, import_times, medians, own_seconds, peak_memory
-from benchmarks.payloads import PAYLOADS, TURNS, Payload, alternating, growing
+from benchmarks.bodies import MODEL
+from benchmarks.measure import (
+    Effort,
+    Work,
+    exponent,
+    import_times,
+    medians,
+    peak_memory,
+    resident_peak,
+    traced_peak,
+    user_seconds,
+)
+from benchmarks.payloads import PAYLOADS, TURNS, Payload, alternating, sized_request
 from benchmarks.peers import PEERS, UnsupportedError
 from benchmarks.rows import BOUNDS, DIRECTIONS, Row, attempt
-from benchmarks.spellings import MODEL
 
 
 def converted(kind: str, source: str | None, target: str, body: object) -> formatbridge.Converted:
     """Convert one document with ``formatbridge``."""
     if kind == "response":
         return formatbridge.convert_response(body, source=source, target=target)
-    if source == "generate_content":  # whose model the URL names
+    if source == "generate_content":  # its model is in the URL
         return formatbridge.convert_request(body, source=source, target=target, model=MODEL)
     return formatbridge.convert_request(body, source=source, target=target)
 
 
 def conversion(kind: str, source: str, target: str, body: bytes, model: str | None = None) -> Callable[[], bytes]:
-    """Return what converts bytes to bytes by the public call, as the README says: what the bounds are about.
+    """Return a function that converts bytes to bytes with the public function, as the README does. The bounds are those of its time.
 
-    ``model``: the one that the URL names, where the body names none. A body of generate_content never does.
+    ``model``: the model in the URL, if the body has none. A body of generate_content never has one.
     """
     if kind == "response":
         return lambda: formatbridge.convert_response(body, source=source, target=target).json()
@@ -43,22 +55,22 @@ def conversion(kind: str, source: str, target: str, body: bytes, model: str | No
 
 
 def convert_and_report(kind: str, source: str, target: str, body: bytes) -> bytes:
-    """Convert bytes to bytes and read what was lost, which may be worked out only then."""
-    made = converted(kind, source, target, body)
-    _ = made.losses, made.additions
-    return made.json()
+    """Convert bytes to bytes and read the report, which is computed only then."""
+    result = converted(kind, source, target, body)
+    _ = result.losses, result.additions
+    return result.json()
 
 
 def convert_typed(kind: str, source: str, target: str, body: bytes) -> bytes:
-    """Convert by way of typed models on both sides."""
+    """Convert a typed model to a typed model."""
     from formatbridge.convert.input import wire_model
 
-    given = wire_model(source, kind).model_validate_json(body)  # type: ignore[arg-type]  # kinds are text here
-    return converted(kind, None, target, given).parse().model_dump_json(exclude_unset=True, by_alias=True).encode()
+    typed = wire_model(source, kind).model_validate_json(body)  # type: ignore[arg-type]  # kinds are text here
+    return converted(kind, None, target, typed).parse().model_dump_json(exclude_unset=True, by_alias=True).encode()
 
 
 def payload_rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Measure one payload in all directions, and what the same machine needs for less and for more."""
+    """Measure one payload in all directions, and other work on the same payload for comparison."""
     payload = PAYLOADS[case]
     yield from baseline_rows(case, payload, effort)
     for source, target in DIRECTIONS:
@@ -66,7 +78,7 @@ def payload_rows(case: str, effort: Effort) -> Iterator[Row]:
 
 
 def baseline_rows(case: str, payload: Payload, effort: Effort) -> Iterator[Row]:
-    """Measure ``json``, the limit that the parser sets, and what costs more than bytes in and bytes out."""
+    """Measure ``json``, the parser alone, typed models, and a conversion whose report is read."""
     source, target = DIRECTIONS[0]
     body = payload.bytes(source)
     works: dict[str, Work] = {"json": _json(body), "pydantic_core from_json, to_json": lambda: to_json(from_json(body))}
@@ -85,7 +97,7 @@ def baseline_rows(case: str, payload: Payload, effort: Effort) -> Iterator[Row]:
 
 
 def direction_row(case: str, payload: Payload, source: str, target: str, effort: Effort) -> Row:
-    """Measure one direction, the peers beside it."""
+    """Measure one direction, and the peers in it."""
     body = payload.bytes(source)
     least = 0.8 * len(payload.bytes(target))
     works: dict[str, Work] = {"formatbridge": conversion(payload.kind, source, target, body)}
@@ -99,11 +111,11 @@ def direction_row(case: str, payload: Payload, source: str, target: str, effort:
     works = {name: work for name, work in works.items() if name not in words}
     times = medians({"json": _json(body), **works}, effort)
     ratios: dict[str, float | str] = {name: times[name] / times["json"] for name in works}
-    own = ratios.get("formatbridge")
+    figure = ratios.get("formatbridge")
     return Row(
         case=case,
         what=f"{source} → {target}",
-        figure=own if isinstance(own, float) else None,
+        figure=figure if isinstance(figure, float) else None,
         word=words.get("formatbridge", ""),
         peers={name: ratios.get(name) or words[name] for name in PEERS},
         bound=BOUNDS[case],
@@ -121,8 +133,8 @@ def _bound_to(conversion: Callable[[bytes], bytes], body: bytes) -> Work:
 def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
     """Measure how time grows with the number of messages, and with their size, over a factor of eight."""
     steps = {
-        "messages, 60 to 480": (growing(), growing(messages=480)),
-        "bytes of a message, 8 kB to 64 kB": (growing(messages=20, size=8000), growing(messages=20, size=64_000)),
+        "messages, 60 to 480": (sized_request(), sized_request(messages=480)),
+        "bytes of a message, 8 kB to 64 kB": (sized_request(messages=20, size=8000), sized_request(messages=20, size=64_000)),
     }
     for what, (small, large) in steps.items():
         for source, target in DIRECTIONS:
@@ -131,10 +143,10 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
             row = f"exponent in {what}, {source} → {target}"
             yield Row(case=case, what=row, figure=figure, word=word, bound=BOUNDS[case])
     for target in (target for source, target in DIRECTIONS if source == "chat_completions"):
-        found = {f"{' and '.join(kinds)}": _alternation_exponent(kinds, target, effort) for kinds in TURN_PAIRS}
-        worst = max(found, key=lambda name: found[name])
+        exponents = {f"{' and '.join(kinds)}": _alternation_exponent(kinds, target, effort) for kinds in TURN_PAIRS}
+        worst = max(exponents, key=lambda name: exponents[name])
         row = f"exponent in alternating turns, 500 to 4000 pairs, the highest ({worst}), chat_completions → {target}"
-        yield Row(case=case, what=row, figure=found[worst], bound=BOUNDS[case])
+        yield Row(case=case, what=row, figure=exponents[worst], bound=BOUNDS[case])
     for what, (make, size) in sse.STREAMS.items():
         streams = {"small": make(sse.SIZE), "large": make(8 * sse.SIZE)}
         times = medians({name: partial(sse.read, stream, size) for name, stream in streams.items()}, effort)
@@ -143,18 +155,18 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
 
 
 TURN_PAIRS = tuple(combinations_with_replacement(TURNS, 2))
-"""Each two kinds of turn, which alternate."""
+"""All pairs of kinds of turns, which alternate in a request."""
 
 
 def _alternation_exponent(kinds: tuple[str, str], target: str, effort: Effort) -> float:
-    """Return the exponent in the number of turns, whose kinds alternate."""
+    """Return the exponent in the number of turns, if their kinds alternate."""
     works = [conversion("request", "chat_completions", target, alternating(kinds, count)) for count in (500, 4000)]
-    times = medians(dict(zip(("small", "large"), works, strict=True)), replace(effort, rounds=1, seconds=0), own_seconds)
+    times = medians(dict(zip(("small", "large"), works, strict=True)), replace(effort, rounds=1, seconds=0), user_seconds)
     return exponent(times["small"], times["large"], 8)
 
 
 def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort) -> tuple[float | None, str]:
-    """Return the exponent for one direction, or what is wrong with it; the factor is that of the bytes."""
+    """Return the exponent for one direction, in the size of the body in bytes, or the error that the conversion raises."""
     works: list[Work] = [conversion("request", source, target, body) for body in sizes]
     word = attempt(works[0], 0)
     if word:
@@ -164,8 +176,8 @@ def _growth(source: str, target: str, sizes: tuple[bytes, bytes], effort: Effort
 
 
 def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Measure the peak of memory in sizes of the payload, which is itself not counted."""
-    del effort  # exact at the first time
+    """Measure the peak of memory as multiples of the size of the payload, which is not counted."""
+    del effort  # memory needs no repetition
     for name in ("conversation", "images"):
         for source, target in DIRECTIONS:
             what = f"peak / payload, {name}, {source} → {target}"
@@ -179,8 +191,18 @@ def memory_rows(case: str, effort: Effort) -> Iterator[Row]:
                 yield Row(case=case, what=f"{what} (resident set: {resident:.1f})", figure=traced, bound=bound)
 
 
+def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
+    """Convert a document in this process and print the growth of memory at its peak in bytes. ``gauge``: ``traced`` or ``resident``."""
+    kind, source, target = direction.split("/")
+    conversion(kind, source, target, Path(warmer).read_bytes())()
+    body = Path(document).read_bytes()
+    gc.collect()
+    gauges = {"traced": traced_peak, "resident": resident_peak}
+    print(gauges[gauge](conversion(kind, source, target, body)))
+
+
 def _last_word(error: CalledProcessError) -> str:
-    """Name the exception that ended a process."""
+    """Return the name of the exception that ended a process."""
     return str(error.stderr).strip().rpartition("\n")[2].partition(":")[0] or type(error).__name__
 
 
@@ -191,7 +213,7 @@ formatbridge.convert_request(
 
 
 def import_rows(case: str, effort: Effort) -> Iterator[Row]:
-    """Measure the import in fresh interpreters, as a part of that of what everybody has loaded anyway."""
+    """Measure the import in new interpreters, as a multiple of the import of pydantic and httpx."""
     scripts = {"others": "import pydantic, httpx", "import": "import formatbridge", "first": FIRST_CONVERSION}
     word = attempt(lambda: exec(FIRST_CONVERSION, {}), 0)
     if word:
@@ -213,4 +235,4 @@ CASES: dict[str, Callable[[str, Effort], Iterator[Row]]] = {
     "client": streams_client.client_rows,
     "import": import_rows,
 }
-"""Name of a case to what measures it."""
+"""Name of a case to the function that measures it."""

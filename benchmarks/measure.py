@@ -1,6 +1,6 @@
-"""Stopwatch, scales and the noise between them: everything is measured side by side and told as a ratio.
+"""Measure time and memory. All works of a comparison are interleaved, and the result is a ratio.
 
-Machines are noisy and differ, so no absolute time leaves this module but the one of ``json`` for orientation.
+Machines differ and have other load, so no absolute time is reported, except that of ``json`` for orientation.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long to look: rounds, the best of which counts; seconds for one; readings that it has at least; starts of a process.
+    """How long to measure: rounds, of which the best counts; seconds of a round; its smallest number of readings; starts of a process.
 
-    ``batch``: seconds that one reading of the clock spans at least; short work is repeated until it does.
+    ``batch``: the shortest reading in seconds; short work is repeated until it takes as long.
     """
 
     rounds: int
@@ -43,10 +43,10 @@ THOROUGH = Effort(rounds=3, seconds=1.0, readings=5, starts=10)
 QUICK = Effort(rounds=1, seconds=0.2, readings=3, starts=3)
 
 
-def own_seconds() -> float:
-    """Return the processor's seconds in this process, without those of the system for it: fresh pages of memory, above all.
+def user_seconds() -> float:
+    """Return the CPU time of this process in user mode, in seconds. Without the module ``resource`` it is wall time.
 
-    Work in megabytes is judged by it, for when pages are fresh is up to the allocator. Wall time where no system tells.
+    Work on megabytes is measured with it: the time in which the kernel provides new pages of memory depends on the allocator.
     """
     try:
         import resource
@@ -56,14 +56,14 @@ def own_seconds() -> float:
 
 
 def medians(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_counter) -> dict[str, float]:
-    """Return the seconds of each piece of work: the best of the rounds' medians for the first, and so many times that for the others.
+    """Return the seconds of each piece of work: the best of the rounds' medians for the first, and a multiple of it for the others.
 
-    How many times is told by readings that stand beside each other, the median of all: on a shared machine the processor is twice as
-    fast in one second as in the next, and then two medians, or two bests, need not be of the same machine.
+    The multiple is the median of the ratios of adjacent readings. On a shared machine the processor may be twice as fast in one second
+    as in the next, so the medians of two works cannot be compared.
 
-    The garbage collector stays on, as in life, but each pays for its own garbage alone: what exists before is frozen, and what the one
-    before has left is collected before the clock starts. Work that is short runs once beforehand, so that it does not pay for the
-    processor's caches that a peer with more code has emptied; and the order moves on by one from reading to reading.
+    The garbage collector stays on, as in applications. Objects that exist before are frozen, and the garbage of a work is collected before
+    the next reading. Short work runs once before it is measured, because another work may have replaced the processor's caches. The order
+    of the works changes from reading to reading.
     """
     with frozen_objects():
         return medians_among_frozen(works, effort, clock)
@@ -71,7 +71,7 @@ def medians(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_count
 
 @contextmanager
 def frozen_objects() -> Iterator[None]:
-    """Keep the garbage collector away from the objects that exist now."""
+    """Exclude the objects that exist now from garbage collection."""
     gc.collect()
     gc.freeze()
     try:
@@ -81,7 +81,7 @@ def frozen_objects() -> Iterator[None]:
 
 
 def medians_among_frozen(works: Mapping[str, Work], effort: Effort, clock: Clock = perf_counter) -> dict[str, float]:
-    """Do what ``medians`` does, within ``frozen_objects`` of the caller: for thousands of measurements in a row."""
+    """Return what ``medians`` returns. The caller has frozen the objects, once for thousands of measurements."""
     first = next(iter(works))
     batches = {name: _batch(works[name], effort.batch) for name in works}
     rounds = [_round(works, batches, effort, clock) for _ in range(effort.rounds)]
@@ -90,7 +90,7 @@ def medians_among_frozen(works: Mapping[str, Work], effort: Effort, clock: Clock
 
 
 def _ratios(rounds: list[dict[str, list[float]]], name: str, first: str) -> list[float]:
-    return [mine / max(other, 1e-9) for readings in rounds for mine, other in zip(readings[name], readings[first], strict=True)]
+    return [time / max(other, 1e-9) for readings in rounds for time, other in zip(readings[name], readings[first], strict=True)]
 
 
 def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort, clock: Clock) -> dict[str, list[float]]:
@@ -110,7 +110,7 @@ def _round(works: Mapping[str, Work], batches: Mapping[str, int], effort: Effort
 
 
 def seconds(work: Work, times: int = 1, clock: Clock = perf_counter) -> float:
-    """Return how long one run takes, on the average of so many."""
+    """Return the mean time of a run in seconds."""
     start = clock()
     for _ in range(times):
         work()
@@ -123,38 +123,27 @@ def _batch(work: Work, span: float) -> int:
 
 
 def exponent(small: float, large: float, factor: float) -> float:
-    """Return the power of the size with which time grows: 1 is linear, 2 quadratic."""
+    """Return the exponent with which time grows with the size: 1 is linear, 2 quadratic."""
     return math.log(large / small) / math.log(factor)
 
 
 def peak_memory(kind: str, source: str, target: str, document: bytes, warmer: bytes) -> tuple[float, float]:
-    """Return the peak while a document is converted, in sizes of the document, which is itself not counted.
+    """Return the peak of memory while a document is converted, as multiples of the size of the document, which is not counted.
 
-    First what Python allocates (tracemalloc; exact, but blind to buffers of the parser in Rust), then what the system hands
-    out (resident set; sees all, but in its own coarse steps). Each in a process of its own, after a conversion of ``warmer``.
+    The first is what Python allocates (tracemalloc: exact, without the buffers of the parser in Rust), the second the growth of the
+    resident set (complete, in coarse steps). Each is measured in a new process, after a conversion of ``warmer``.
     """
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, "document.json"), Path(folder, "warmer.json")]
         for path, content in zip(paths, (document, warmer), strict=True):
             path.write_bytes(content)
-        script = "import sys; from benchmarks import measure; measure.print_peak(*sys.argv[1:])"
+        script = "import sys; from benchmarks import cases; cases.print_peak(*sys.argv[1:])"
         peaks = [_python(script, gauge, "/".join((kind, source, target)), *map(str, paths)) for gauge in ("traced", "resident")]
     return peaks[0] / len(document), peaks[1] / len(document)
 
 
-def print_peak(gauge: str, direction: str, document: str, warmer: str) -> None:
-    """Convert one document in this process and print by how many bytes memory grew at most."""
-    from benchmarks.cases import conversion
-
-    kind, source, target = direction.split("/")
-    conversion(kind, source, target, Path(warmer).read_bytes())()
-    body = Path(document).read_bytes()
-    gc.collect()
-    gauges = {"traced": _traced_peak, "resident": resident_peak}
-    print(gauges[gauge](conversion(kind, source, target, body)))
-
-
-def _traced_peak(work: Work) -> int:
+def traced_peak(work: Work) -> int:
+    """Return the peak of what Python allocates."""
     import tracemalloc
 
     tracemalloc.start()
@@ -163,7 +152,7 @@ def _traced_peak(work: Work) -> int:
 
 
 def resident_peak(work: Work) -> int:
-    """Return the growth of the resident set; where Linux does not let us reset its high-water mark, of the mark alone."""
+    """Return the growth of the resident set. If its high-water mark cannot be reset, return the growth of the mark."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         before = _status("VmRSS")
@@ -193,7 +182,7 @@ def _status(field: str) -> int:
 def first_cpu_seconds(base: str, setups: Mapping[str, str], script: str, effort: Effort) -> tuple[float, dict[str, float]]:
     """Return the CPU seconds of the script ``base`` and, by name, those of ``script`` after each of the setups.
 
-    Each runs in a fresh interpreter, whose start is not counted; interleaved, the best of some.
+    Each runs in a new interpreter, whose start is not counted. Scripts are interleaved; the best run counts.
     """
     of_base = math.inf
     best = dict.fromkeys(setups, math.inf)
@@ -209,7 +198,7 @@ def _cpu_timed(setup: str, script: str) -> str:
 
 
 def import_times(scripts: Mapping[str, str], effort: Effort) -> dict[str, float]:
-    """Return the seconds of each script in a fresh interpreter, its start not counted; interleaved, the best of some."""
+    """Return the seconds of each script in a fresh interpreter, without its start. Scripts are interleaved; the best run counts."""
     best = dict.fromkeys(scripts, math.inf)
     for _ in range(effort.starts):
         for name, script in scripts.items():
@@ -219,7 +208,7 @@ def import_times(scripts: Mapping[str, str], effort: Effort) -> dict[str, float]
 
 
 def _python(script: str, *arguments: str) -> float:
-    """Run a script in a fresh interpreter with our path; return the number that it prints."""
+    """Run a script in a new interpreter with the path of this one; return the number that it prints."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)

@@ -1,6 +1,6 @@
-"""The payloads to measure: one made-up conversation, the same on every machine, spelled in each of the four formats.
+"""Synthetic payloads: one conversation, the same on every machine, in each of the four formats.
 
-Nothing here comes from ``formatbridge``; a fault of the library cannot make its own exam easier.
+Nothing here uses ``formatbridge``, so a defect of the library cannot change what is measured.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from benchmarks import spellings
-from benchmarks.spellings import Answer, Call, Conversation, Tool, Turn
+from benchmarks import bodies
+from benchmarks.bodies import Answer, Call, Conversation, Tool, Turn
 
 PROSE = (
     "the of and to in is that for it with as on be this are by from or an at not which have we you can if will one has "
@@ -24,24 +24,24 @@ PROSE = (
 )
 WORDS = PROSE.split()
 RARE = ("naïve", "Übersicht", "résumé", "…", "→", "日本語", "🙂")
-"""What keeps real text from being plain ASCII; every tenth text has one."""
+"""Words outside ASCII; every tenth text has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """One document: how to spell it in a format. ``kind`` is ``request`` or ``response``."""
+    """One document in no format. ``kind`` is ``request`` or ``response``."""
 
     kind: str
-    made: Callable[[], Conversation | Answer] = field(repr=False)
+    create: Callable[[], Conversation | Answer] = field(repr=False)
 
     def bytes(self, format: str) -> bytes:
         """Return the document as compact JSON in UTF-8, as the vendors' SDKs send it."""
-        body = spellings.BODIES[self.kind, format](self.made())
+        body = bodies.BODIES[self.kind, format](self.create())
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def text(dice: random.Random, size: int) -> str:
-    """Return about ``size`` characters of prose with line breaks, quotes and, at times, a letter outside ASCII."""
+    """Return about ``size`` characters of words with line breaks, quotes and sometimes a word outside ASCII."""
     words: list[str] = []
     length = 0
     while length < size:
@@ -71,7 +71,7 @@ def call(dice: random.Random, number: int) -> Call:
 
 
 def tool(dice: random.Random, number: int) -> Tool:
-    """Return a tool definition of about 1 kB, with the keywords that every format takes."""
+    """Return a tool definition of about 1 kB, with keywords that every format has."""
     properties: dict[str, Any] = {
         "path": {"type": "string", "description": text(dice, 120)},
         "pattern": {"type": "string", "description": text(dice, 120)},
@@ -93,7 +93,7 @@ def tool(dice: random.Random, number: int) -> Tool:
 
 
 def _round(dice: random.Random, number: int, size: int) -> list[Turn]:
-    """Return seven messages: a question, two calls at once, their results, one more call and result, the answer."""
+    """Return seven messages: a question, two parallel calls, their results, another call and its result, the answer."""
     first, second, third = (call(dice, 3 * number + step) for step in range(3))
     return [
         Turn(role="user", text=text(dice, size // 2)),
@@ -106,8 +106,8 @@ def _round(dice: random.Random, number: int, size: int) -> list[Turn]:
     ]
 
 
-def _talk(dice: random.Random, count: int, size: int) -> list[Turn]:
-    """Return ``count`` turns (an odd number), ending with the user's."""
+def _turns(dice: random.Random, count: int, size: int) -> list[Turn]:
+    """Return ``count`` turns (an odd number), the last one of the user."""
     rounds = (count - 1) // 7
     rounds -= (count - 1 - 7 * rounds) % 2
     turns = [turn for number in range(rounds) for turn in _round(dice, number, size)]
@@ -118,11 +118,11 @@ def _talk(dice: random.Random, count: int, size: int) -> list[Turn]:
 
 @cache
 def conversation(*, messages: int, tools: int, size: int, system: int = 2000) -> Conversation:
-    """Return a conversation of ``messages`` messages, the system's included (an even number), of about ``size`` characters each."""
+    """Return a conversation of ``messages`` messages (an even number, the system message included) of about ``size`` characters each."""
     dice = random.Random(f"{messages}/{tools}/{size}")
     return Conversation(
         system=text(dice, system),
-        turns=tuple(_talk(dice, messages - 1, size)),
+        turns=tuple(_turns(dice, messages - 1, size)),
         tools=tuple(tool(dice, number) for number in range(tools)),
         oddity=True,
     )
@@ -146,7 +146,7 @@ def images() -> Conversation:
 
 
 def _image(seed: int) -> str:
-    """Return what looks like a PNG file, in base64."""
+    """Return random bytes after the signature of a PNG file, in base64."""
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + random.Random(seed).randbytes(786_424)).decode()
 
 
@@ -165,25 +165,25 @@ TURNS: dict[str, dict[str, Any]] = {
     "call": {"role": "assistant", "content": None, "tool_calls": [_ONE_CALL]},
     "result": {"role": "tool", "tool_call_id": "call_1", "content": "done"},
 }
-"""Kind of turn to one in chat_completions."""
+"""Kind of turn to a message of chat_completions."""
 
 
 def alternating(kinds: tuple[str, str], count: int) -> bytes:
     """Return a request of chat_completions of ``count`` times two kinds of turn."""
-    return json.dumps({"model": spellings.MODEL, "messages": [TURNS[kind] for kind in kinds] * count}).encode()
+    return json.dumps({"model": bodies.MODEL, "messages": [TURNS[kind] for kind in kinds] * count}).encode()
 
 
-def growing(*, messages: int = 60, size: int = 1000) -> Payload:
-    """Return a request of two tools whose number of messages or size of messages is what grows."""
-    return Payload(kind="request", made=lambda: conversation(messages=messages, tools=2, size=size))
+def sized_request(*, messages: int = 60, size: int = 1000) -> Payload:
+    """Return a request with two tools and any number and size of messages."""
+    return Payload(kind="request", create=lambda: conversation(messages=messages, tools=2, size=size))
 
 
 PAYLOADS: dict[str, Payload] = {
-    "tiny": Payload(kind="request", made=tiny),
-    "agent": Payload(kind="request", made=lambda: conversation(messages=60, tools=25, size=840)),
-    "conversation": Payload(kind="request", made=lambda: conversation(messages=640, tools=25, size=1400)),
-    "images": Payload(kind="request", made=images),
-    "response": Payload(kind="response", made=lambda: answer(size=4000, calls=2)),
-    "tool_calls": Payload(kind="response", made=lambda: answer(size=300, calls=14)),
+    "tiny": Payload(kind="request", create=tiny),
+    "agent": Payload(kind="request", create=lambda: conversation(messages=60, tools=25, size=840)),
+    "conversation": Payload(kind="request", create=lambda: conversation(messages=640, tools=25, size=1400)),
+    "images": Payload(kind="request", create=images),
+    "response": Payload(kind="response", create=lambda: answer(size=4000, calls=2)),
+    "tool_calls": Payload(kind="response", create=lambda: answer(size=300, calls=14)),
 }
 """Name of a case to its document."""

@@ -1,13 +1,13 @@
-"""The peers: what each one's public API takes to turn a document of one format into another, bytes in and bytes out.
+"""Conversions of documents by the peers, with their public functions, bytes to bytes.
 
-All three take and give Python values, so ``json.loads`` and ``json.dumps`` around them are part of the work, as in their READMEs.
-None is made to look slow: no logging, no network, no file access, caches warm.
+All three work on Python values, so ``json.loads`` and ``json.dumps`` are part of the work, as in their READMEs. Nothing slows them down:
+they have no logging, no network and no file access, and their caches are filled.
 
-linguafranca (``martian-linguafranca``): ``convert_request_json`` and ``convert_response_json``. It knows no generate_content.
-rosetta (``llm-rosetta``): requests by ``ConversionPipeline.convert_request``, its documented way for bodies of the wire
-    (``convert`` is the same with the shape of Google's SDK); responses by the two converters, since the pipeline wants the request
-    first. It keeps the tools and messages it has seen in process-wide caches by content, which a repeated body always hits.
-litellm: the classes behind its calls, each direction its own; none of them validates the body.
+linguafranca (``martian-linguafranca``): ``convert_request_json`` and ``convert_response_json``. It has no generate_content.
+rosetta (``llm-rosetta``): requests by ``ConversionPipeline.convert_request``, which its documentation names for JSON bodies
+    (``convert`` is the same for objects of Google's SDK); responses by the two converters, because the pipeline requires the request
+    first. It caches tools and messages by content for the whole process, so a repeated body is always in the cache.
+litellm: the classes behind its functions, another one for each direction. None of them validates the body.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class UnsupportedError(Exception):
 
 
 def from_bytes_to_bytes(change: Change) -> Conversion:
-    """Wrap what works on Python values."""
+    """Return a conversion of bytes by a function that works on Python values."""
     return lambda body: json.dumps(change(json.loads(body))).encode()
 
 
@@ -44,8 +44,8 @@ def linguafranca(kind: str, source: str, target: str) -> Conversion:
     if source not in names or target not in names:
         raise UnsupportedError
     convert = lf.convert_request_json if kind == "request" else lf.convert_response_json
-    near, far = names[source], names[target]
-    return from_bytes_to_bytes(lambda body: convert(body, source_format=near, target_format=far).value)
+    formats = {"source_format": names[source], "target_format": names[target]}
+    return from_bytes_to_bytes(lambda body: convert(body, **formats).value)
 
 
 def rosetta(kind: str, source: str, target: str) -> Conversion:
@@ -58,17 +58,17 @@ def rosetta(kind: str, source: str, target: str) -> Conversion:
         "responses": "openai_responses",
         "generate_content": "google",
     }
-    near, far = names[source], names[target]
+    source_name, target_name = names[source], names[target]
     if kind == "request":
-        return from_bytes_to_bytes(lambda body: ConversionPipeline(near, far).convert_request(body))
-    decode = get_converter_for_provider(near).response_from_provider
-    encode = get_converter_for_provider(far).response_to_provider
+        return from_bytes_to_bytes(lambda body: ConversionPipeline(source_name, target_name).convert_request(body))
+    decode = get_converter_for_provider(source_name).response_from_provider
+    encode = get_converter_for_provider(target_name).response_to_provider
     return from_bytes_to_bytes(lambda body: encode(decode(body)))
 
 
 def litellm(kind: str, source: str, target: str) -> Conversion:
     """Return litellm's conversion."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise the import asks the network
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise the import downloads a file
     from benchmarks import peers_litellm
 
     change = peers_litellm.CHANGES.get((kind, source, target))
@@ -78,17 +78,17 @@ def litellm(kind: str, source: str, target: str) -> Conversion:
 
 
 PEERS: dict[str, Callable[[str, str, str], Conversion]] = {"linguafranca": linguafranca, "rosetta": rosetta, "litellm": litellm}
-"""Name of a peer to what makes its conversion of a kind of document, from a source to a target."""
+"""Name of a peer to a function that returns its conversion of a kind of document, from a source to a target."""
 
 _DISTRIBUTIONS = {"linguafranca": "martian-linguafranca", "rosetta": "llm-rosetta", "litellm": "litellm"}
 
 
 def versions() -> dict[str, str]:
     """Return each peer's version, or that it is not installed."""
-    found: dict[str, str] = {}
+    installed: dict[str, str] = {}
     for name, distribution in _DISTRIBUTIONS.items():
         try:
-            found[name] = version(distribution)
+            installed[name] = version(distribution)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed

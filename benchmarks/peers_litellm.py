@@ -1,6 +1,6 @@
-"""litellm's conversions, one function for each direction: what its calls do to a body, without the calls.
+"""Conversions of documents by litellm, one function for each direction: the part of its calls that changes a body.
 
-Its classes take the parts of a body one by one, as its own handlers do. Imported only where litellm is installed.
+Its classes take the parts of a body one by one, as its handlers do. This module is imported only if litellm is installed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ JsonObject = dict[str, Any]
 litellm.suppress_debug_info = True  # otherwise it prints a hint for each model that it does not know
 
 GEMINI = "gemini-2.5-pro"
-"""litellm looks a model up to see what it can do, so these directions need a Gemini model."""
+"""litellm looks up the features of a model, so these directions need a Gemini model."""
 
 HEADERS_ONLY = httpx.Response(200)
-"""Its decoders want the HTTP response for the headers."""
+"""Its decoders read the headers of the HTTP response."""
 
 
 def _split(body: JsonObject) -> tuple[str, list[Any], JsonObject]:
@@ -52,8 +52,8 @@ def request_messages_to_chat(body: JsonObject) -> JsonObject:
 def request_chat_to_responses(body: JsonObject) -> JsonObject:
     """Convert by the bridge of ``litellm.completion("openai/responses/…")``."""
     model, messages, settings = _split(body)
-    made = LiteLLMResponsesTransformationHandler().transform_request(model, messages, settings, {}, {}, SimpleNamespace())
-    return {key: value for key, value in made.items() if key not in ("litellm_logging_obj", "client")}
+    converted = LiteLLMResponsesTransformationHandler().transform_request(model, messages, settings, {}, {}, SimpleNamespace())
+    return {key: value for key, value in converted.items() if key not in ("litellm_logging_obj", "client")}
 
 
 def request_responses_to_chat(body: JsonObject) -> JsonObject:
@@ -67,7 +67,7 @@ def request_chat_to_generate(body: JsonObject) -> JsonObject:
     """Convert by the configuration of ``litellm.completion("gemini/…")``."""
     _, messages, settings = _split(body)
     mapped = GoogleAIStudioGeminiConfig().map_openai_params(settings, {}, GEMINI, True)
-    made = transform_request_body(
+    converted = transform_request_body(
         messages=messages,
         model=GEMINI,
         optional_params=mapped,
@@ -75,7 +75,7 @@ def request_chat_to_generate(body: JsonObject) -> JsonObject:
         litellm_params={},
         cached_content=None,
     )
-    return dict(made)
+    return dict(converted)
 
 
 def request_generate_to_chat(body: JsonObject) -> JsonObject:
@@ -133,4 +133,4 @@ CHANGES: dict[tuple[str, str, str], Callable[[JsonObject], JsonObject]] = {
     ("response", "chat_completions", "generate_content"): response_chat_to_generate,
     ("response", "generate_content", "chat_completions"): response_generate_to_chat,
 }
-"""Kind of document, source and target to litellm's way."""
+"""Kind of document, source and target to the conversion."""

@@ -1,8 +1,8 @@
-"""litellm's streams, one function for each direction: the iterators behind its calls, without the calls.
+"""Conversions of streams by litellm, one function for each direction: the iterators behind its calls.
 
-Two halves as in a call: the provider's iterator makes chunks of chat_completions, the adapters make another format of such chunks. In
-life a ``CustomStreamWrapper`` stands between them, which is left out: it needs the logging of a call. So are directions that would go by
-way of chunks through both halves. Imported only where litellm is installed.
+A call has two steps: the iterator of a provider returns chunks of chat_completions, and an adapter converts such chunks to another format.
+The ``CustomStreamWrapper`` between them is left out, because it needs the logging of a call. Directions that need both steps are left out
+too. This module is imported only if litellm is installed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from litellm.llms.anthropic.pass_through.adapters.streaming_iterator import Anth
 from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import ModelResponseIterator as GenerateContentIterator
 from litellm.responses.litellm_completion_transformation.streaming_iterator import LiteLLMCompletionStreamingIterator
 
-from benchmarks.peers_streams import StreamConversion, events_of, framed
-from benchmarks.spellings import MODEL
+from benchmarks.bodies import MODEL
+from benchmarks.stream_content import StreamConversion, events_of, framed
 from benchmarks.streams import DONE
 
 litellm.suppress_debug_info = True  # it prints a hint for each model that it does not know
 
 
 class _Chunks:
-    """The chunks of a chat_completions stream, as its adapters want them."""
+    """The chunks of a chat_completions stream, as the adapters of litellm read them."""
 
     logging_obj: Any = None
 
@@ -43,7 +43,7 @@ class _Chunks:
 
 
 def _written(chunks: Iterable[Any]) -> bytes:
-    """Write chunks as litellm's own server does."""
+    """Write chunks as the server of litellm does."""
     return b"".join(
         [*(f"data: {chunk.model_dump_json(exclude_none=True, exclude_unset=True)}\n\n".encode() for chunk in chunks), DONE]
     )
@@ -56,11 +56,11 @@ def chat_to_messages(reads: Iterable[bytes]) -> bytes:
 
 def chat_to_responses(reads: Iterable[bytes]) -> bytes:
     """Convert by the bridge of ``litellm.responses``."""
-    made = []
+    converted = []
     for event in LiteLLMCompletionStreamingIterator(MODEL, _Chunks(reads), "", {}):
         data = event.model_dump_json(exclude_none=True)
-        made.append(f"event: {event.type.value}\ndata: {data}\n\n".encode())
-    return b"".join(made)
+        converted.append(f"event: {event.type.value}\ndata: {data}\n\n".encode())
+    return b"".join(converted)
 
 
 def chat_to_generate(reads: Iterable[bytes]) -> bytes:
@@ -92,4 +92,4 @@ STREAMS: dict[tuple[str, str], StreamConversion] = {
     ("chat_completions", "generate_content"): chat_to_generate,
     ("generate_content", "chat_completions"): generate_to_chat,
 }
-"""Source and target to litellm's way."""
+"""Source and target to the conversion."""

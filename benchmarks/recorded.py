@@ -1,9 +1,9 @@
-"""``python -m benchmarks recorded``: the conversion of recorded traffic, body by body, beside ``json`` and the peers.
+"""``python -m benchmarks recorded``: the conversion of recorded traffic, body by body, compared with ``json`` and the peers.
 
 Every recorded request and answer is converted to the three other formats, bytes in and bytes out. Its time is a multiple of that of
 ``json.dumps(json.loads(body))`` of the same body. All works on one body are interleaved in one process; each figure is the best of the
 rounds' medians. The clock is the CPU time of the process: a reading of a small body is too short to average out other programs. A peer
-is compared where it does not raise; whether its output is complete is not examined.
+is compared if it does not raise. Whether its output is complete is not examined.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from itertools import permutations
 
 import formatbridge
+from benchmarks.bodies import MODEL
 from benchmarks.cases import conversion
 from benchmarks.measure import Effort, Work, first_cpu_seconds, frozen_objects, medians_among_frozen
 from benchmarks.payloads import PAYLOADS
 from benchmarks.peers import PEERS, Conversion, UnsupportedError
 from benchmarks.recordings import Recording
-from benchmarks.spellings import MODEL
 
 DIRECTIONS = tuple(permutations(formatbridge.FORMATS, 2))
 
@@ -39,7 +39,7 @@ NO_DIRECTION = "has none"
 class Measurement:
     """One body in one direction. Figures are multiples of json's time.
 
-    ``figure`` is None where formatbridge rejects the body; ``error`` then names the exception. ``peers``: a figure, the exception's
+    ``figure`` is None if formatbridge rejects the body; then ``error`` is the name of the exception. ``peers``: a figure, the exception's
     name, or why there is no conversion.
     """
 
@@ -79,8 +79,8 @@ def measurements(recordings: Iterable[Recording], effort: Effort) -> Iterator[Me
 
 def _measure(recording: Recording, target: str, peers: dict[str, Conversion | str], effort: Effort) -> Measurement:
     body, source = recording.body, recording.format
-    own: Work = conversion(recording.kind, source, target, body, recording.model)
-    works: dict[str, Work] = {"json": lambda: json.dumps(json.loads(body)), "formatbridge": own}
+    work: Work = conversion(recording.kind, source, target, body, recording.model)
+    works: dict[str, Work] = {"json": lambda: json.dumps(json.loads(body)), "formatbridge": work}
     words: dict[str, str] = {}
     for name, convert in peers.items():
         if isinstance(convert, str):
@@ -121,16 +121,16 @@ def _exception_of(work: Work) -> str:
 def _peer_conversions() -> dict[tuple[str, str, str], dict[str, Conversion | str]]:
     """Return by kind, source and target each peer's conversion, or why there is none."""
     logging.disable()  # a peer logs each loss, which takes longer than its conversion
-    found: dict[tuple[str, str, str], dict[str, Conversion | str]] = {}
+    conversions: dict[tuple[str, str, str], dict[str, Conversion | str]] = {}
     for kind in ("request", "response"):
         for source, target in DIRECTIONS:
-            row = found[kind, source, target] = {}
+            row = conversions[kind, source, target] = {}
             for name, make in PEERS.items():
                 try:
                     row[name] = make(kind, source, target)
                 except (ImportError, UnsupportedError) as error:
                     row[name] = NOT_INSTALLED if isinstance(error, ImportError) else NO_DIRECTION
-    return found
+    return conversions
 
 
 @contextlib.contextmanager
@@ -158,7 +158,7 @@ def first_conversions(effort: Effort) -> Iterator[FirstConversion]:
             model = f", model={MODEL!r}" if kind == "request" and source == "generate_content" else ""
             call = f"formatbridge.convert_{kind}(body, source={source!r}, target={target!r}{model}).json()"
             setups[f"{source}/{target}"] = f"import formatbridge\nbody = {body!r}\nwork = lambda: {call}"
-        base, found = first_cpu_seconds("import pydantic, httpx", setups, "work()", effort)
-        for direction, seconds in found.items():
+        base, times = first_cpu_seconds("import pydantic, httpx", setups, "work()", effort)
+        for direction, seconds in times.items():
             source, target = direction.split("/")
             yield FirstConversion(kind=kind, source=source, target=target, seconds=seconds, figure=seconds / base)

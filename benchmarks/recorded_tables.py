@@ -44,7 +44,7 @@ class Comparison:
 
 
 def summary_of(measured: Sequence[Measurement]) -> Summary | None:
-    """Summarise the bodies that formatbridge converts; None where there are none."""
+    """Summarise the bodies that formatbridge converts; None if there are none."""
     figures = [(each.figure, each.json_seconds) for each in measured if each.figure is not None]
     if not figures:
         return None
@@ -59,16 +59,16 @@ def summary_of(measured: Sequence[Measurement]) -> Summary | None:
 
 
 def comparison_of(measured: Sequence[Measurement], peer: str) -> Comparison | str:
-    """Compare a peer, or the fastest of all; or say why there is nothing to compare."""
+    """Compare a peer, or the fastest of all; return a reason if nothing can be compared."""
     ratios: list[float] = []
     failed = 0
     words = set()
     for each in measured:
         if each.figure is None:
             continue
-        found = each.peers.values() if peer == ANY_PEER else [each.peers[peer]]
-        figures = [figure for figure in found if isinstance(figure, float)]
-        reasons = {word for word in found if isinstance(word, str)}
+        results = each.peers.values() if peer == ANY_PEER else [each.peers[peer]]
+        figures = [figure for figure in results if isinstance(figure, float)]
+        reasons = {word for word in results if isinstance(word, str)}
         if figures:
             ratios.append(min(figures) / each.figure)
         else:
@@ -139,7 +139,7 @@ def _first_table(first: Sequence[FirstConversion]) -> Iterator[str]:
 
 
 def _by_direction(measured: Sequence[Measurement]) -> Iterator[tuple[str, list[Measurement]]]:
-    """Yield what stands in the first column, with its measurements: each direction, then all of them."""
+    """Yield the text of the first column with its measurements: each direction, then all of them."""
     for source, target in DIRECTIONS:
         yield f"{source} → {target}", [each for each in measured if (each.source, each.target) == (source, target)]
     yield ALL, list(measured)
@@ -159,7 +159,7 @@ def write_json(path: Path, about: dict[str, Any], measured: Sequence[Measurement
             summary = summary_of(group)
             if summary is not None:
                 comparisons = {name: comparison_of(group, name) for name in (*PEERS, ANY_PEER)}
-                peers = {name: found if isinstance(found, str) else asdict(found) for name, found in comparisons.items()}
+                peers = {name: each if isinstance(each, str) else asdict(each) for name, each in comparisons.items()}
                 summaries.append({"kind": kind, "direction": what, **asdict(summary), "peers": peers})
     content = {
         "about": about,

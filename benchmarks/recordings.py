@@ -1,6 +1,6 @@
-"""The recorded traffic: requests and answers of real calls, and the requests of coding agents, which lie outside this repository.
+"""The recorded traffic: requests and answers of real calls, and the requests of coding agents, which are outside this repository.
 
-The folder is ``FORMATBRIDGE_CORPUS``; without it, ``shared/corpus`` beside the project's folder, as in ``tests/corpus.py``.
+The folder is ``FORMATBRIDGE_CORPUS``, or ``shared/corpus`` next to the project's folder, as in ``tests/corpus.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bodies import MODEL
 from benchmarks.measure import ROOT
-from benchmarks.spellings import MODEL
 
 FOLDER = Path(os.environ.get("FORMATBRIDGE_CORPUS") or ROOT.parent / "shared" / "corpus").resolve()
 AGENTS = FOLDER / "agents"
@@ -27,7 +27,7 @@ _SEED = 20
 class Recording:
     """One recorded body.
 
-    ``agent``: the coding agent that sent it. ``model``: the model in the URL, where the body names none. ``dialect``: the server.
+    ``agent``: the coding agent that sent it. ``model``: the model in the URL, if the body has none. ``dialect``: the server.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Recording:
 
 
 def absence() -> str:
-    """Return why there is nothing to measure; nothing where the folder is there."""
+    """Return why nothing can be measured; empty if the folder exists."""
     if (FOLDER / "index.jsonl").is_file():
         return ""
     return f"no recorded traffic in {str(FOLDER)!r}; FORMATBRIDGE_CORPUS names the folder"
@@ -48,16 +48,16 @@ def absence() -> str:
 
 def recordings(kind: str) -> list[Recording]:
     """Return the bodies of a kind in the index's order, those of agents last. Bodies that are not JSON objects are left out."""
-    found = [*_from_corpus(kind), *(_from_agents() if kind == "request" else ())]
-    return [_with_model(recording) for recording in found if isinstance(_json(recording.body), dict)]
+    bodies = [*_from_corpus(kind), *(_from_agents() if kind == "request" else ())]
+    return [_with_model(recording) for recording in bodies if isinstance(_json(recording.body), dict)]
 
 
-def sample(all_of_them: list[Recording], count: int | None) -> list[Recording]:
+def sample(recorded: list[Recording], count: int | None) -> list[Recording]:
     """Return ``count`` recordings of each format and each agent, the same in every run; None: all."""
     if count is None:
-        return all_of_them
+        return recorded
     groups: dict[tuple[str, str | None], list[Recording]] = {}
-    for recording in all_of_them:
+    for recording in recorded:
         groups.setdefault((recording.format, recording.agent), []).append(recording)
     dice = random.Random(_SEED)
     return [recording for group in groups.values() for recording in dice.sample(group, min(count, len(group)))]
@@ -91,7 +91,7 @@ def _json(body: bytes) -> Any:
 
 
 def _with_model(recording: Recording) -> Recording:
-    """Return a request with the model that its URL named; of most formats the index does not say which, and a made-up one does."""
+    """Return a request with a model. If neither the body nor the index has the model of the URL, it is a fixed one."""
     if recording.kind != "request" or recording.model or _json(recording.body).get("model"):
         return recording
     return replace(recording, model=MODEL)

@@ -1,4 +1,4 @@
-"""What a line of the table is, the bounds that its figure is held against, and what is tried before it is timed."""
+"""Lines of the table, their bounds, and the attempt of a work before it is measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIRECTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What architecture.md promises of a case. ``most``: the figure is at most so much; ``faster``: a peer takes so many times as long."""
+    """The bound of a case. ``most``: the largest figure. ``faster``: how many times as long a peer takes at least."""
 
     most: float
     faster: dict[str, float] = field(default_factory=dict)
@@ -38,12 +38,12 @@ BOUNDS: dict[str, Bound] = {
     "memory images": Bound(most=3.6),
     "import": Bound(most=0.45),
 }
-"""Name of a case to its bound; of ``tiny`` to ``stream…`` the figure is a multiple of json's time, of ``client`` of the official SDK's."""
+"""Name of a case to its bound. Figures of bodies and streams are multiples of the time of json, those of ``client`` of the official SDK."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table. ``figure`` is None where the work failed; ``word`` then says why. ``peers``: time or the word."""
+    """One line of the table. ``figure`` is None if the work failed; then ``word`` is the reason. ``peers``: the figure or the reason."""
 
     case: str
     what: str
@@ -53,19 +53,19 @@ class Row:
     bound: Bound | None = None
 
     def faults(self) -> list[str]:
-        """Say what does not keep the bound."""
+        """Return the bounds that do not hold."""
         if self.bound is None or self.figure is None:
             return []
-        found = [f"{self.figure:.3g} > {self.bound.most:g}"] if self.figure > self.bound.most else []
+        faults = [f"{self.figure:.3g} > {self.bound.most:g}"] if self.figure > self.bound.most else []
         for name, times in self.bound.faster.items():
             other = self.peers.get(name)
             if isinstance(other, float) and other / self.figure < times:
-                found.append(f"{name} {other / self.figure:.3g}× < {times:g}×")
-        return found
+                faults.append(f"{name} {other / self.figure:.3g}× < {times:g}×")
+        return faults
 
     @property
     def verdict(self) -> str:
-        """Say whether the bound holds; nothing where there is none."""
+        """Return whether the bound holds; empty without a bound."""
         if self.bound is None or self.figure is None:
             return f"skipped: {self.word}" if self.bound else ""
         absent = [name for name in self.bound.faster if self.peers.get(name) == "not installed"]
@@ -73,9 +73,9 @@ class Row:
 
 
 def attempt(work: Callable[[], object], least: float) -> str:
-    """Run work once; return a word for what is wrong: the error's name, or that it loses a part of the content."""
+    """Run work once; return the name of its error, or that it loses a part of the content; empty if neither."""
     try:
-        made = work()
+        result = work()
     except Exception as error:
         return type(error).__name__
-    return "loses content" if isinstance(made, bytes) and len(made) < least else ""
+    return "loses content" if isinstance(result, bytes) and len(result) < least else ""

@@ -101,12 +101,12 @@ def rows(job: str) -> list[dict[str, Any]]:
 
     ``formats``: each request goes to the next format. ``dialects``: it goes to the server for which it was recorded.
     """
-    found = []
+    rows = []
     for each in recordings.recordings("request"):
         server = f"{each.format}/{each.dialect}"
         target = NEXT_FORMAT[each.format] if job == "formats" else server if server in TARGETS else each.format
-        found.append({"body": each.body.decode("utf-8", "replace"), "format": each.format, "target": target, "model": each.model})
-    return found
+        rows.append({"body": each.body.decode("utf-8", "replace"), "format": each.format, "target": target, "model": each.model})
+    return rows
 
 
 def write_data_set(folder: Path, requests: list[dict[str, Any]], payloads: int, partitions: int) -> None:
@@ -183,12 +183,12 @@ def run_loop(job: Job) -> Reading:
     count = sum(pq.ParquetFile(source).metadata.num_rows for source, _ in job.files())
     before = Stopwatch()
     _convert_bare(requests[0])
-    start, watch = before.read()[0], Stopwatch()
+    start, stopwatch = before.read()[0], Stopwatch()
     for number in range(count):
         with suppress(fb.FormatBridgeError):
             converted = _convert_bare(requests[number % len(requests)])
             converted.json(), converted.losses, converted.additions
-    return Reading("bare loop", 1, start, *watch.read())
+    return Reading("bare loop", 1, start, *stopwatch.read())
 
 
 def _convert_bare(row: dict[str, Any]) -> fb.ConvertedRequest:
@@ -200,11 +200,11 @@ def run_table(job: Job) -> Reading:
     before = Stopwatch()
     tables = [pq.read_table(source) for source, _ in job.files()]
     list(fb.convert_table(pa.Table.from_pylist(job.requests[::10]), **ARGUMENTS))
-    start, watch = before.read()[0], Stopwatch()
+    start, stopwatch = before.read()[0], Stopwatch()
     for table in tables:
         for _ in fb.convert_table(table, **ARGUMENTS):
             pass
-    return Reading("convert_table", 1, start, *watch.read())
+    return Reading("convert_table", 1, start, *stopwatch.read())
 
 
 def run_processes(job: Job, count: int) -> Reading:
@@ -212,9 +212,9 @@ def run_processes(job: Job, count: int) -> Reading:
     before = Stopwatch()
     with ProcessPoolExecutor(count, get_context("spawn")) as pool:
         list(pool.map(partial(_first, job.inputs, job.outputs), range(2 * count)))
-        start, watch = before.read()[0], Stopwatch()
+        start, stopwatch = before.read()[0], Stopwatch()
         list(pool.map(_convert_file, job.files()))
-        spent = watch.read()
+        spent = stopwatch.read()
     return Reading("one process" if count == 1 else "processes", count, start, *spent)
 
 
@@ -239,9 +239,9 @@ def run_dask(job: Job) -> Reading:
         Client(cluster) as client,
     ):
         client.run(_first, job.inputs, job.outputs, 0)
-        start, watch = before.read()[0], Stopwatch()
+        start, stopwatch = before.read()[0], Stopwatch()
         client.gather(client.map(_convert_file, job.files(), pure=False))
-        spent = watch.read()
+        spent = stopwatch.read()
     return Reading("Dask", job.processes, start, *spent)
 
 
@@ -280,9 +280,9 @@ def _run_on_ray(name: str, job: Job, start: Callable[[], None], run: Callable[[]
     ray.init(num_cpus=job.processes, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     ray.data.DataContext.get_current().enable_progress_bars = False
     start()
-    start_seconds, watch = before.read()[0], Stopwatch()
+    start_seconds, stopwatch = before.read()[0], Stopwatch()
     run()
-    spent = watch.read()
+    spent = stopwatch.read()
     ray.shutdown()
     return Reading(name, job.processes, start_seconds, *spent)
 

@@ -1,11 +1,11 @@
-"""Streams whose size grows: one event in many reads, many events in one read, in both framings."""
+"""Streams of any size: one event in many reads, many events in one read, in both framings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 SIZE = 64 * 1024
-"""Bytes of the small stream; the large one has eight times as many. In megabytes, fresh pages of memory cost more than reading does."""
+"""Bytes of the small stream; the large one has eight times as many. In megabytes, new memory would take longer than the reading."""
 
 _EVENT = b'{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":" hello"},"finish_reason":null}]}'
 
@@ -16,7 +16,7 @@ STREAMS: dict[str, tuple[Callable[[int], bytes], int]] = {
     "many events, one read": (lambda size: b"data: %b\n\n" % _EVENT * (size // len(_EVENT)), 1 << 30),
     "many objects in an array, one read": (lambda size: b"[%b]" % b",\r\n".join([_EVENT] * (size // len(_EVENT))), 1 << 30),
 }
-"""What grows, to the stream of so many bytes and the size of a read."""
+"""Name of a case to a function that returns a stream of a size, and the size of a read."""
 
 
 def read(stream: bytes, size: int) -> int:

@@ -1,7 +1,7 @@
-"""The streams to measure: two made-up answers, the same on every machine, spelled in each of the four formats as the vendors send them.
+"""Synthetic streams: two answers, the same on every machine, in each of the four formats as the vendors send them.
 
-What the vendors send with every piece is here, for it is most of the bytes: fingerprints, tiers, padding of random length (``obfuscation``,
-and in messages spaces before the last brace), numbers that count up. Nothing here comes from ``formatbridge``.
+The fields that the vendors send with every piece are included, because they are most of the bytes: fingerprints, tiers, padding of random
+length (``obfuscation``, and in messages spaces before the last brace), and sequence numbers. Nothing here uses ``formatbridge``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECE = re.compile(r"\s*[^\s]{1,8}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamedCall:
-    """A tool call whose arguments, a JSON text, come in pieces."""
+    """A tool call with the pieces of its arguments, which are JSON text."""
 
     id: str
     name: str
@@ -37,51 +37,51 @@ class StreamedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamedAnswer:
-    """A streamed answer in no format: its pieces."""
+    """The pieces of a streamed answer in no format."""
 
     text: tuple[str, ...] = ()
     calls: tuple[StreamedCall, ...] = ()
     thinking: tuple[str, ...] = ()
-    """Before all else; only messages spells it."""
-    bunch: int = 45
-    """Characters of an event of generate_content, which come in bunches."""
+    """Reasoning before the text; only messages has it."""
+    size_of_event: int = 45
+    """Characters of an event of generate_content, which has larger pieces."""
 
 
 def pieces(whole: str) -> tuple[str, ...]:
-    """Cut a text into what looks like tokens."""
+    """Split a text into pieces of the size of tokens."""
     return tuple(_PIECE.findall(whole))
 
 
 @cache
 def text_answer(*, deltas: int = 600) -> StreamedAnswer:
-    """Return prose in so many pieces."""
+    """Return text in ``deltas`` pieces."""
     dice = random.Random(f"{_SEED}/text")
     return StreamedAnswer(text=pieces(text(dice, deltas * 9))[:deltas])
 
 
 @cache
 def letters(*, deltas: int) -> StreamedAnswer:
-    """Return text in so many pieces of six characters that hardly occur twice: nobody can keep one for all."""
+    """Return text in ``deltas`` pieces of six random letters, so that no piece can be shared."""
     dice = random.Random(f"{_SEED}/letters")
-    return StreamedAnswer(text=tuple("".join(dice.choices(string.ascii_lowercase, k=6)) for _ in range(deltas)), bunch=6)
+    return StreamedAnswer(text=tuple("".join(dice.choices(string.ascii_lowercase, k=6)) for _ in range(deltas)), size_of_event=6)
 
 
 @cache
 def calling_answer(*, calls: int = 3, size: int = 1500) -> StreamedAnswer:
-    """Return tool calls, each of which writes a file of so many characters, after some thinking."""
+    """Return tool calls, each of which writes a file of ``size`` characters, after some reasoning."""
     dice = random.Random(f"{_SEED}/calls")
-    made = []
+    streamed = []
     for number in range(calls):
         arguments = {"path": f"src/package/module_{number}.py", "mode": "w", "lines": [3, 40], "content": text(dice, size)}
-        made.append(
+        streamed.append(
             StreamedCall(id=f"call_{number}AbCdEfGhIjKlMnOpQrSt", name="write_file", arguments=pieces(json.dumps(arguments)))
         )
-    return StreamedAnswer(calls=tuple(made), thinking=pieces(text(dice, 600)))
+    return StreamedAnswer(calls=tuple(streamed), thinking=pieces(text(dice, 600)))
 
 
 @cache
 def one_call(*, deltas: int) -> StreamedAnswer:
-    """Return a call whose arguments come in so many pieces."""
+    """Return a call whose arguments are in ``deltas`` pieces."""
     whole = json.dumps({"content": "".join(text_answer(deltas=deltas).text)})
     step = -(-len(whole) // deltas)
     cut = tuple(whole[at : at + step] for at in range(0, len(whole), step))
@@ -89,12 +89,12 @@ def one_call(*, deltas: int) -> StreamedAnswer:
 
 
 def one_piece(*, size: int) -> StreamedAnswer:
-    """Return text of so many characters in a single piece."""
-    return StreamedAnswer(text=("All in one go. " * (size // 15),), bunch=size)
+    """Return text of ``size`` characters in one piece."""
+    return StreamedAnswer(text=("All in one go. " * (size // 15),), size_of_event=size)
 
 
-def chat_completions(said: StreamedAnswer) -> list[bytes]:
-    """Spell an answer in chat_completions: the events, as they are read one by one."""
+def chat_completions(answer: StreamedAnswer) -> list[bytes]:
+    """Write an answer in chat_completions: its events, one for each read."""
     dice = random.Random(_SEED)
     envelope = {"id": "chatcmpl-DBk3lQ7vXyZ0Fh2mNpR8sTuV", "object": "chat.completion.chunk", "created": CREATED}
     envelope |= {"model": "m-large-2026-08-06", "service_tier": "default", "system_fingerprint": "fp_07871e2ad8"}
@@ -103,28 +103,28 @@ def chat_completions(said: StreamedAnswer) -> list[bytes]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return _event(None, envelope | {"choices": [choice], "usage": None, "obfuscation": _padding(dice)})
 
-    made = [chunk({"role": "assistant", "content": "" if said.text else None, "refusal": None})]
-    made += [chunk({"content": piece}) for piece in said.text]
-    for index, call in enumerate(said.calls):
+    chunks = [chunk({"role": "assistant", "content": "" if answer.text else None, "refusal": None})]
+    chunks += [chunk({"content": piece}) for piece in answer.text]
+    for index, call in enumerate(answer.calls):
         opening = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
-        made.append(chunk({"tool_calls": [opening]}))
-        made += [chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in call.arguments]
-    usage = {"prompt_tokens": 364, "completion_tokens": _count(said), "total_tokens": 364 + _count(said)}
+        chunks.append(chunk({"tool_calls": [opening]}))
+        chunks += [chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in call.arguments]
+    usage = {"prompt_tokens": 364, "completion_tokens": _count(answer), "total_tokens": 364 + _count(answer)}
     usage |= {
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }
     last = _event(None, envelope | {"choices": [], "usage": usage, "obfuscation": _padding(dice)})
-    return [*made, chunk({}, "tool_calls" if said.calls else "stop"), last, DONE]
+    return [*chunks, chunk({}, "tool_calls" if answer.calls else "stop"), last, DONE]
 
 
-def messages(said: StreamedAnswer) -> list[bytes]:
-    """Spell an answer in messages."""
+def messages(answer: StreamedAnswer) -> list[bytes]:
+    """Write an answer in messages."""
     dice = random.Random(_SEED)
-    return [_event(name, {"type": name, **fields}, spaces=dice.randrange(16)) for name, fields in _messages(said)]
+    return [_event(name, {"type": name, **fields}, spaces=dice.randrange(16)) for name, fields in _messages(answer)]
 
 
-def _messages(said: StreamedAnswer) -> Iterator[Named]:
+def _messages(answer: StreamedAnswer) -> Iterator[Named]:
     usage = {"input_tokens": 364, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     head = {
         "model": "m-large-20261001",
@@ -138,50 +138,51 @@ def _messages(said: StreamedAnswer) -> Iterator[Named]:
         "message_start",
         {"message": head | {"stop_reason": None, "stop_sequence": None, "usage": first | {"service_tier": "standard"}}},
     )
-    for index, (block, deltas) in enumerate(_blocks(said)):
+    for index, (block, deltas) in enumerate(_blocks(answer)):
         yield "content_block_start", {"index": index, "content_block": block}
         for number, delta in enumerate(deltas):
             if number % 200 == 1:
                 yield "ping", {}
             yield "content_block_delta", {"index": index, "delta": delta}
         yield "content_block_stop", {"index": index}
-    ended = {"stop_reason": "tool_use" if said.calls else "end_turn", "stop_sequence": None}
-    yield "message_delta", {"delta": ended, "usage": usage | {"output_tokens": _count(said)}}
+    ended = {"stop_reason": "tool_use" if answer.calls else "end_turn", "stop_sequence": None}
+    yield "message_delta", {"delta": ended, "usage": usage | {"output_tokens": _count(answer)}}
     yield "message_stop", {}
 
 
-def _blocks(said: StreamedAnswer) -> Iterator[tuple[JsonObject, list[JsonObject]]]:
+def _blocks(answer: StreamedAnswer) -> Iterator[tuple[JsonObject, list[JsonObject]]]:
     """Yield the opening of each block and its deltas."""
-    if said.thinking:
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in said.thinking]
+    if answer.thinking:
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in answer.thinking]
         signature = {"type": "signature_delta", "signature": "EqQBCkYICxgCKkDz" * 24}
         yield {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, signature]
-    if said.text:
-        yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in said.text]
-    for call in said.calls:
+    if answer.text:
+        yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in answer.text]
+    for call in answer.calls:
         block = {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": {}}
         yield block, [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *call.arguments)]
 
 
-def responses(said: StreamedAnswer) -> list[bytes]:
-    """Spell an answer in responses."""
+def responses(answer: StreamedAnswer) -> list[bytes]:
+    """Write an answer in responses."""
     return [
-        _event(name, {"type": name, **fields, "sequence_number": number}) for number, (name, fields) in enumerate(_responses(said))
+        _event(name, {"type": name, **fields, "sequence_number": number})
+        for number, (name, fields) in enumerate(_responses(answer))
     ]
 
 
-def _responses(said: StreamedAnswer) -> Iterator[Named]:
+def _responses(answer: StreamedAnswer) -> Iterator[Named]:
     running = _response("in_progress")
     yield "response.created", {"response": running}
     yield "response.in_progress", {"response": running}
     output: list[JsonObject] = []
-    for events in [_message_events(said.text)] * bool(said.text) + [_call_events(call) for call in said.calls]:
+    for events in [_message_events(answer.text)] * bool(answer.text) + [_call_events(call) for call in answer.calls]:
         place = {"output_index": len(output)}
         for name, fields in events:
             yield name, fields | place
             if name == "response.output_item.done":
                 output.append(fields["item"])
-    count = _count(said)
+    count = _count(answer)
     usage = {"input_tokens": 364, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": count, "total_tokens": 364 + count}
     usage |= {"output_tokens_details": {"reasoning_tokens": 0}}
     yield (
@@ -235,20 +236,20 @@ def _call_events(call: StreamedCall) -> Iterator[Named]:
     yield "response.output_item.done", {"item": item | {"status": "completed", "arguments": whole}}
 
 
-def generate_content(said: StreamedAnswer) -> list[bytes]:
-    """Spell an answer in generate_content: more text to an event, calls as a whole."""
-    whole = "".join(said.text)
-    parts: list[JsonObject] = [{"text": whole[at : at + said.bunch]} for at in range(0, len(whole), said.bunch)]
-    for call in said.calls:
+def generate_content(answer: StreamedAnswer) -> list[bytes]:
+    """Write an answer in generate_content: events have more text, and whole calls."""
+    whole = "".join(answer.text)
+    parts: list[JsonObject] = [{"text": whole[at : at + answer.size_of_event]} for at in range(0, len(whole), answer.size_of_event)]
+    for call in answer.calls:
         parts.append({"functionCall": {"name": call.name, "args": json.loads("".join(call.arguments)), "id": call.id}})
-    made, count = [], 0
+    events, count = [], 0
     for number, part in enumerate([*parts, {"text": ""}]):
         count += len(json.dumps(part)) // 4
         candidate: JsonObject = {"content": {"parts": [part], "role": "model"}, "index": 0}
         if number == len(parts):
             candidate["finishReason"] = "STOP"
-        made.append(_crlf_event({"candidates": [candidate], **_counted(count)}))
-    return made
+        events.append(_crlf_event({"candidates": [candidate], **_counted(count)}))
+    return events
 
 
 def _counted(count: int) -> JsonObject:
@@ -263,11 +264,11 @@ STREAMS: dict[str, Callable[[StreamedAnswer], list[bytes]]] = {
     "responses": responses,
     "generate_content": generate_content,
 }
-"""Format to what spells an answer in it."""
+"""Format to the function that writes an answer in it."""
 
 
 def data_of(read: bytes) -> bytes:
-    """Return the JSON of an event; nothing for the one that only ends a stream."""
+    """Return the JSON of an event; empty for the event that only ends a stream."""
     return b"" if read == DONE else read[read.index(b"data: ") + 6 :].rstrip()
 
 
@@ -285,5 +286,5 @@ def _padding(dice: random.Random) -> str:
     return "".join(dice.choices(string.ascii_letters + string.digits, k=dice.randrange(3, 16)))
 
 
-def _count(said: StreamedAnswer) -> int:
-    return len(said.text) + len(said.thinking) + sum(len(call.arguments) for call in said.calls)
+def _count(answer: StreamedAnswer) -> int:
+    return len(answer.text) + len(answer.thinking) + sum(len(call.arguments) for call in answer.calls)

@@ -1,8 +1,8 @@
-"""A thousand streams at once: the asynchronous client beside the official SDK's, each in a process of its own, against one local server.
+"""A thousand streams at once: the asynchronous client compared with that of the official SDK, in separate processes, with a local server.
 
-The server, a third process, holds back every answer after its first event until all of them are open: they are at once, not one after
-the other. Time is that of all streams. Memory is told twice: the growth of the resident set over what one stream has left behind, and all
-that the process came to.
+The server, a third process, sends the first event of each answer, and the others when all streams are open. So the streams are concurrent.
+Time is that of all streams. Memory has two figures: the growth of the resident set after one stream, and the largest resident set of the
+process.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from benchmarks.streams import chat_completions, text_answer
 STREAMS_AT_ONCE = 1_000
 EVENTS = 20
 PATIENCE = 30.0
-"""Seconds after which the server stops waiting for the rest."""
+"""Seconds that the server waits until all streams are open."""
 
 _DELTAS = EVENTS - 4
-"""The others open the answer, end it, tell the usage and end the stream."""
+"""The other events open the answer, end it, have the usage and end the stream."""
 _TEXT = "".join(text_answer(deltas=_DELTAS).text)
 _QUESTION: Any = [{"role": "user", "content": "hi"}]
 _ALONE = "alone"
-"""Name of a model whose answer waits for nobody."""
+"""Name of a model whose answer does not wait for other streams."""
 
 
 def client_rows(case: str, effort: Effort) -> Iterator[Row]:
@@ -48,27 +48,27 @@ def client_rows(case: str, effort: Effort) -> Iterator[Row]:
         for name, figures in runs.items():
             figures.append(_run(name))
     best = {name: {gauge: min(run[gauge] for run in figures) for gauge in figures[0]} for name, figures in runs.items()}
-    own, other = best["formatbridge"], best["openai"]
+    library, official = best["formatbridge"], best["openai"]
     failed = max(run["errors"] for run in runs["formatbridge"])
     yield Row(case=case, what=f"{what}: errors", figure=failed, bound=Bound(most=0))
     for gauge, unit, scale in (("seconds", "s", 1.0), ("bytes in all", "MB", 1e6), ("bytes of growth", "MB", 1e6)):
-        told = f"{what}: {gauge} / openai SDK's ({own[gauge] / scale:.3g} / {other[gauge] / scale:.3g} {unit} here)"
-        yield Row(case=case, what=told, figure=own[gauge] / other[gauge], bound=BOUNDS["client"])
+        label = f"{what}: {gauge} / openai SDK's ({library[gauge] / scale:.3g} / {official[gauge] / scale:.3g} {unit} here)"
+        yield Row(case=case, what=label, figure=library[gauge] / official[gauge], bound=BOUNDS["client"])
     across = best["formatbridge, through messages"]
-    told = f"{what}, in messages through chat_completions: seconds / openai SDK's, which stays in chat_completions"
-    yield Row(case=case, what=told, figure=across["seconds"] / other["seconds"])
+    label = f"{what}, in messages through chat_completions: seconds / openai SDK's, which stays in chat_completions"
+    yield Row(case=case, what=label, figure=across["seconds"] / official["seconds"])
     yield Row(case=case, what=f"{what}: errors of the openai SDK", figure=max(run["errors"] for run in runs["openai"]))
 
 
 def _absence() -> str:
-    """Name what is missing; nothing where all is there."""
+    """Return the name of a missing package; empty if all are installed."""
     if not hasattr(formatbridge, "AsyncClient"):
         return "no AsyncClient here"
     return "" if importlib.util.find_spec("openai") else "openai is not installed"
 
 
 def _run(name: str) -> dict[str, float]:
-    """Run one client against a server of its own."""
+    """Run one client with a new server."""
     with _server() as base_url:
         done = subprocess.run(_script(f"measure({name!r}, {base_url!r})"), capture_output=True, text=True, check=True, **_HERE)
     figures: dict[str, float] = json.loads(done.stdout)
@@ -93,20 +93,20 @@ def _server() -> Iterator[str]:
 
 
 def measure(name: str, base_url: str) -> None:
-    """Run a client's streams in this process and print how they went."""
+    """Run the streams of a client in this process and print the figures."""
     _allow_files()
     run = CLIENTS[name]
     asyncio.run(run(base_url, _ALONE, 1))
-    made: dict[str, float] = {}
+    figures: dict[str, float] = {}
 
     def work() -> None:
         start = perf_counter()
-        made["errors"] = asyncio.run(run(base_url, "m-large", STREAMS_AT_ONCE))
-        made["seconds"] = perf_counter() - start
+        figures["errors"] = asyncio.run(run(base_url, "m-large", STREAMS_AT_ONCE))
+        figures["seconds"] = perf_counter() - start
 
-    made["bytes of growth"] = resident_peak(work)
-    made["bytes in all"] = resident_most()
-    print(json.dumps(made))
+    figures["bytes of growth"] = resident_peak(work)
+    figures["bytes in all"] = resident_most()
+    print(json.dumps(figures))
 
 
 async def _formatbridge(base_url: str, model: str, count: int, *, format: str = "chat_completions") -> int:
@@ -137,9 +137,9 @@ async def _openai(base_url: str, model: str, count: int) -> int:
 
 
 async def _failures(one: Callable[[], Awaitable[str]], count: int) -> int:
-    """Run so many streams at once; return how many raised or said something else."""
-    said = await asyncio.gather(*(one() for _ in range(count)), return_exceptions=True)
-    return sum(text != _TEXT for text in said)
+    """Run ``count`` streams at once; return how many raised or had another text."""
+    texts = await asyncio.gather(*(one() for _ in range(count)), return_exceptions=True)
+    return sum(text != _TEXT for text in texts)
 
 
 CLIENTS: dict[str, Callable[[str, str, int], Awaitable[int]]] = {
@@ -147,7 +147,7 @@ CLIENTS: dict[str, Callable[[str, str, int], Awaitable[int]]] = {
     "openai": _openai,
     "formatbridge, through messages": _across,
 }
-"""Name to what runs so many streams of a model against a base URL and returns how many failed."""
+"""Name to a function that runs a number of streams of a model at a base URL and returns how many failed."""
 
 
 def serve() -> None:
@@ -157,14 +157,14 @@ def serve() -> None:
 
 
 async def _serve() -> None:
-    crowd = _Crowd()
-    server = await asyncio.start_server(crowd.answer, "127.0.0.1", 0, backlog=2 * STREAMS_AT_ONCE)
+    answers = _ConcurrentAnswers()
+    server = await asyncio.start_server(answers.answer, "127.0.0.1", 0, backlog=2 * STREAMS_AT_ONCE)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
-class _Crowd:
-    """Streams that go on once all of them are open."""
+class _ConcurrentAnswers:
+    """Streams that continue when all of them are open."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -215,7 +215,7 @@ async def _send(writer: asyncio.StreamWriter, event: bytes) -> None:
 
 
 def _allow_files() -> None:
-    """Raise the limit of open files, each connection being one, as far as we may; systems without ``resource`` have none."""
+    """Raise the limit of open files to the largest allowed value. Each connection is a file. Systems without ``resource`` have no limit."""
     try:
         import resource
     except ImportError:

@@ -31,7 +31,7 @@ def convert_file(row: dict[str, str], arguments: dict[str, Any]) -> dict[str, st
 
 
 def convert_files(files: list[tuple[Path, Path]], arguments: dict[str, Any]) -> ray.data.Dataset:
-    """Return the data set of the results' paths. Each file is a block of its own, so that Ray repeats no other."""
+    """Return the data set of the results' paths. Each file is a separate block, so that Ray repeats no other."""
     rows = [{"source": str(source_file), "result": str(result_file)} for source_file, result_file in files]
     return ray.data.from_items(rows, override_num_blocks=len(rows)).map(convert_file, fn_args=[arguments])
 

@@ -1,7 +1,6 @@
-"""The four spellings of one conversation and of one answer, with those fields alone that all four formats have.
+"""Bodies of a conversation and of an answer in the four formats, with only the fields that all four have.
 
-A single exception: a request with ``oddity`` carries one setting that most other formats do not know, so that the report of
-losses is at work too.
+There is one exception: a request with ``oddity`` has a setting that most other formats do not have, so that the report has a loss.
 """
 
 from __future__ import annotations
@@ -63,18 +62,18 @@ class Answer:
     calls: tuple[Call, ...]
 
 
-def chat_request(said: Conversation) -> JsonObject:
-    """Spell a request in chat_completions."""
+def chat_request(conversation: Conversation) -> JsonObject:
+    """Write a request in chat_completions."""
     body: JsonObject = {
         "model": MODEL,
-        "messages": [{"role": "system", "content": said.system}, *map(_chat_message, said.turns)],
+        "messages": [{"role": "system", "content": conversation.system}, *map(_chat_message, conversation.turns)],
         "max_completion_tokens": 4096,
         "temperature": 0.7,
     }
-    if said.oddity:
+    if conversation.oddity:
         body["seed"] = 7
-    if said.tools:
-        body["tools"] = [{"type": "function", "function": _declared(tool, "parameters")} for tool in said.tools]
+    if conversation.tools:
+        body["tools"] = [{"type": "function", "function": _declared(tool, "parameters")} for tool in conversation.tools]
         body["tool_choice"] = "auto"
     return body
 
@@ -97,20 +96,20 @@ def _declared(tool: Tool, schema_key: str) -> JsonObject:
     return {"name": tool.name, "description": tool.description, schema_key: tool.schema}
 
 
-def messages_request(said: Conversation) -> JsonObject:
-    """Spell a request in messages; results of calls made at once share a message."""
-    merged = groupby(said.turns, key=lambda turn: turn.role if turn.role == "tool" else id(turn))
+def messages_request(conversation: Conversation) -> JsonObject:
+    """Write a request in messages; results of parallel calls share a message."""
+    merged = groupby(conversation.turns, key=lambda turn: turn.role if turn.role == "tool" else id(turn))
     body: JsonObject = {
         "model": MODEL,
         "max_tokens": 4096,
-        "system": said.system,
+        "system": conversation.system,
         "messages": [_messages_message(list(turns)) for _, turns in merged],
         "temperature": 0.7,
     }
-    if said.oddity:
+    if conversation.oddity:
         body["top_k"] = 40
-    if said.tools:
-        body["tools"] = [_declared(tool, "input_schema") for tool in said.tools]
+    if conversation.tools:
+        body["tools"] = [_declared(tool, "input_schema") for tool in conversation.tools]
         body["tool_choice"] = {"type": "auto"}
     return body
 
@@ -132,19 +131,19 @@ def _messages_call(call: Call) -> JsonObject:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
 
 
-def responses_request(said: Conversation) -> JsonObject:
-    """Spell a request in responses."""
+def responses_request(conversation: Conversation) -> JsonObject:
+    """Write a request in responses."""
     body: JsonObject = {
         "model": MODEL,
-        "instructions": said.system,
-        "input": [item for turn in said.turns for item in _responses_items(turn)],
+        "instructions": conversation.system,
+        "input": [item for turn in conversation.turns for item in _responses_items(turn)],
         "max_output_tokens": 4096,
         "temperature": 0.7,
     }
-    if said.oddity:
+    if conversation.oddity:
         body["truncation"] = "auto"
-    if said.tools:
-        body["tools"] = [{"type": "function", **_declared(tool, "parameters"), "strict": False} for tool in said.tools]
+    if conversation.tools:
+        body["tools"] = [{"type": "function", **_declared(tool, "parameters"), "strict": False} for tool in conversation.tools]
         body["tool_choice"] = "auto"
     return body
 
@@ -156,26 +155,26 @@ def _responses_items(turn: Turn) -> list[JsonObject]:
     parts: list[JsonObject] = [{"type": kind, "text": turn.text}] if turn.text else []
     for image in turn.images:
         parts.append({"type": "input_image", "image_url": f"data:image/png;base64,{image}", "detail": "auto"})
-    said: list[JsonObject] = [{"type": "message", "role": turn.role, "content": parts}] if parts else []
-    return [*said, *map(_responses_call, turn.calls)]
+    message: list[JsonObject] = [{"type": "message", "role": turn.role, "content": parts}] if parts else []
+    return [*message, *map(_responses_call, turn.calls)]
 
 
 def _responses_call(call: Call) -> JsonObject:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": json.dumps(call.arguments)}
 
 
-def generate_request(said: Conversation) -> JsonObject:
-    """Spell a request in generate_content; results of calls made at once share a content."""
-    merged = groupby(said.turns, key=lambda turn: turn.role if turn.role == "tool" else id(turn))
+def generate_request(conversation: Conversation) -> JsonObject:
+    """Write a request in generate_content; results of parallel calls share a content."""
+    merged = groupby(conversation.turns, key=lambda turn: turn.role if turn.role == "tool" else id(turn))
     body: JsonObject = {
-        "systemInstruction": {"parts": [{"text": said.system}]},
+        "systemInstruction": {"parts": [{"text": conversation.system}]},
         "contents": [_generate_content(list(turns)) for _, turns in merged],
         "generationConfig": {"temperature": 0.7, "maxOutputTokens": 4096},
     }
-    if said.oddity:
+    if conversation.oddity:
         body["generationConfig"]["topK"] = 40
-    if said.tools:
-        body["tools"] = [{"functionDeclarations": [_declared(tool, "parameters") for tool in said.tools]}]
+    if conversation.tools:
+        body["tools"] = [{"functionDeclarations": [_declared(tool, "parameters") for tool in conversation.tools]}]
         body["toolConfig"] = {"functionCallingConfig": {"mode": "AUTO"}}
     return body
 
@@ -186,19 +185,19 @@ def _generate_content(turns: list[Turn]) -> JsonObject:
         results = [(turn.answers, {"output": turn.text}) for turn in turns if turn.answers]
         parts = [{"functionResponse": {"id": call.id, "name": call.name, "response": output}} for call, output in results]
         return {"role": "user", "parts": parts}
-    said: list[JsonObject] = [{"text": turn.text}] if turn.text else []
+    parts: list[JsonObject] = [{"text": turn.text}] if turn.text else []
     for image in turn.images:
-        said.append({"inlineData": {"mimeType": "image/png", "data": image}})
-    return {"role": "model" if turn.role == "assistant" else "user", "parts": [*said, *map(_generate_call, turn.calls)]}
+        parts.append({"inlineData": {"mimeType": "image/png", "data": image}})
+    return {"role": "model" if turn.role == "assistant" else "user", "parts": [*parts, *map(_generate_call, turn.calls)]}
 
 
 def _generate_call(call: Call) -> JsonObject:
     return {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
 
 
-def chat_response(said: Answer) -> JsonObject:
-    """Spell a response in chat_completions."""
-    message = {"role": "assistant", "content": said.text, "refusal": None, "tool_calls": [*map(_chat_call, said.calls)]}
+def chat_response(answer: Answer) -> JsonObject:
+    """Write a response in chat_completions."""
+    message = {"role": "assistant", "content": answer.text, "refusal": None, "tool_calls": [*map(_chat_call, answer.calls)]}
     return {
         "id": "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
         "object": "chat.completion",
@@ -215,25 +214,25 @@ def chat_response(said: Answer) -> JsonObject:
     }
 
 
-def messages_response(said: Answer) -> JsonObject:
-    """Spell a response in messages."""
+def messages_response(answer: Answer) -> JsonObject:
+    """Write a response in messages."""
     return {
         "id": "msg_01XFDUDYJgAACzvnptvVoYEL",
         "type": "message",
         "role": "assistant",
         "model": MODEL,
-        "content": [{"type": "text", "text": said.text}, *map(_messages_call, said.calls)],
+        "content": [{"type": "text", "text": answer.text}, *map(_messages_call, answer.calls)],
         "stop_reason": "tool_use",
         "stop_sequence": None,
         "usage": {"input_tokens": 700, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 1200, "output_tokens": 1000},
     }
 
 
-def responses_response(said: Answer) -> JsonObject:
-    """Spell a response in responses."""
-    content = [{"type": "output_text", "text": said.text, "annotations": []}]
+def responses_response(answer: Answer) -> JsonObject:
+    """Write a response in responses."""
+    content = [{"type": "output_text", "text": answer.text, "annotations": []}]
     message = {"type": "message", "id": "msg_67ccd2bf17f0819081ff3bb2cf6508e6", "status": "completed", "role": "assistant"}
-    calls = [{**_responses_call(call), "id": f"fc_{call.id}", "status": "completed"} for call in said.calls]
+    calls = [{**_responses_call(call), "id": f"fc_{call.id}", "status": "completed"} for call in answer.calls]
     return {
         "id": "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b",
         "object": "response",
@@ -260,9 +259,9 @@ def responses_response(said: Answer) -> JsonObject:
     }
 
 
-def generate_response(said: Answer) -> JsonObject:
-    """Spell a response in generate_content."""
-    content = {"role": "model", "parts": [{"text": said.text}, *map(_generate_call, said.calls)]}
+def generate_response(answer: Answer) -> JsonObject:
+    """Write a response in generate_content."""
+    content = {"role": "model", "parts": [{"text": answer.text}, *map(_generate_call, answer.calls)]}
     return {
         "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {
@@ -286,4 +285,4 @@ BODIES: dict[tuple[str, str], Callable[[Any], JsonObject]] = {
     ("response", "responses"): responses_response,
     ("response", "generate_content"): generate_response,
 }
-"""Kind of document and format to the function that spells it."""
+"""Kind of document and format to the function that writes it."""
