@@ -1,9 +1,9 @@
-"""What all tests have in common."""
+"""Settings of all tests."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-# Machines are noisy: how long an example takes says nothing about the library.
+# Machines have other load: the time of an example does not depend on the library only.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

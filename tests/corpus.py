@@ -1,6 +1,6 @@
-"""Access to the recorded traffic: bodies of real calls, which lie outside this repository.
+"""Access to the recorded traffic: bodies of real calls, which are outside this repository.
 
-The folder is named by ``FORMATBRIDGE_CORPUS``; without it, ``shared/corpus`` next to the project's folder.
+``FORMATBRIDGE_CORPUS`` names the folder; the default is ``shared/corpus`` next to the project's folder.
 """
 
 import functools
@@ -23,7 +23,7 @@ requires_corpus = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Entry:
-    """One recorded body, and what the index says about it."""
+    """One recorded body and its entry in the index."""
 
     id: str
     path: str
@@ -33,17 +33,17 @@ class Entry:
     """request, response, stream, error or models."""
     model: str | None
     url_model: str | None
-    """The model named in the URL; generate_content only."""
+    """The model in the URL; generate_content only."""
     http_status: int | None
-    """None for requests, and where the source did not keep it."""
+    """None for requests, and if the source did not keep it."""
     streaming: bool
     framing: str
     """json, sse or json_array."""
     provenance: str
-    """recorded, recorded_values, recorded_reframed, or curated: edited on purpose, at times broken."""
+    """recorded, recorded_values, recorded_reframed, or curated: edited on purpose, sometimes invalid."""
     tags: tuple[str, ...]
     answers: tuple[int, ...] = ()
-    """Of a request: the HTTP statuses of its answers that are here."""
+    """Of a request: the HTTP statuses of its recorded answers."""
 
     @property
     def is_curated(self) -> bool:
@@ -62,7 +62,7 @@ class Entry:
 
 
 def entries(format: str | None = None, kind: str | None = None) -> Iterator[Entry]:
-    """Yield the recorded bodies, in the index's order; none where there is no corpus."""
+    """Yield the recorded bodies in the order of the index; none without a corpus."""
     for entry in _index():
         if format in (None, entry.format) and kind in (None, entry.kind):
             yield entry

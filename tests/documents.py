@@ -195,7 +195,7 @@ _DRAWN = re.compile(r"(?<=<!-- grammars -->\n).*(?=<!-- end of grammars -->)", r
 
 
 def streaming() -> str:
-    """Write ``streaming.md``: its text unchanged, its grammars generated again."""
+    """Write ``streaming.md``: the text stays, the grammars are generated again."""
     drawn = "\n".join(_grammar(grammar) for grammar in GRAMMARS.values())
     return _DRAWN.sub(lambda _: f"\n{drawn}\n", (DOCS / "streaming.md").read_text(encoding="utf-8"))
 
@@ -216,7 +216,7 @@ def _grammar(grammar: Grammar) -> str:
 
 
 def _machine(moves: Moves, indent: str = "") -> list[str]:
-    """Draw a machine, a line for each state that anything may follow."""
+    """Write a grammar as a diagram, a line for each state that has successors."""
     lines = []
     for state, words in moves.items():
         by_next: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Access to ``fixtures/``: one file per case, whose name says the conversation and whose folders say kind and format."""
+"""Access to ``fixtures/``: one file for each case. Its name states the conversation, and its folders state kind and format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from formatbridge.convert.counts import convert_count_request, convert_count_res
 FOLDER = Path(__file__).parents[1] / "fixtures"
 
 KINDS = {"request": "requests", "response": "responses", "error": "errors", "models": "models"}
-"""Kind of document to the folder that holds it."""
+"""Kind of document to its folder."""
 
 COUNTS = {"count_request": "count_requests", "count_response": "count_responses"}
 """The same for documents that chat_completions does not have."""
@@ -26,16 +26,16 @@ COUNTS = {"count_request": "count_requests", "count_response": "count_responses"
 
 @dataclass(frozen=True, eq=False)
 class Fixture:
-    """One body, and where its shape comes from."""
+    """One body, and the source of its shape."""
 
     stem: str
-    """The file's name; files of the same stem say the same in other formats."""
+    """The name of the file; files with the same stem have the same content in other formats."""
     format: str
     kind: str
     about: str
     source: str
     model: str | None
-    """The model that the URL names; requests of generate_content only."""
+    """The model in the URL; requests of generate_content only."""
     status: int | None
     """The HTTP status; errors only."""
     body: dict[str, Any]
@@ -49,13 +49,13 @@ class Fixture:
         return self.stem.startswith("malformed_")
 
     def convert(self, target: str) -> Converted:
-        """Convert the body to another format, or to its own."""
+        """Convert the body to another format, or to the same."""
         return convert(self.body, self, target)
 
 
 @dataclass(frozen=True, eq=False)
 class BatchFixture:
-    """One line of a batch file, and where its shape comes from."""
+    """One line of a batch file, and the source of its shape."""
 
     stem: str
     format: str
@@ -69,7 +69,7 @@ class BatchFixture:
         return f"batch-{self.stem}-{self.format}"
 
     def convert(self, target: str) -> BatchLine:
-        """Convert the line to the batch file of another format, or of its own."""
+        """Convert the line to the batch file of another format, or of the same."""
         return self.convert_like(self.line, target)
 
     def convert_like(self, line: dict[str, Any], target: str) -> BatchLine:
@@ -80,7 +80,7 @@ class BatchFixture:
 
 @dataclass(frozen=True, eq=False)
 class InvalidFixture:
-    """A body that must be refused, as values or as text."""
+    """A body that must be rejected, as values or as text."""
 
     stem: str
     format: str
@@ -99,7 +99,7 @@ class InvalidFixture:
 
 @dataclass(frozen=True, eq=False)
 class StreamFixture:
-    """One stream as its server sends it, and where its shape comes from."""
+    """One stream as its server sends it, and the source of its shape."""
 
     stem: str
     format: str
@@ -119,7 +119,7 @@ def check(body: Any, format: str, kind: Any) -> Any:
 
 
 def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:
-    """Convert a body of a fixture's kind and format, with what the URL and the status line said of it."""
+    """Convert a body of a fixture, with the values of the URL and the status line."""
     model, status = getattr(like, "model", None), getattr(like, "status", None)
     match like.kind:
         case "request":
@@ -162,7 +162,7 @@ def batch_fixtures() -> tuple[BatchFixture, ...]:
 
 @cache
 def invalid_fixtures() -> tuple[InvalidFixture, ...]:
-    """Return the bodies that must be refused."""
+    """Return the bodies that must be rejected."""
     return tuple(_read_invalid(path) for path in sorted(FOLDER.glob("invalid/*/*.json")))
 
 
@@ -206,7 +206,7 @@ def _read_batch(path: Path) -> BatchFixture:
 
 
 def _read_stream(path: Path) -> StreamFixture:
-    """Read a stream; comments at its beginning say what it is about. They are part of it, for comments may be anywhere."""
+    """Read a stream; the comments at its beginning describe it. They are a part of it, because comments may be anywhere."""
     data = path.read_bytes()
     about, source = (re.search(rb": %b: ([^\r\n]+)" % name, data) for name in (b"about", b"source"))
     return StreamFixture(

@@ -1,4 +1,7 @@
-"""Convert the recorded traffic, ask the official types and print what they refuse: ``python -m tests.judges_run --target messages``."""
+"""Convert the recorded traffic, validate it with the official types and print what they reject.
+
+``python -m tests.judges_run --target messages``.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from tests.support.laws import Sample, recorded, through_itself
 
 
 class Row(NamedTuple):
-    """What is counted: a way between two formats, and a problem's shape there."""
+    """What is counted: a direction between two formats, and the shape of a problem in it."""
 
     direction: str
     shape: str
 
 
 def main() -> None:
-    """Print problems by direction and shape, worst first, each with a file that shows it."""
+    """Print problems by direction and shape, the most frequent first, each with an example file."""
     arguments = _parser().parse_args()
     result: Counter[Row] = Counter()
     examples: dict[Row, str] = {}
@@ -74,7 +77,7 @@ def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
 
 
 def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
-    """Yield shapes and problems; a conversion that refuses the body or breaks is one problem, so that nothing passes unjudged."""
+    """Yield shapes and problems. A conversion that rejects the body or fails is one problem, so that nothing is skipped."""
     try:
         result = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
     except InvalidPayloadError as error:
@@ -92,7 +95,7 @@ def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> It
 
 @cache
 def _loads(*names: str) -> bool:
-    """Say whether the formats can be imported and convert; print, once, why not."""
+    """Return whether the formats can be imported and convert; print once why not."""
     for name in names:
         try:
             formats.load(name).tool_rules  # noqa: B018  # what a half-written format lacks

@@ -1,4 +1,4 @@
-"""Run the laws over the recorded traffic and print the worst places: ``python -m tests.laws_run --source messages``."""
+"""Run the laws over the recorded traffic and print the breaches: ``python -m tests.laws_run --source messages``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INDEX = re.compile(r"/\d+(?=/|$)")
 
 
 def main() -> None:
-    """Print breaches by law, direction and place, worst first."""
+    """Print breaches by law, direction and place, the most frequent first."""
     parser = argparse.ArgumentParser()
     for name in ("--source", "--target", "--kind", "--match"):
         parser.add_argument(name)

@@ -29,10 +29,10 @@ PAIRS = [(source, target) for source in formats.FORMATS for target in formats.FO
 
 _EFFECTS = {"(=)": "info", "~": "lossy", "-": "impossible"}
 _MOST_TYPES = 12
-"""How many types of lost objects a row lists."""
+"""The number of types of lost objects in a row."""
 
 _OF_TURNS = frozenset({"orphan", "no_turns", "first_turn", "prefill"})
-"""Codes of losses that depend on the other turns, of which a body with one part has none."""
+"""Codes of losses that depend on the other turns, which a body with one part does not have."""
 
 _ABOUT = """
 What is lost when a body of {source} becomes a body of {target}. [Losses](../losses.md) explains the severities and reasons, and

@@ -9,7 +9,11 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "formatbridge"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "formatbridge"
+
+FOLDERS = ("tests", "benchmarks", "examples")
+"""The folders with Python code outside the library."""
 
 REPLACEMENTS = {
     "source, target": "near far",
@@ -118,22 +122,33 @@ def new_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.attr
 
 
-def prose_in_module(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the comments, docstrings and messages of a module with their lines; a message is a string of three words or more."""
+def prose_in_module(text: str, *, has_messages: bool = True) -> Iterator[tuple[int, str]]:
+    """Yield the comments, docstrings and messages of a module with their lines.
+
+    A message is a string of three words or more. ``has_messages``: False for tests, whose other strings are payloads.
+    """
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
+        if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
             yield node.lineno, node.value
+        if not has_messages:
+            yield from _docstring(node)
 
 
-def in_module(path: Path) -> list[str]:
+def _docstring(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the string of a statement that is only a string."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        yield node.lineno, node.value.value
+
+
+def in_module(path: Path, *, has_messages: bool = True) -> list[str]:
     """Return the private words in the name, the identifiers, the comments, the docstrings and the messages of a module."""
     text = path.read_text(encoding="utf-8")
     lines = {name: line for line, name in reversed(list(new_names(ast.parse(text))))} | {path.stem: 1}
     names = [(line, word) for name, line in lines.items() for word in in_identifier(name)]
-    prose = [(line, word) for line, block in prose_in_module(text) for word in in_prose(block)]
+    prose = [(line, word) for line, block in prose_in_module(text, has_messages=has_messages) for word in in_prose(block)]
     return [f"{line}: {word}" for line, word in sorted(names + prose)]
 
 
@@ -143,11 +158,20 @@ def in_package(package: str) -> list[str]:
     return [f"{path.relative_to(SOURCE)}:{word}" for path in files for word in in_module(path)]
 
 
+def in_folder(folder: str) -> list[str]:
+    """Return the private words of a folder of the project without those in payloads, each with its file and line."""
+    files = [path for path in sorted((ROOT / folder).rglob("*.py")) if path != Path(__file__)]
+    return [f"{path.relative_to(ROOT)}:{word}" for path in files for word in in_module(path, has_messages=False)]
+
+
 def main() -> None:
-    """List the private words of every package, with a count for each."""
+    """List the private words of every package and of the other folders, with a count for each."""
     for package in sorted({path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}):
         words = in_package(package)
         print(f"{package}: {len(words)}", *words, sep="\n  ")
+    for folder in FOLDERS:
+        words = in_folder(folder)
+        print(f"{folder}: {len(words)}", *words, sep="\n  ")
 
 
 if __name__ == "__main__":

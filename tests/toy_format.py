@@ -1,4 +1,4 @@
-"""A small fifth format, in one module: what docs/adding-a-format.md explains, and what tests/formats/test_toy_format.py puts to the laws.
+"""A small fifth format in one module, which docs/adding-a-format.md explains and tests/formats/test_toy_format.py tests with the laws.
 
 A conversation is a list of lines. Each line has an author (``by``), a kind (``text``, ``reasoning``, ``call``, ``result``) and a text. The
 text of a call is the JSON text of its arguments. Reasoning may have a ``seal``, an opaque token.
@@ -53,7 +53,7 @@ class Tool(Wire):
 
 
 class Request(Wire):
-    """A request. ``limit``: the most tokens of the answer."""
+    """A request. ``limit``: the largest number of tokens of the answer."""
 
     model_config = AT_ONCE
 
@@ -66,7 +66,7 @@ class Request(Wire):
 
 
 class Tokens(Wire):
-    """How many tokens went in and came out."""
+    """The numbers of tokens of input and output."""
 
     read: Count
     written: Count
@@ -86,7 +86,7 @@ class Response(Wire):
 
 
 class ErrorDetail(Wire):
-    """What went wrong; ``reason`` is one word."""
+    """The details of an error; ``reason`` is one word."""
 
     reason: str | None = None
     message: str | None = None
@@ -102,13 +102,13 @@ class Error(Wire):
 
 
 class Model(Wire):
-    """A model on offer."""
+    """An available model."""
 
     id: str
 
 
 class ModelList(Wire):
-    """All models on offer."""
+    """All available models."""
 
     model_config = AT_ONCE
     ESSENTIAL: ClassVar[tuple[str, ...]] = ("available",)
@@ -125,7 +125,7 @@ class Begin(Wire):
 
 
 class Add(Wire):
-    """A line begins, or its text goes on. ``at``: the index of the line. Only the first event of a line needs its other fields."""
+    """A line begins, or its text continues. ``at``: the index of the line. Only the first event of a line needs its other fields."""
 
     event: Literal["add"]
     at: Count
@@ -188,13 +188,13 @@ _HELD: Mapping[type, frozenset[str]] = {
     ir.Model: frozenset({"id"}),
     ir.ModelList: frozenset({"models", "more", "first_id", "last_id"}),
 }
-"""What the format has a place for, by canonical node. All else is reported as dropped."""
+"""The fields that the format holds, by canonical node. All others are reported as dropped."""
 _LABELS = frozenset({"src", "format", "extra"})
 _INFO = (ir.Usage, ir.Error, ir.Model, ir.ModelList, ir.Finish)
 
 
 def _drop_rest(node: Any, losses: Ledger) -> None:
-    """Report each field of a node that the format has no place for."""
+    """Report each field of a node that the format does not hold."""
     if node.extra:
         losses.extras(node)
     for name in (field.name for field in fields(node) if field.name not in _HELD[type(node)] | _LABELS):
@@ -209,7 +209,7 @@ def _drop_rest(node: Any, losses: Ledger) -> None:
 
 
 def _decode_line(raw: JsonObject, src: str) -> ir.Part:
-    """Decode a line. What an answer lacks because it was malformed is empty."""
+    """Decode a line. A field that was malformed in an answer is empty."""
     extra, text, kind = read_extra(raw, _LINE), raw.get("text") or "", raw.get("kind")
     if kind == "reasoning":
         seal = raw.get("seal")
@@ -226,7 +226,7 @@ def _decode_line(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _others(raw: JsonObject, *names: str) -> JsonObject | None:
-    """Return the fields of a line that mean nothing in a line of its kind."""
+    """Return the fields of a line that have no meaning in a line of its kind."""
     return {name: raw[name] for name in names if raw.get(name) is not None} or None
 
 
@@ -357,7 +357,7 @@ def _decode_tokens(body: JsonObject) -> ir.Usage | None:
 
 
 def _encode_end(finish: ir.Finish | None, usage: ir.Usage | None, losses: Ledger) -> JsonObject:
-    """Encode how an answer ended and what it cost."""
+    """Encode the end of an answer: the stop reason and the usage."""
     body: JsonObject = {"stop": None}
     if finish is not None:
         _drop_rest(finish, losses)
@@ -436,7 +436,7 @@ class StreamDecoder:
         self._open: int | None = None  # the line that goes on
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
-        """Take one event and return what it adds."""
+        """Decode an event."""
         del count  # events that repeat leave no other state
         if raw.get("error"):
             self.is_complete = True
@@ -477,12 +477,12 @@ class StreamDecoder:
         return [*result, events.End()]
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return what is pending: the start, where no event came that shows how the answer begins."""
+        """Return pending events: the start, if no event has shown it."""
         return [] if reason == "done" or self.start is None else [self.start]
 
 
 class StreamEncoder:
-    """Encodes one stream. Lines follow one another, so what another part adds meanwhile waits."""
+    """Encodes one stream. Lines follow one another, so deltas of other parts are delayed."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
         del context
@@ -496,7 +496,7 @@ class StreamEncoder:
         self._is_over = False
 
     def feed(self, event: events.Event) -> bytes:
-        """Take one event and return the bytes for it; of several choices the first is written."""
+        """Encode one event; of several choices the first is written."""
         match event:
             case events.Start():
                 self._usage = event.usage
@@ -525,7 +525,7 @@ class StreamEncoder:
         return result
 
     def _write(self, event: events.PartStart | events.Delta | events.PartMeta | events.PartEnd) -> bytes:
-        """Write what happens to the open line. A seal that comes behind reasoning text is in an event without text."""
+        """Write an event of the open line. A seal after its reasoning text is in an event without text."""
         if isinstance(event, events.PartStart):
             self._open, self._parts[event.index] = event.index, event.part
             lines = _encode_part(event.part, "model", null_ledger(), self._options)
@@ -553,7 +553,7 @@ class StreamEncoder:
         return b"" if is_over else _frame(encode_error(error, null_ledger())[1])
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens that no event can bring any more: a seal may come at any time while its line is open."""
+        """Return the tokens that no event can have any more: a seal may come at any time while its line is open."""
         return []
 
 

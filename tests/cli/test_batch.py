@@ -72,7 +72,7 @@ def test_json_lines_come_from_standard_input(monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_an_invalid_line_stops_without_output(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
-    """Half a file looks like a file."""
+    """Part of a file looks like a whole one."""
     output = tmp_path / "out.jsonl"
     output.write_bytes(b"before")
 
@@ -249,7 +249,7 @@ def test_a_stopped_run_is_continued(log: Path, tmp_path: Path, capfdbinary: Capt
 
 
 def test_a_run_with_other_arguments_is_not_continued(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
-    """Two halves of different conversions would make one file."""
+    """The file would have results of two different conversions."""
     output = ["-o", str(tmp_path / "out.jsonl"), "--resume"]
     assert main([*CONVERT, str(log), *output]) == 2
 
@@ -309,7 +309,7 @@ def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, 
 
 
 def test_a_reader_that_leaves_ends_a_batch(tmp_path: Path) -> None:
-    """As in a pipe to ``head``."""
+    """As in a pipe to ``head``, which closes its input."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(_lines(3000))
     command = [sys.executable, "-m", "formatbridge", *CONVERT, str(path), "--failed", str(tmp_path / "failed"), "--report", "none"]

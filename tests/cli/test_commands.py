@@ -59,7 +59,7 @@ def test_the_report_can_be_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: py
 def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A pipeline must stop before something is lost."""
+    """A pipeline must stop before a value is lost."""
     _give(monkeypatch, REQUEST)
 
     status = main(["convert", "--from", "chat_completions", "--to", "messages", "--kind", "request", "--raise-on", "lossy"])
@@ -110,7 +110,7 @@ def test_a_body_inside_a_file_is_selected_by_pointer(tmp_path: Path, capfdbinary
 
 
 def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A user found a payload in a log."""
+    """A user has a payload from a log and does not know its format."""
     _give(monkeypatch, {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"})
 
     assert main(["detect"]) == 0
@@ -120,7 +120,7 @@ def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfd
 
 
 def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A shell asks by the status, as it asks grep."""
+    """A shell script reads the status, as that of ``grep``."""
     _give(monkeypatch, {"text": "hello"})
 
     assert main(["detect"]) == 1
@@ -151,7 +151,7 @@ def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.Ca
 
 
 def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Of two hundred names the right one is nearly always among three."""
+    """Of two hundred names the right one is nearly always among the three suggestions."""
     assert main(["schema", "messages.TextBlok"]) == 2
     printed = capfdbinary.readouterr().err
     assert b"no model 'TextBlok': perhaps TextBlock" in printed
@@ -160,7 +160,7 @@ def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pyte
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A user who reuses the models looks for the one that they need; each name has a schema."""
+    """A user who reuses the models looks for one of them; each name has a schema."""
     assert main(["schema", format]) == 0
     lines = capfdbinary.readouterr().out.decode().splitlines()
     named = dict(line.split("  ", 1) for line in lines)
@@ -173,7 +173,7 @@ def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.Captur
 
 
 def test_the_matrix_can_be_read_by_source(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A user asks what is lost from one format."""
+    """A user wants to know what a conversion from one format loses."""
     assert main(["matrix"]) == 0
     whole = capfdbinary.readouterr().out.decode()
     assert main(["matrix", "--source", "messages"]) == 0
@@ -193,7 +193,7 @@ def _stream() -> bytes:
 def test_a_stream_is_converted_from_standard_input_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A recorded stream is looked at in another format with a pipe."""
+    """A pipe shows a recorded stream in another format."""
     _give(monkeypatch, _stream())
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions", "--report", "none"])
@@ -220,7 +220,7 @@ def test_a_stream_is_collected_to_one_answer_and_replayed(
 def test_a_stream_that_failed_is_a_failure_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A model that broke down in the middle of an answer is reported in the target's words, and to the script by exit status 2."""
+    """A model that fails in the middle of an answer is reported in the target's format, and to the script by exit status 2."""
     _give(monkeypatch, b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}\n\n')
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
@@ -246,7 +246,7 @@ def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbi
 def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
     target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A script learns of the failure as it would from the live stream; what the stream has is not reported as gone."""
+    """A script gets the same failure as from the live stream; what the stream contains is not reported as lost."""
     message: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "status": "incomplete"}
     message |= {"content": [{"type": "output_text", "text": "Vinnu", "annotations": []}]}
     answer: dict[str, Any] = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "failed"}
@@ -262,7 +262,7 @@ def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
 
 
 def test_a_truncated_stream_fails_the_command(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A script must not take half an answer for one: the target's reader gets an error event, the script exit status 2."""
+    """A script must not take half an answer for a whole one: the reader of the target gets an error event, the script exit status 2."""
     _give(monkeypatch, _stream()[:-60])
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions"])
@@ -304,7 +304,7 @@ def test_a_truncated_stream_leaves_no_file(tmp_path: Path) -> None:
 def test_a_stream_that_loses_too_much_ends_in_an_error_event(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A user who reads the pipe gets an end or an error, never nothing; the script exit status 1."""
+    """The reader of a pipe gets an end or an error event; the script gets exit status 1."""
     _give(monkeypatch, b'event: made_up\ndata: {"type": "made_up", "x": 1}\n\n' + _stream())
 
     status = main(["stream", "--from", "messages", "--to", "chat_completions", "--raise-on", "lossy"])
@@ -319,7 +319,7 @@ def test_a_stream_that_loses_too_much_ends_in_an_error_event(
 def test_a_stream_whose_input_breaks_ends_in_an_error_event(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A disk or a terminal that is gone is a break like any other."""
+    """A disk or a terminal that has gone is handled like a broken connection."""
     _give(monkeypatch, _stream())
     pieces = iter([_stream()[:-60]])
 
@@ -339,14 +339,14 @@ def test_a_stream_whose_input_breaks_ends_in_an_error_event(
 
 
 def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
-    """The first thing that anybody runs needs no relay, no key and no network."""
+    """A new user runs this first; it needs no relay, no key and no network."""
     assert main(["demo", "--all"]) == 0
 
     assert capfd.readouterr().out.count("sunny in Rome, at 24") == 4
 
 
 def test_a_request_is_sent_and_answered_in_its_format(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """A relay is tried from the shell: whole, streamed, and its models."""
+    """A user tries a relay from the shell: an answer, a stream, and its models."""
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1}
     with served(["Hello.", "Hello again."], models=["m-far"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -368,7 +368,7 @@ def test_a_request_is_sent_and_answered_in_its_format(monkeypatch: pytest.Monkey
 
 
 def test_an_unreachable_relay_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """No traceback, and an exit status that tells it from bad input."""
+    """There is no traceback, and the exit status differs from that of bad input."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "http://127.0.0.1:9")
 
     assert main(["models"]) == 3
@@ -377,7 +377,7 @@ def test_an_unreachable_relay_is_reported_in_one_line(monkeypatch: pytest.Monkey
 
 
 def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """Shells know 130 for a command that was interrupted."""
+    """Shells use 130 for a command that was interrupted."""
 
     def interrupted(_file: str | None) -> bytes:
         raise KeyboardInterrupt
@@ -389,7 +389,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: py
 
 
 def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
-    """As in a pipe to ``head``."""
+    """As in a pipe to ``head``, which closes its input."""
     command = [sys.executable, "-m", "formatbridge", "schema", "responses.request"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -402,7 +402,7 @@ def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
 
 
 def _in_a_shell(redirection: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the command with its standard streams as a shell would set them."""
+    """Run the command with standard streams as a shell sets them."""
     script = f'exec "$0" -m formatbridge "$@" {redirection}'
     return subprocess.run(["/bin/sh", "-c", script, sys.executable, *arguments], capture_output=True, input=b"", check=False)
 
@@ -422,7 +422,7 @@ requires_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no de
 @requires_shell
 @pytest.mark.parametrize("command", [CONVERT, ("stream", "--from", "messages", "--to", "responses"), ("detect",)])
 def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
-    """Services start commands so; exit status 1 would mean losses."""
+    """Services start commands without standard input; exit status 1 would mean losses."""
     done = _in_a_shell("<&-", *command)
 
     assert (done.returncode, done.stdout) == (2, b"")
@@ -432,7 +432,7 @@ def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
 @requires_shell
 @pytest.mark.parametrize("command", [CONVERT, ("matrix",), ("schema", "messages.request"), ("demo",)])
 def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: str) -> None:
-    """What was asked for has nowhere to go: no success, and no traceback."""
+    """The output cannot be written: no success, and no traceback."""
     done = _in_a_shell(">&-", *command, *([request_file] if command is CONVERT else []))
 
     assert done.returncode == 2
@@ -442,7 +442,7 @@ def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: st
 @requires_shell
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_report_that_has_nowhere_to_go_stays_out_of_the_body(form: str, request_file: str) -> None:
-    """A daemon has no standard error; what it pipes on must be the body and nothing else."""
+    """A daemon has no standard error; its output must be the body and nothing else."""
     done = _in_a_shell("2>&-", *CONVERT, "--report", form, request_file)
 
     assert done.returncode == 0
@@ -451,7 +451,7 @@ def test_a_report_that_has_nowhere_to_go_stays_out_of_the_body(form: str, reques
 
 @requires_shell
 def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
-    """A typing error in a script that closed its standard error."""
+    """A script that closed its standard error has a typing error."""
     done = _in_a_shell("2>&-", "convert", "--nonsense")
 
     assert (done.returncode, done.stdout) == (2, b"")
@@ -460,7 +460,7 @@ def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
 @requires_shell
 @requires_full
 def test_a_report_that_cannot_be_written_fails_after_a_complete_body(request_file: str) -> None:
-    """The log's disk is full: the body is there, and the script is told that something went wrong, but not that it is losses."""
+    """The disk of the log is full: the body is complete, and the exit status reports a failure, but not a loss."""
     done = _in_a_shell("2>/dev/full", *CONVERT, request_file)
 
     assert done.returncode == 2
@@ -471,7 +471,7 @@ def test_a_report_that_cannot_be_written_fails_after_a_complete_body(request_fil
 @requires_full
 @pytest.mark.parametrize("command", [CONVERT, ("schema", "messages.request")])
 def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], request_file: str) -> None:
-    """The disk is full: one line, and no complaint of the interpreter behind it."""
+    """The disk is full: one line of error, and no message of the interpreter after it."""
     done = _in_a_shell(">/dev/full", *command, *([request_file] if command is CONVERT else []))
 
     assert done.returncode == 2
@@ -497,7 +497,7 @@ def test_the_error_names_only_missing_options(
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """A message that tells a user to say what they said is of no use."""
+    """The message must not ask for an option that the user has passed."""
     _give(monkeypatch, text)
 
     assert main(["convert", "--to", "responses", *raw]) == 2
@@ -505,7 +505,7 @@ def test_the_error_names_only_missing_options(
 
 
 def test_an_invalid_status_is_bad_input(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """A digit too many."""
+    """The status has a digit too many."""
     _give(monkeypatch, {"error": {"message": "no"}})
 
     assert main(["convert", "--from", "messages", "--kind", "error", "--to", "responses", "--status", "4290"]) == 2

@@ -30,7 +30,7 @@ def test_the_demonstration_runs_in_every_format_over_every_endpoint() -> None:
 
 
 def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same over the network; the key is in the environment, and the relay's first model is taken."""
+    """The same over the network; the key is in the environment, and the first model of the relay is used."""
     with served("I would rather not say.", models=["m-far"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
         out = io.StringIO()
@@ -42,12 +42,12 @@ def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPa
 
 
 def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:
-    """No one's format is missing."""
+    """Each of the formats is shown as source and as target."""
     assert {format for format, _ in DIRECTIONS} == {via for _, via in DIRECTIONS} == set(fb.FORMATS)
 
 
 def test_the_relay_gets_its_reasoning_again() -> None:
-    """What it issued returns, in all four conversations."""
+    """The reasoning that the relay issued returns to it in all four conversations."""
     relay = fake_relay()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
         run_all(client, "m-large", io.StringIO())
@@ -57,7 +57,7 @@ def test_the_relay_gets_its_reasoning_again() -> None:
 
 
 def test_a_model_that_answers_at_once_is_no_trouble() -> None:
-    """Real models do as they like."""
+    """A real model may answer without a call."""
     relay, out = FakeRelay("I would rather not say.", models=["m-shy"]), io.StringIO()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
         run_all(client, None, out)
@@ -67,7 +67,7 @@ def test_a_model_that_answers_at_once_is_no_trouble() -> None:
 
 
 def test_the_error_about_a_relay_without_models_names_the_option() -> None:
-    """The list is empty, and no one named a model."""
+    """The list is empty, and the user named no model."""
     relay = FakeRelay(models=[])
 
     with (

@@ -28,7 +28,7 @@ BUSY = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_err
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, raw: Any, *arguments: str) -> int:
-    """Run a command with something on its standard input."""
+    """Run a command with text on its standard input."""
     content = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     return main(arguments)
@@ -80,12 +80,15 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         "INVALID_ARGUMENT",
     ),
 }
-"""Option to the conversion (kind, source, target), what is converted, its value, what it shows in, and what that is with and without."""
+"""Option to the conversion (kind, source, target), the body, the value of the option, where it shows, and the result with and without it.
+
+
+"""
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_reaches_the_conversion(option: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """An option that is read and dropped is worse than none."""
+    """An option that is read and ignored would mislead its user."""
     conversion, raw, value, look, expected, default = OPTIONS[option]
     kind, source, target = conversion.split()
     command = ("convert", "--kind", kind, "--from", source, "--to", target)
@@ -102,7 +105,7 @@ REFUSED = ("convert", "--kind", "request", "--from", "chat_completions", "--to",
 
 
 def test_losses_above_raise_on_are_reported(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """The text of the error names a few losses; a script wants them all, as it does where nothing is refused."""
+    """The text of the error names a few losses; a script needs all of them, as without the error."""
     losing = ASKED | {"seed": 7, "logit_bias": {"5": 1}, "n": 1}
 
     assert _run(monkeypatch, losing, *REFUSED, "--report", "json") == 1
@@ -117,7 +120,7 @@ def test_losses_above_raise_on_are_reported(monkeypatch: pytest.MonkeyPatch, cap
 def test_losses_above_raise_on_are_reported_in_the_selected_form(
     form: str, lines: int, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """A table for people, nothing for those who want nothing; the error itself is always told."""
+    """A table for people, nothing with ``--report none``; the error itself is always printed."""
     assert _run(monkeypatch, ASKED | {"seed": 7}, *REFUSED, "--report", form) == 1
 
     printed = capfdbinary.readouterr().err.decode().splitlines()
@@ -130,7 +133,7 @@ def test_losses_above_raise_on_are_reported_in_the_selected_form(
 def test_losses_of_a_request_are_reported_if_its_answer_fails(
     streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """The relay has answered another request than the caller's, which may be why it failed."""
+    """The relay has answered the converted request, and a loss in it may be the reason for the failure."""
     script = "Hello there." if streams else Failure(400, "no such model")
     with served(script, quirks=["eof_without_terminal"] if streams else []) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -146,7 +149,7 @@ def test_losses_of_a_request_are_reported_if_its_answer_fails(
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_the_report_separates_request_and_answer(streams: bool, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A pointer leads into what was sent, or into what came back; only the way says which."""
+    """A pointer leads into the request or into the answer; the report states which."""
     message = {}
     for form in ("json", "table"):
         with served("Hello.") as relay:
@@ -163,7 +166,7 @@ def test_the_report_separates_request_and_answer(streams: bool, monkeypatch: pyt
 
 
 def test_a_kind_that_does_not_match_needs_a_format(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """How sure the detection is was said of another kind."""
+    """The detection was sure about another kind."""
     assert _run(monkeypatch, ASKED | {"n": 1}, "convert", "--kind", "response", "--to", "messages") == 2
 
     assert "it may be a chat_completions request or a messages request: pass --from" in capfdbinary.readouterr().err.decode()
@@ -189,7 +192,7 @@ COLLECTING = ("stream", "--from", "messages", "--to", "chat_completions", "--col
 def test_a_collected_stream_without_an_end_is_no_body(
     ending: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """A user who collects to a file must not find half an answer in it, nor an error event where a body belongs."""
+    """A user who collects to a file must find neither half an answer nor an error event in it."""
     begun = stream_of("messages")
     begun = begun[: begun.index(b"event: message_delta")]
 
@@ -202,7 +205,7 @@ def test_a_collected_stream_without_an_end_is_no_body(
 
 
 def test_a_failed_stream_reports_losses_before_the_failure(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """What was lost of it has left already."""
+    """The part before the failure was converted and sent."""
     begun = stream_of("messages").replace(b'"role":"assistant"', b'"role":"assistant","x_new":5')
     begun = begun[: begun.index(b"event: message_delta")]
 
@@ -216,7 +219,7 @@ def test_a_failed_stream_reports_losses_before_the_failure(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_stream_is_collected_in_the_same_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A recorded stream is looked at as the answer that it was."""
+    """A user reads a recorded stream as an answer."""
     assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
 
     assert json.loads(capfdbinary.readouterr().out) == fb.collect_stream([stream_of(format)], source=format).body
@@ -244,7 +247,7 @@ REPORTED_IN_JSON: dict[str, tuple[int, Any, tuple[str, ...], set[str]]] = {
 
 @pytest.mark.parametrize("case", REPORTED_IN_JSON)
 def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A script parses all of standard error; a line of text before or behind it is the end of the script."""
+    """A script parses all of standard error; a line of text before or after the document would break it."""
     status, raw, command, reported = REPORTED_IN_JSON[case]
     if case == "no relay":
         raw = body_of("requests", "messages")
@@ -259,7 +262,7 @@ def test_a_json_report_is_one_document(case: str, monkeypatch: pytest.MonkeyPatc
 def test_what_is_only_in_the_url_is_reported(
     stream: bool, method: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """The model and the wish to stream are no longer in the body; a user who sends it by hand must know where they went."""
+    """The model and the stream flag are no longer in the body; a user who sends it by hand must know where they are."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", "generate_content")
     request = ASKED | {"stream": stream}
 
@@ -276,7 +279,7 @@ def test_what_is_only_in_the_url_is_reported(
 def test_a_url_without_model_and_streaming_is_not_reported(
     target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """The body has it all."""
+    """The body has both values."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", target)
 
     assert _run(monkeypatch, ASKED, *command, "--report", "json") == 0
@@ -285,7 +288,7 @@ def test_a_url_without_model_and_streaming_is_not_reported(
 
 
 def test_a_demonstration_that_breaks_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """As with any other command that talks to a relay."""
+    """As with every command that calls a relay."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
 
@@ -296,7 +299,7 @@ def test_a_demonstration_that_breaks_is_the_relay_s_fault(monkeypatch: pytest.Mo
 
 
 def _run_in_ascii(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a process whose output is not UTF-8, as on many a Windows machine."""
+    """Run a command in a process whose output is not UTF-8, as on some Windows machines."""
     environment = os.environ | {"PYTHONIOENCODING": "cp1252", "FORMATBRIDGE_API_KEY": str(relay.api_key)}
     command = [sys.executable, "-m", "formatbridge", *arguments, "--base-url", relay.base_url]
     return subprocess.run(command, capture_output=True, input=json.dumps(ASKED).encode(), env=environment, check=False)
@@ -308,7 +311,7 @@ def _run_in_ascii(relay: FakeRelay, *arguments: str) -> subprocess.CompletedProc
     ids=lambda command: command[0],
 )
 def test_the_output_is_utf_8_whatever_the_encoding_of_the_terminal(command: tuple[str, ...]) -> None:
-    """A model says what it likes; a snowman has no place in a code page, and the command must not die of it."""
+    """A model may return any character. A code page lacks many of them, and the command must not fail."""
     with served("Snow \N{SNOWMAN} here.", models=["m-\N{SNOWMAN}"]) as relay:
         done = _run_in_ascii(relay, *command)
 
@@ -317,7 +320,7 @@ def test_the_output_is_utf_8_whatever_the_encoding_of_the_terminal(command: tupl
 
 
 def test_a_warning_is_part_of_a_report_in_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A key that was read from a file ends in a line end, of which Python would warn before the document."""
+    """A key that was read from a file ends in a line end. Python would print a warning before the document."""
     with served("Hello there.") as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", f"{relay.api_key}\n")
         raw = ("--base-url", relay.base_url, "--from", "chat_completions", "--report", "json")
@@ -334,7 +337,7 @@ def test_a_warning_is_part_of_a_report_in_json(monkeypatch: pytest.MonkeyPatch, 
 def test_the_error_about_a_missing_model_names_the_option(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """The argument of a function is of no use in a shell."""
+    """The name of a Python argument does not help in a shell."""
     request = {"contents": [{"parts": [{"text": "hi"}]}]}
 
     assert _run(monkeypatch, request, *command, "--from", "generate_content", "--report", "none") == 2
@@ -343,7 +346,7 @@ def test_the_error_about_a_missing_model_names_the_option(
 
 
 def test_the_report_on_an_error_answer_has_its_fields(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """A script that waits for ``retry_after`` seconds does not read sentences."""
+    """A script waits for ``retry_after`` seconds and does not parse sentences."""
     with served(Failure(429, "slow down", code="busy", retry_after=77)) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
         status = _run(monkeypatch, ASKED, "send", "--from", "chat_completions", "--base-url", relay.base_url, "--report", "json")
@@ -355,7 +358,7 @@ def test_the_report_on_an_error_answer_has_its_fields(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("floor", "status"), [("impossible", 1), ("none", 0)])
 def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor: str, status: int) -> None:
-    """Who knows what is lost sends all the same."""
+    """A user who accepts the losses can send the request."""
     request = ASKED | {"n": 2}
     with served("Hello") as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
@@ -378,7 +381,7 @@ def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor:
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_stream_without_text_has_a_note(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured, form: str) -> None:
-    """An answer of tool calls alone has nothing to write."""
+    """An answer with tool calls only has no text to write."""
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
     with served(Answer(tool_calls=[ToolCall("look")])) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", "sk-fake")
@@ -391,7 +394,7 @@ def test_a_stream_without_text_has_a_note(monkeypatch: pytest.MonkeyPatch, capfd
 
 
 def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """What had to be added to an answer that no one got is of no interest."""
+    """Additions to an answer that was not written do not concern the user."""
     assert _run(monkeypatch, b"", "stream", "--from", "messages", "--to", "chat_completions", "--report", "json") == 2
 
     printed = json.loads(capfdbinary.readouterr().err)
@@ -399,7 +402,7 @@ def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_truncated_stream_ends_as_configured(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
-    """Options of a conversion have one name in every command that converts."""
+    """An option of a conversion has the same name in every command."""
     data = stream_of("messages")
     cut = data[: data.index(b"event: message_delta")]
 
@@ -414,7 +417,7 @@ def test_a_truncated_stream_ends_as_configured(monkeypatch: pytest.MonkeyPatch, 
 def test_the_error_about_a_missing_base_url_names_the_option(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
-    """Arguments of Python and profiles are not to be had there."""
+    """The shell has no Python arguments and no profiles."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
     assert _run(monkeypatch, ASKED, *command) == 2
@@ -433,7 +436,7 @@ def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
 
 @pytest.mark.parametrize(("option", "value"), [("unsigned_reasoning", "item"), ("unsigned_calls", "leave"), ("json_mode", "drop")])
 def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> None:
-    """A script that says how to convert gets that conversion."""
+    """A script that names an option gets that conversion."""
     arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 
     assert getattr(options_of(arguments), option) == value

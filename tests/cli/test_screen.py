@@ -1,4 +1,4 @@
-"""What the command line shows: usage errors, the comparison, colour, the demonstration, and the names of vendors."""
+"""The screen: usage errors, the comparison, colour, the demonstration, and the names of vendors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content"
 
 
 class _Terminal(io.TextIOWrapper):
-    """Standard output or error that claims to be a terminal."""
+    """Standard output or error that reports itself as a terminal."""
 
     def __init__(self) -> None:
         super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
@@ -96,15 +96,15 @@ def test_a_usage_error_is_short_and_suggests_the_nearest(arguments: list[str], m
 @pytest.mark.parametrize("alias", ALIASES)
 def test_a_vendor_is_a_name_of_its_format(alias: str, capfdbinary: Captured) -> None:
     """People know the vendor before they know the names of this library."""
-    given = parser().parse_args(["convert", "--from", alias, "--to", alias])
+    arguments = parser().parse_args(["convert", "--from", alias, "--to", alias])
 
-    assert (given.source, given.target) == (ALIASES[alias], ALIASES[alias])
+    assert (arguments.source, arguments.target) == (ALIASES[alias], ALIASES[alias])
     assert main(["schema", f"{alias}.request"]) == 0
     assert json.loads(capfdbinary.readouterr().out)
 
 
 def test_the_matrix_is_json_on_request(capfdbinary: Captured) -> None:
-    """A program builds its own table."""
+    """A program creates another table from it."""
     assert main(["matrix", "--json"]) == 0
     features = json.loads(capfdbinary.readouterr().out)
     assert main(["matrix", "--json", "--source", "messages"]) == 0
@@ -142,7 +142,7 @@ def test_the_comparison_marks_losses_and_additions(request_file: str, capfdbinar
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_the_comparison_fits_the_terminal(width: int) -> None:
-    """A row that wraps destroys the columns. A long value, such as an image, is cut."""
+    """A row that wraps destroys the columns. A long value, such as an image, is shortened."""
     source = {"image": "A" * 100_000, "words": "to be or not " * 20, "list": [], "deep": {"a": [1, {"b": None}]}}
     losses = [fb.Loss("/deep/a/1", "dropped", "info", "no_counterpart", "the target has no place for it")]
     out = io.StringIO()
@@ -159,7 +159,7 @@ def test_the_comparison_fits_the_terminal(width: int) -> None:
 def test_a_terminal_gets_an_indented_body(
     with_rich: bool, request_file: str, screen: _Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """People read it there. Colour needs rich."""
+    """People read it in a terminal. Colour needs rich."""
     if not with_rich:
         _without_rich(monkeypatch)
 
@@ -179,7 +179,7 @@ def test_no_color_removes_colour(request_file: str, screen: _Terminal, monkeypat
 
 
 def test_compact_is_one_line_on_a_terminal(request_file: str, screen: _Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To copy it into another command."""
+    """A user copies it into another command."""
     _without_rich(monkeypatch)
 
     assert screen.run(*CONVERT, request_file, "--compact", "--report", "none") == 0

@@ -23,7 +23,7 @@ BEFORE, BEHIND = "/v1beta/models/", ":generateContent"
 
 
 def _asked(library: ModuleType, serve: Callable[[Any], Any], **settings: Any) -> tuple[fb.Client, list[Any]]:
-    """Return a client and the requests that it will have made."""
+    """Return a client and the list to which its requests are added."""
     seen: list[Any] = []
 
     def answer(request: Any) -> Any:
@@ -44,7 +44,7 @@ RESERVED = "".join(sorted(set(string.printable[:95]) - set(string.ascii_letters 
     ids=lambda model: model[:12],
 )
 def test_a_model_s_name_is_one_step_of_the_path(model: str, library: ModuleType) -> None:
-    """A name may come from a form: as a query it would set parameters, as a fragment hide the method."""
+    """A name may come from a form: it must not add a query, nor hide the method behind a fragment."""
     client, seen = _asked(library, lambda _: library.Response(200, json=answer_of("generate_content")))
 
     client.generate_content(model, contents=[{"parts": [{"text": "hi"}]}])
@@ -72,7 +72,7 @@ def test_a_model_s_name_is_one_step_of_the_path(model: str, library: ModuleType)
     ],
 )
 def test_an_origin_is_scheme_host_and_port_however_they_are_written(location: str, is_followed: bool, library: ModuleType) -> None:
-    """A port that is common may be left out, a dot at the end put in; a password in front is a user's trick."""
+    """The default port may be omitted, and the host may end in a dot. A password before the host may deceive a reader."""
 
     def serve(_request: Any) -> Any:
         if len(seen) == 1:
@@ -108,7 +108,7 @@ def _page(*names: str, more: bool = False, last: str | None = None) -> dict[str,
     ids=["two pages", "three pages", "more of nothing", "the last"],
 )
 def test_pages_after_an_id_are_read(pages: list[Any], requested: list[str]) -> None:
-    """One vendor counts its pages by the last id of each."""
+    """One vendor pages by the id of the last model."""
     reported = iter(pages)
     client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(reported)), profile="messages")
 
@@ -119,7 +119,7 @@ def test_pages_after_an_id_are_read(pages: list[Any], requested: list[str]) -> N
 
 
 def test_a_list_without_end_is_refused() -> None:
-    """A hundred pages that are all new are a mistake of the server, and the client must not read for ever."""
+    """After a hundred pages the server has a defect, and the client must not read for ever."""
     numbers = itertools.count()
 
     def serve(_request: Any) -> httpx.Response:
@@ -136,7 +136,7 @@ def test_a_list_without_end_is_refused() -> None:
 
 
 def test_a_query_in_the_models_path_precedes_the_page() -> None:
-    """Some relays want their version there."""
+    """Some relays require their version there."""
     pages = iter([{"models": [{"name": "models/a"}], "nextPageToken": "x"}, {"models": [{"name": "models/b"}]}])
     profile = fb.RelayProfile(paths={"models": "/v1beta/models?api-version=7"})
     client, seen = _asked(httpx, lambda _: httpx.Response(200, json=next(pages)), profile=profile)
@@ -152,7 +152,7 @@ STRICT = fb.Options(raise_on="info")
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_raise_on_does_not_apply_to_an_answer(stream: bool) -> None:
-    """``raise_on`` holds for requests: an error in place of the answer would give the money back to no one."""
+    """``raise_on`` applies to requests. The answer has been paid for, and an error would discard it."""
     lossy = answer_of("messages") | {"x_new": 5}
     client, _ = _asked(httpx, lambda _: httpx.Response(200, json=lossy), options=STRICT)
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9}
@@ -170,7 +170,7 @@ def test_raise_on_does_not_apply_to_an_answer(stream: bool) -> None:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_request_that_loses_more_than_is_allowed_is_not_sent(stream: bool) -> None:
-    """There is still time to say no."""
+    """Nothing has been sent or billed at this point."""
     client, seen = _asked(httpx, lambda _: httpx.Response(200, json=answer_of("messages")), options=STRICT)
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
 
@@ -181,7 +181,7 @@ def test_a_request_that_loses_more_than_is_allowed_is_not_sent(stream: bool) -> 
 
 
 def test_the_models_path_of_another_format_is_tried_after_a_404() -> None:
-    """Many relays have the list of one format only, at that format's path."""
+    """Many relays have the list of one format only, at the path of that format."""
     requested: list[str] = []
     listed = {"object": "list", "data": [{"id": "m-large", "object": "model", "created": 1, "owned_by": "x"}]}
 
@@ -196,7 +196,7 @@ def test_the_models_path_of_another_format_is_tried_after_a_404() -> None:
 
 
 def test_a_relay_without_a_list_of_models_raises_one_error() -> None:
-    """Each place is asked once, and the error is a 404."""
+    """Each path is requested once, and the error has status 404."""
     requested: list[str] = []
 
     def serve(request: httpx.Request) -> httpx.Response:

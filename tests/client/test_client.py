@@ -61,7 +61,7 @@ def async_client_on(library: ModuleType) -> fb.AsyncClient:
 
 
 def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: str, events: list[Any]) -> None:
-    """Hold an answer and its stream against one another."""
+    """Compare an answer with its stream."""
     assert reply.text() == TEXT == text
     assert reply.native == answer_of(via)
     assert isinstance(reply.parse(), wire_model(format, "response"))
@@ -72,7 +72,7 @@ def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: st
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_any_format_is_sent_to_any_endpoint(format: str, via: str, library: ModuleType) -> None:
-    """Whole and streamed, the caller sees one format only."""
+    """The caller sees one format only, in answers and in streams."""
     client = client_on(library)
     request = body_of("requests", format)
 
@@ -89,7 +89,7 @@ def test_any_format_is_sent_to_any_endpoint(format: str, via: str, library: Modu
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via: str, library: ModuleType) -> None:
-    """The async client is the same one but for await."""
+    """The async client differs only in ``await``."""
 
     async def call() -> None:
         client = async_client_on(library)
@@ -107,7 +107,7 @@ def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: str, via: str) -> None:
-    """The client's connections, sync and async, and one connection for all calls."""
+    """Sync and async, over one connection for all calls."""
     request = body_of("requests", format)
 
     async def call(url: str) -> str:
@@ -127,7 +127,7 @@ def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: str, via: str)
 
 
 def _surface(kind: type) -> dict[str, list[str]]:
-    """Return the public methods of a class with their parameters, by the names that both clients share."""
+    """Return the public methods of a class with their parameters, with the names that both clients share."""
     names = {name.replace("__a", "__") if name in ("__aenter__", "__aexit__", "__aiter__") else name: name for name in dir(kind)}
     names = {shared: name for shared, name in names.items() if not name.startswith("_") or name == "__init__"}
     result = {}
@@ -144,7 +144,7 @@ def test_both_clients_have_the_same_names_and_parameters(sync: type, awaited: ty
 
 
 def test_a_typed_model_names_its_format() -> None:
-    """No one has to say twice what the type says."""
+    """A typed model shows its format, so the caller need not state it."""
     request = wire_model("messages", "request").model_validate(body_of("requests", "messages"))
 
     reply = client_on(httpx).send(request, via="responses")
@@ -153,7 +153,7 @@ def test_a_typed_model_names_its_format() -> None:
 
 
 def test_a_dict_must_be_named() -> None:
-    """A guess behind the caller's back would be right until it is not."""
+    """A guess may be wrong, and the caller would not notice."""
     with pytest.raises(fb.ConfigurationError, match="format is missing"):
         client_on(httpx).send({"model": "m", "messages": []})
 
@@ -194,7 +194,7 @@ def test_a_model_cannot_leave_its_path(model: str) -> None:
 
 
 def test_the_four_formats_have_shortcuts() -> None:
-    """The shortest call there is."""
+    """This is the shortest call."""
     client = client_on(httpx)
     messages = [{"role": "user", "content": "hi"}]
 
@@ -210,7 +210,7 @@ def test_the_four_formats_have_shortcuts() -> None:
 
 
 def test_prepare_returns_a_call_and_sends_nothing() -> None:
-    """What would go out, for a dry run or a question to support; without the key."""
+    """It shows the request for a dry run or a question to support, without the key."""
     seen: list[Any] = []
     client = client_on(httpx, seen, headers={"X-Team": "a", "X-Token": "hush"})
 
@@ -240,7 +240,7 @@ COMPACTION = {"type": "compaction", "compact_threshold": 60_000}
     ],
 )
 def test_beta_headers_of_a_body_are_sent(http_client: str | None, sent: str) -> None:
-    """The server of messages refuses such fields without them; who wrote a version out gets that one."""
+    """The server of messages rejects such fields without the headers; a version that the caller sets has precedence."""
     client = client_on(httpx, [], headers={"anthropic-beta": http_client} if http_client else {})
 
     call = client.prepare({"model": "m", "input": "x", "tools": [MCP], "context_management": [COMPACTION]}, "responses", "messages")
@@ -249,7 +249,7 @@ def test_beta_headers_of_a_body_are_sent(http_client: str | None, sent: str) -> 
 
 
 def test_changes_in_system_messages_need_beta_headers() -> None:
-    """An effort or a tool that comes later is of the beta dialect alone."""
+    """Only the beta version has an effort or a tool in a later message."""
     tool = {"type": "function", "name": "g", "parameters": {"type": "object", "properties": {}}, "strict": False}
     items = [
         {"role": "user", "content": "x"},
@@ -286,7 +286,7 @@ COMPUTER = {"name": "computer", "display_width_px": 800, "display_height_px": 60
     ],
 )
 def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], sent: str | None) -> None:
-    """The server refuses each of these fields and tools without its header."""
+    """The server rejects each of these fields and tools without its header."""
     request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], **fields}
 
     call = client_on(httpx, []).prepare(request, "messages")
@@ -295,7 +295,7 @@ def test_beta_fields_of_a_request_get_their_beta_header(fields: dict[str, Any], 
 
 
 def test_a_request_without_beta_fields_has_no_beta_header() -> None:
-    """Nothing is asked for that no one needs, and nothing of another endpoint."""
+    """A header without its field may change the answer, and headers are for this endpoint only."""
     client = client_on(httpx, [])
 
     assert "anthropic-beta" not in client.prepare(body_of("requests", "messages"), "messages").headers
@@ -303,7 +303,7 @@ def test_a_request_without_beta_fields_has_no_beta_header() -> None:
 
 
 def test_a_request_that_means_something_else_is_not_sent() -> None:
-    """What the endpoint cannot do at all is refused by default, before it costs anything."""
+    """By default a client refuses what the endpoint cannot express at all, before it costs anything."""
     seen: list[Any] = []
     client = client_on(httpx, seen)
     request = {"model": "m", "input": [{"role": "user", "content": "hi"}], "previous_response_id": "resp_1"}
@@ -318,7 +318,7 @@ def test_a_request_that_means_something_else_is_not_sent() -> None:
 
 
 def test_a_reply_has_the_losses_of_request_and_answer() -> None:
-    """The report is the price of the bridge, both ways of it."""
+    """A user must see what both conversions lost."""
     request = body_of("requests", "chat_completions") | {"seed": 7}
 
     reply = client_on(httpx).send(request, "chat_completions", "messages")
@@ -332,7 +332,7 @@ def test_a_reply_has_the_losses_of_request_and_answer() -> None:
 
 @pytest.mark.parametrize(("source", "via"), PAIRS)
 def test_losses_of_request_and_answer_point_into_their_sources(source: str, via: str) -> None:
-    """The same pointer may name a field of the question and one of the answer; a user who follows it must know of which."""
+    """The same pointer may name a field of the request and one of the answer; the report states which."""
     request, native = body_of("requests", source) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
     client = fb.Client(
         "https://relay.test", http_client=httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json=native)))
@@ -352,7 +352,7 @@ def test_losses_of_request_and_answer_point_into_their_sources(source: str, via:
 
 @pytest.mark.parametrize(("source", "via"), PAIRS)
 def test_a_stream_separates_losses_of_request_and_answer(source: str, via: str) -> None:
-    """The report grows with the answer; what the request lost is known from the start."""
+    """The losses of the answer are known as it arrives, those of the request from the start."""
     request = body_of("requests", source) | {"x_new": "asked"}
     stream = client_on(httpx).stream(request, source, via)
     lost = stream.losses
@@ -373,7 +373,7 @@ def test_a_stream_separates_losses_of_request_and_answer(source: str, via: str) 
 
 
 def test_a_stream_is_read_once() -> None:
-    """A second loop over nothing would look like an empty answer."""
+    """A second loop without events would look like an empty answer."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         list(stream)
 
@@ -382,7 +382,7 @@ def test_a_stream_is_read_once() -> None:
 
 
 def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
-    """``response()`` reads what is left."""
+    """``response()`` reads the rest of the stream."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
         first, second = stream.response(), stream.response()
@@ -392,7 +392,7 @@ def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
 
 
 def test_a_stream_outside_with_is_refused() -> None:
-    """No one would close it."""
+    """Without ``with`` its connection might stay open."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
 
     with pytest.raises(fb.ConfigurationError, match='inside a "with" block'):
@@ -400,7 +400,7 @@ def test_a_stream_outside_with_is_refused() -> None:
 
 
 def test_a_stream_is_opened_once() -> None:
-    """A second call would be paid for twice; and it is no stream that broke off, which callers try again."""
+    """A second call would be billed again. The error is not that of a truncated stream, which callers retry."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
     with stream:
         pass
@@ -410,7 +410,7 @@ def test_a_stream_is_opened_once() -> None:
 
 
 def test_repr_of_a_stream_shows_its_state() -> None:
-    """A user prints it, or a traceback does: neither reads anything, and no key shows."""
+    """A user or a traceback prints it: this reads nothing and shows no key."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages", "responses")
     shown = [repr(stream)]
     with stream:
@@ -426,14 +426,14 @@ def test_repr_of_a_stream_shows_its_state() -> None:
 
 @pytest.mark.parametrize("making", [fb.Client.__init__, fb.AsyncClient.__init__])
 def test_help_shows_the_arguments_of_a_client(making: Callable[..., None]) -> None:
-    """``help`` is where people look first; it reads no class that they cannot import."""
+    """``help`` is where users look first; it shows only classes that they can import."""
     reported = inspect.getdoc(making) or ""
 
     assert [name for name in [*inspect.signature(making).parameters][1:] if f"``{name}``" not in reported] == []
 
 
 def test_reading_a_closed_stream_raises() -> None:
-    """Half an answer must not look like a whole one because a user closed it."""
+    """Half an answer must not look like a whole one because its stream was closed."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
 
@@ -442,7 +442,7 @@ def test_reading_a_closed_stream_raises() -> None:
 
 
 def test_a_whole_answer_passes_for_a_stream() -> None:
-    """A relay that cannot stream answers whole; the caller asked for events and gets them."""
+    """A relay without streaming sends a whole answer; the caller requested events and gets them."""
 
     def answer(_request: Any) -> Any:
         return httpx.Response(200, json=answer_of("chat_completions"))
@@ -455,7 +455,7 @@ def test_a_whole_answer_passes_for_a_stream() -> None:
 
 
 def test_an_endpoint_that_cannot_stream_gets_a_request_without_streaming() -> None:
-    """Where an endpoint has no streaming, a stream is the whole answer, replayed."""
+    """The whole answer of the endpoint is replayed as a stream."""
     seen: list[Any] = []
     profile = fb.RelayProfile(plain_only=frozenset({"messages"}))
 
@@ -469,7 +469,7 @@ def test_an_endpoint_that_cannot_stream_gets_a_request_without_streaming() -> No
 
 
 def test_reasoning_returns_with_the_next_turn() -> None:
-    """A tool conversation in one format over another's endpoint keeps what the vendor signed."""
+    """A conversation with tools over an endpoint of another format keeps the signatures of the vendor."""
     answer = body_of("responses", "messages", "reasoning_signed")
     seen: list[Any] = []
 
@@ -501,7 +501,7 @@ MODEL_LISTS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("shape", MODEL_LISTS)
 def test_models_are_listed_page_by_page(shape: str) -> None:
-    """Ids are those that a request names, whatever the list writes before them."""
+    """The ids are those that a request contains, without the prefix of the list."""
     pages = iter(MODEL_LISTS[shape])
     requested: list[str] = []
 
@@ -532,7 +532,7 @@ def test_the_environment_is_read_where_arguments_are_missing(monkeypatch: pytest
 
 
 def test_a_missing_base_url_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing setting is found at the start, not at the first call."""
+    """A missing setting is reported at the start, not at the first call."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
     with pytest.raises(fb.ConfigurationError, match="FORMATBRIDGE_BASE_URL"):
@@ -541,7 +541,7 @@ def test_a_missing_base_url_raises_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", fb.PROFILES)
 def test_each_format_has_a_profile_of_its_official_host(name: str) -> None:
-    """People without a relay talk to the vendor's host, which has its endpoint only."""
+    """A user without a relay calls the host of the vendor, which has one endpoint only."""
     client = fb.Client("https://relay.test" if name == "relay" else None, KEY, profile=name)
     format = name if name in fb.FORMATS else "messages"
 
@@ -555,7 +555,7 @@ def test_each_format_has_a_profile_of_its_official_host(name: str) -> None:
 
 
 def test_the_dialect_of_a_profile_holds_for_header_and_body() -> None:
-    """A relay on the newer dialect has no sampling parameters, and is told so by the header."""
+    """The newer dialect of messages has no sampling parameters, and its header states the version."""
     profile = fb.RelayProfile(messages_version="2026-10-21", version_headers=("anthropic-version",))
     client = fb.Client("https://relay.test", profile=profile)
 
@@ -567,7 +567,7 @@ def test_the_dialect_of_a_profile_holds_for_header_and_body() -> None:
 
 
 def test_a_derived_client_differs_and_shares() -> None:
-    """A longer timeout for one call needs no second pool, and closing it must not close the first."""
+    """A longer timeout for one call needs no second pool, and closing it must not close the first client."""
     with Server(relay) as server, fb.Client(server.url, KEY, headers={"x-a": "1"}) as client:
         with client.with_options(timeout=5, headers={"x-b": "2"}, retry=0) as derived:
             derived.send(body_of("requests", "messages"), "messages")
@@ -578,7 +578,7 @@ def test_a_derived_client_differs_and_shares() -> None:
 
 
 def test_every_attempt_is_reported() -> None:
-    """A user who counts, bills or traces wants each attempt, with its status and what comes next."""
+    """A user who counts, bills or traces needs each attempt, its status and whether another follows."""
     statuses = iter((503, 200))
     events: list[fb.Attempt] = []
 
@@ -600,7 +600,7 @@ def test_every_attempt_is_reported() -> None:
 
 
 def test_a_client_of_the_wrong_kind_is_refused() -> None:
-    """An async client in a sync one would fail at the first call, in words of another library."""
+    """An async client in a sync one would fail at the first call, with an error of another library."""
     with pytest.raises(fb.ConfigurationError, match="expected a sync one"):
         fb.Client("https://relay.test", http_client=httpx.AsyncClient())
     with pytest.raises(fb.ConfigurationError, match="expected an async one"):
@@ -627,7 +627,7 @@ def test_a_subclass_of_a_library_client_is_one() -> None:
      "https://a b", "https://relay.test/a b", "https://a\\b", "https://relay.test\\@evil.test"],
 )  # fmt: skip
 def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
-    """A key in a URL ends up in logs; a query would stand in the middle of the path."""
+    """A key in a URL is written to logs, and a query would be in the middle of the path."""
     with pytest.raises(fb.ConfigurationError, match="base_url") as caught:
         fb.Client(url)
 
@@ -642,13 +642,13 @@ def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
     ],
 )  # fmt: skip
 def test_an_invalid_setting_is_rejected_by_the_constructor(settings: dict[str, Any]) -> None:
-    """A wrong setting must not wait for the call that meets it."""
+    """A wrong setting is reported before the first call."""
     with pytest.raises(fb.ConfigurationError):
         fb.Client("https://relay.test", **settings)
 
 
 def test_a_closed_client_raises() -> None:
-    """Twice closed is closed."""
+    """Closing a client twice is allowed."""
     client = fb.Client("https://relay.test")
     client.close()
     client.close()
@@ -664,7 +664,7 @@ def _list_of_models(*pages: dict[str, Any]) -> fb.Client:
 
 
 def test_a_cyclic_list_of_models_is_rejected() -> None:
-    """A page that names itself as the next would be read for ever, or be cut in silence."""
+    """A page that names itself as the next one would be read for ever, or models would be missing."""
     client = _list_of_models({"models": [{"name": "models/a"}], "nextPageToken": "x"})
 
     with pytest.raises(fb.UnexpectedResponseError, match="already read, an endless list"):
@@ -682,26 +682,26 @@ def test_a_cyclic_list_of_models_is_rejected() -> None:
     ids=str,
 )
 def test_a_setting_of_the_wrong_kind_is_refused_at_once(wrong: dict[str, Any]) -> None:
-    """The mistake shows where it is made, not in the middle of a call."""
+    """The error is raised at the line with the mistake, not in the middle of a call."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Client("https://relay.test", **wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"on": "status"}, {"statuses": 500}, {"statuses": {"a"}}, {"on": 5}], ids=str)
 def test_a_retry_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
-    """A string is a set of letters to Python."""
+    """Python iterates a string as a list of letters."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Retry(**wrong)
 
 
 def test_a_client_cannot_be_pickled() -> None:
-    """It says why, and shows no key."""
+    """The error has a reason and shows no key."""
     with pytest.raises(TypeError, match="Client holds a key and connections"):
         pickle.dumps(fb.Client("https://relay.test", KEY))
 
 
 def test_a_stream_that_was_read_to_its_end_cannot_be_read_again() -> None:
-    """To yield nothing would look like an empty answer."""
+    """A stream without events would look like an empty answer."""
     with Server(relay) as server, fb.Client(server.url, KEY).stream(body_of("requests", "messages"), "messages") as stream:
         stream.response()
 
@@ -710,7 +710,7 @@ def test_a_stream_that_was_read_to_its_end_cannot_be_read_again() -> None:
 
 
 def test_a_url_with_v1_twice_is_reported() -> None:
-    """Many write base URLs with /v1 at the end."""
+    """Many users write base URLs that end in /v1."""
     inner = httpx.MockTransport(lambda _: httpx.Response(404, json={"error": {"message": "no such path"}}))
     client = fb.Client("https://relay.test/v1", http_client=httpx.Client(transport=inner))
 
@@ -720,7 +720,7 @@ def test_a_url_with_v1_twice_is_reported() -> None:
 
 @pytest.mark.parametrize("code", ["quota_exceeded", "billing_hard_limit_reached", "insufficient_user_quota"])
 def test_a_quota_error_is_not_retried(code: str) -> None:
-    """Another attempt finds it as empty."""
+    """Another attempt would fail too."""
     seen: list[fb.Attempt] = []
     inner = httpx.MockTransport(lambda _: httpx.Response(429, json={"error": {"message": "no", "code": code}}))
     client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner), on_attempt=seen.append)
@@ -732,7 +732,7 @@ def test_a_quota_error_is_not_retried(code: str) -> None:
 
 
 def test_a_long_retry_after_is_raised_at_once() -> None:
-    """A number that is too long to be true is still a wish to wait."""
+    """A very long time is still a request to wait."""
     seen: list[fb.Attempt] = []
     inner = httpx.MockTransport(lambda _: httpx.Response(503, headers={"retry-after": "99999999999999"}))
     client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner), on_attempt=seen.append)
@@ -744,7 +744,7 @@ def test_a_long_retry_after_is_raised_at_once() -> None:
 
 
 def test_the_cause_of_a_truncated_stream_is_reported() -> None:
-    """Whether the peer went away or sent nonsense is where a search begins."""
+    """A user must know whether the connection was closed or the bytes were invalid."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(framed(stream_of("messages"), "chunked", 300))
@@ -757,7 +757,7 @@ def test_the_cause_of_a_truncated_stream_is_reported() -> None:
 
 
 def test_a_body_in_two_members_of_gzip_is_one_body() -> None:
-    """Some servers flush that way."""
+    """Some servers flush compressed data with a second member."""
     body = json.dumps(answer_of("messages")).encode()
     packed = gzip.compress(body[:99]) + gzip.compress(body[99:])
 

@@ -26,7 +26,7 @@ REQUEST = body_of("requests", "messages")
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 def test_a_connection_that_its_owner_opened_ends_in_time(library: ModuleType) -> None:
-    """It was made before anybody could set a deadline on it; a server that drips is late on it all the same."""
+    """Its connection was opened before the client could set a deadline on it; a server that sends slowly must still be stopped."""
 
     def answer(peer: Peer, request: Received) -> bool:
         if request.method == "GET":
@@ -52,7 +52,7 @@ def test_a_connection_that_its_owner_opened_ends_in_time(library: ModuleType) ->
 
 @pytest.mark.parametrize("cancels", [1, 2])
 def test_cancelling_close_still_closes(cancels: int) -> None:
-    """A request that is cancelled twice, as by a framework and a timeout, must not leave half a connection in the pool."""
+    """A request that is cancelled twice, by a framework and by a timeout, must not leave a broken connection in the pool."""
     steps: list[str] = []
 
     class Held(httpx.AsyncByteStream):
@@ -88,7 +88,7 @@ def test_cancelling_close_still_closes(cancels: int) -> None:
 
 
 def test_a_child_process_that_closes_takes_nothing_from_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever ends in a child runs its ``with`` to the end there, on sockets that are its parent's."""
+    """A child process that ends leaves its ``with`` blocks, with sockets that belong to its parent."""
     with Server(relay) as server:
         transport = fb.transport(server.url, KEY, via="messages")
         client = httpx.Client(transport=transport)
@@ -122,7 +122,7 @@ CALLS: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("case", WRONG_ENVIRONMENTS)
 def test_an_invalid_environment_raises(case: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell, a container or a company sets proxies and certificates; an error that names the wrong one can be repaired."""
+    """A shell, a container or a company sets proxies and certificates; a user can repair an error that names the invalid one."""
     name, value, reason = WRONG_ENVIRONMENTS[case]
     monkeypatch.setenv(name, value)
 
@@ -134,7 +134,7 @@ def test_an_invalid_environment_raises(case: str, call: str, monkeypatch: pytest
 
 
 def test_a_client_works_after_its_environment_was_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could not be taken is not given back, and nothing is left of the attempt."""
+    """The failed attempt leaves no state."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         with monkeypatch.context() as wrong:
             wrong.setenv("ALL_PROXY", "foo://proxy.test")
@@ -146,7 +146,7 @@ def test_a_client_works_after_its_environment_was_repaired(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 def test_a_transport_raises_on_an_invalid_environment(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its connections are made at the first request, with the certificates of then."""
+    """Its connections are opened at the first request, with the certificates of that moment."""
     client = library.Client(transport=fb.transport("https://relay.test", KEY, via="messages"))
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
 
@@ -155,7 +155,10 @@ def test_a_transport_raises_on_an_invalid_environment(library: ModuleType, monke
 
 
 class Answering(httpx.BaseTransport):
-    """Answers with a stream that stays open. Its lock guards what it has open, as that of a pool does; ``meanwhile`` happens under it."""
+    """Answers with a stream that stays open.
+
+    Its lock guards its open streams, as that of a pool does; ``meanwhile`` is called while it is held.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -170,7 +173,7 @@ class Answering(httpx.BaseTransport):
 
 
 class _Opened(httpx.SyncByteStream):
-    """Closes itself when it is given up half read, as those of a pool do."""
+    """A stream that closes itself when it is dropped before its end, as those of a pool do."""
 
     def __init__(self, transport: Answering) -> None:
         self._transport = transport
@@ -193,7 +196,7 @@ class _Opened(httpx.SyncByteStream):
 
 
 class _Job:
-    """Holds the stream that it reads, and something of its holds the job: no count of references ends it."""
+    """A job and the stream that it reads refer to each other, so only the garbage collector ends them."""
 
     def __init__(self, client: fb.Client) -> None:
         self.stream = client.stream(REQUEST, "messages").__enter__()
@@ -203,7 +206,7 @@ class _Job:
 
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
-    """It comes at any allocation, also of the pool itself; a thread that then waits for its lock waits for ever."""
+    """The collector may run at any allocation, also in the pool itself; a thread that then waits for its lock would wait for ever."""
     transport = Answering()
     with httpx.Client(transport=transport) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client)
@@ -222,7 +225,7 @@ def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
 @pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
-    """Its connection is missing in the pool of a user who handed the client in."""
+    """Its connection is missing in the pool of a user who passed the client."""
     transport = Answering()
     with httpx.Client(transport=transport) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client, retry=0)
@@ -237,7 +240,7 @@ def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(en
 
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
 def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
-    """No one can await its end any more; a client that serves other loops must not keep it."""
+    """Its end can no longer be awaited; a client that serves other loops must not keep it."""
     http_client = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
     client = fb.AsyncClient("https://relay.test", KEY, http_client=http_client)
 
@@ -260,7 +263,7 @@ def _answered(_: httpx.Request) -> httpx.Response:
 
 
 def _in_memory(kind: type, result: list[httpx.Client | httpx.AsyncClient]) -> Callable[..., Any]:
-    """Return what makes clients of the library without a socket, and notes them."""
+    """Return a function that creates clients of the library without a socket and records them."""
 
     def make(**settings: Any) -> Any:
         result.append(kind(transport=httpx.MockTransport(_answered), **settings))
@@ -282,7 +285,7 @@ async def _open_many_async(client: fb.AsyncClient) -> None:
 
 
 def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a burst has opened no one uses afterwards, and the server hangs up on it: the sockets would stay half closed for ever."""
+    """Most connections of a burst are not used again, and the server closes them: the sockets would stay half closed."""
     results: list[httpx.Client | httpx.AsyncClient] = []
     monkeypatch.setattr(httpx, "Client", _in_memory(httpx.Client, results))
 
@@ -292,7 +295,7 @@ def test_after_many_calls_at_once_few_connections_stay(monkeypatch: pytest.Monke
 
 
 def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same in an event loop, where closing has to be awaited."""
+    """The same in an event loop, in which closing must be awaited."""
     results: list[httpx.Client | httpx.AsyncClient] = []
     monkeypatch.setattr(httpx, "AsyncClient", _in_memory(httpx.AsyncClient, results))
 
@@ -302,7 +305,7 @@ def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: py
 
 
 def test_a_client_that_was_handed_in_stays_open_after_many_calls() -> None:
-    """It is its owner's to close, however many calls it has served at once."""
+    """Its owner closes it, however many calls it has served at once."""
     with httpx.Client(transport=httpx.MockTransport(_answered)) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client)
 

@@ -40,7 +40,7 @@ def _drip_body(peer: Peer, request: Received) -> bool:
 
 
 def _drip_chunk_sizes(peer: Peer, _request: Received) -> bool:
-    """Bytes come and no byte of the body does."""
+    """Bytes of chunk sizes arrive, and no byte of the body."""
     peer.send(head(200, "text/event-stream", Transfer_Encoding="chunked") + b"5;")
     peer.drip(itertools.cycle(b"a=b;"), 0.05)
     return False
@@ -79,7 +79,10 @@ Answering = Callable[[Peer, Received], bool]
 
 
 def _timeout_of(act: Callable[[], object], *, tries: int = 3) -> tuple[fb.APITimeoutError, float]:
-    """Return the error of an act that is late, and its seconds; the least of a few tries, for a machine that is busy is late at times."""
+    """Return the error of an action that is too slow, and its seconds:
+
+    the smallest of a few attempts, because a busy machine delays some.
+    """
     taken: list[float] = []
     while True:
         begun = time.monotonic()
@@ -99,7 +102,7 @@ async def _read_async(url: str, timeout: fb.Timeout) -> None:
 
 @pytest.mark.parametrize("answer", DRIPS)
 def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
-    """The total counts from the call to the last byte, whatever the server does between."""
+    """The total counts from the call to the last byte, whatever the server sends."""
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=LIMIT) as client:
         error, seconds = _timeout_of(lambda: client.send(REQUEST, "messages"))
 
@@ -110,7 +113,7 @@ def test_a_whole_answer_ends_in_time(answer: Answering) -> None:
 @pytest.mark.parametrize("timeout", [TOTAL, IDLE], ids=["total", "idle"])
 @pytest.mark.parametrize("answer", STREAMED)
 def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
-    """Neither single bytes nor pings are events."""
+    """Single bytes and pings are no events."""
     with Server(answer) as server, fb.Client(server.url, KEY, retry=0, timeout=timeout) as client:
         error, seconds = _timeout_of(lambda: read(client))
 
@@ -121,7 +124,7 @@ def test_a_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
 @pytest.mark.parametrize("timeout", [TOTAL, IDLE], ids=["total", "idle"])
 @pytest.mark.parametrize("answer", STREAMED)
 def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) -> None:
-    """The same, awaited."""
+    """The same with the async client."""
     with Server(answer) as server:
         error, seconds = _timeout_of(lambda: asyncio.run(_read_async(server.url, timeout)))
 
@@ -132,7 +135,7 @@ def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) ->
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 @pytest.mark.parametrize("answer", [_drip_headers, _drip_chunk_sizes, _drip_after_an_event])
 def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: Any) -> None:
-    """Its timeouts count from byte to byte; ours hold for it as well."""
+    """The timeouts of its owner count from byte to byte; those of this library hold too."""
     with Server(answer) as server, library.Client(timeout=30) as http_client:
         client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=http_client)
         error, seconds = _timeout_of(lambda: read(client))
@@ -142,7 +145,7 @@ def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: An
 
 
 def test_a_connection_used_again_ends_in_time() -> None:
-    """The second call meets no new connection on which a deadline could be set."""
+    """The second call uses a connection that is open already."""
     answers = iter((relay, _drip_headers))
 
     def answer(peer: Peer, request: Received) -> bool:
@@ -157,7 +160,7 @@ def test_a_connection_used_again_ends_in_time() -> None:
 
 
 def test_an_idle_stream_and_a_slow_stream_raise_different_errors() -> None:
-    """The read timeout counts from byte to byte, and says so."""
+    """The read timeout counts from byte to byte, and the error states that."""
     with Server(_silence_after_an_event) as server:
         client = fb.Client(server.url, KEY, retry=0, timeout=fb.Timeout(read=LIMIT))
         error, seconds = _timeout_of(lambda: read(client))
@@ -167,7 +170,7 @@ def test_an_idle_stream_and_a_slow_stream_raise_different_errors() -> None:
 
 
 def test_events_keep_a_stream_alive() -> None:
-    """A long answer is no idle one."""
+    """A long answer is not idle."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(head(200, "text/event-stream"))
@@ -210,7 +213,7 @@ def _use_slowly(url: str, pause: float) -> int:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_slow_reader_gets_all_events(is_async: bool) -> None:
-    """A reader writes to a database or asks a person meanwhile; the other side has long said all, and is not late."""
+    """A reader may write to a database between events; the server has sent all of them and is not slow."""
     with Server(_at_once) as server:
         seen = asyncio.run(_use_slowly_async(server.url, LIMIT * 1.5)) if is_async else _use_slowly(server.url, LIMIT * 1.5)
 
@@ -218,7 +221,7 @@ def test_a_slow_reader_gets_all_events(is_async: bool) -> None:
 
 
 def _with_words_between(peer: Peer, _request: Received) -> bool:
-    """Send events so fast that no limit passes, and so slowly that they come one by one."""
+    """Send events so fast that no limit passes, and so slowly that each is read alone."""
     peer.send(head(200, "text/event-stream"))
     for event in STREAM:
         peer.send(event)
@@ -228,7 +231,7 @@ def _with_words_between(peer: Peer, _request: Received) -> bool:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_reader_with_a_pause_before_the_first_event_gets_all_events(is_async: bool) -> None:
-    """A reader may prepare a page between opening a stream and reading it; the other side is not late."""
+    """A reader may prepare a page between opening a stream and reading it; the server is not slow."""
     pause = LIMIT * 1.5
 
     async def use_async(url: str) -> int:
@@ -249,7 +252,7 @@ def test_a_reader_with_a_pause_before_the_first_event_gets_all_events(is_async: 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_slow_reader_waits_for_a_silent_server_no_longer_than_others(is_async: bool) -> None:
-    """From when the next event is asked for, silence is silence, also that of comments."""
+    """The idle time counts from the request for the next event; comments do not interrupt it."""
 
     async def use_async(url: str) -> float:
         async with fb.AsyncClient(url, KEY, retry=0, timeout=IDLE) as client, client.stream(REQUEST, "messages") as stream:
@@ -287,7 +290,7 @@ def test_events_before_a_deadline_are_kept() -> None:
 
 
 def test_retries_count_towards_the_total() -> None:
-    """Three attempts of 0.4 s are no call of 0.5 s."""
+    """Three attempts of 0.4 s must not take longer than a total of 0.5 s."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.wait(0.2)
@@ -304,7 +307,7 @@ def test_retries_count_towards_the_total() -> None:
 
 
 def test_no_timeout_waits() -> None:
-    """Who sets None means it."""
+    """None means no limit."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.wait(0.3)
@@ -319,7 +322,7 @@ def test_no_timeout_waits() -> None:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
-    """Every piece that the other side takes begins the write timeout anew; the total does not."""
+    """The write timeout begins again with every piece that the server accepts; the total does not."""
     long = REQUEST | {"messages": [{"role": "user", "content": "a" * 40_000_000}]}
 
     async def send(url: str) -> None:
@@ -334,7 +337,7 @@ def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
 
 
 class _Slow(httpx.BaseTransport):
-    """A fake relay that takes its time: ``seconds`` of a clock that is moved before each piece of an answer."""
+    """A fake relay that is slow: it advances a clock by ``seconds`` before each piece of an answer."""
 
     def __init__(self, relay: FakeRelay, clock: VirtualClock, seconds: float) -> None:
         self.relay, self.clock, self.seconds = relay, clock, seconds
@@ -363,7 +366,7 @@ def _slow_client(relay: FakeRelay, seconds: float, **settings: Any) -> fb.Client
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
 def test_many_equal_events_keep_a_stream_alive(format: str, via: str) -> None:
-    """An answer of an hour is word after word in the same shape, each of them alive."""
+    """An answer of an hour may have equal events only, and none of them is idle time."""
     words = "word " * 40
     client = _slow_client(FakeRelay(words, longest_delta=5), 1, timeout=fb.Timeout(total=None, idle=5))
 
@@ -374,7 +377,7 @@ def test_many_equal_events_keep_a_stream_alive(format: str, via: str) -> None:
 
 
 def test_idle_time_counts_from_the_last_attempt() -> None:
-    """Three attempts that are refused after 4 s are no 12 s of silence."""
+    """Three attempts that are refused after 4 s are not 12 s without an event."""
     client = _slow_client(
         FakeRelay([Failure(503), Failure(503), Failure(503), "Hello"]),
         4,
@@ -390,7 +393,7 @@ def test_idle_time_counts_from_the_last_attempt() -> None:
 
 @pytest.mark.parametrize("via", ["chat_completions", "messages", "responses"])
 def test_slow_bytes_after_the_last_event_are_not_awaited(via: str) -> None:
-    """The answer is complete; a connection that never falls silent is given up instead of read for ever."""
+    """The answer is complete; a connection that stays open is closed."""
     taken: list[int] = []
 
     class Dripping(httpx.SyncByteStream):
@@ -418,7 +421,7 @@ def _drip_after_the_end(peer: Peer, _request: Received) -> bool:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_comments_after_the_last_event_are_not_awaited(is_async: bool) -> None:
-    """A relay keeps its connections busy; that is no reason to hold back an answer that is complete."""
+    """A relay may send comments to keep its connection open; a complete answer does not wait for its end."""
 
     async def use_async(url: str) -> float:
         async with fb.AsyncClient(url, KEY, retry=0) as client, client.stream(REQUEST, "messages") as stream:
@@ -440,7 +443,7 @@ def test_comments_after_the_last_event_are_not_awaited(is_async: bool) -> None:
 
 @pytest.mark.parametrize(("total", "pieces"), [(None, 3), (1.05, 2)], ids=["no total", "total"])
 def test_time_after_the_last_event_counts_towards_the_total(total: float | None, pieces: int) -> None:
-    """Who has to be done in a second cannot spend a tenth more on what is not needed."""
+    """A call with a total of a second cannot spend a tenth more on bytes that it does not need."""
     clock = VirtualClock()
     taken: list[float] = []
 
@@ -462,7 +465,7 @@ def test_time_after_the_last_event_counts_towards_the_total(total: float | None,
 
 
 class _Socks5(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """The handshake of httpcore with a SOCKS5 proxy, which needs a package that this project does not."""
+    """The handshake of httpcore with a SOCKS5 proxy, whose package this project does not install."""
 
     def __init__(self, url: str) -> None:
         self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port or 0
@@ -491,7 +494,7 @@ class _Socks5(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 def _through_proxy(reply: bytes, timeout: fb.Timeout, *, is_async: bool) -> None:
-    """Send a request through a SOCKS5 proxy that writes so much of its part of the handshake."""
+    """Send a request through a SOCKS5 proxy that sends only the first part of its handshake."""
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         transport = _Socks5(f"socks5://127.0.0.1:{proxy.getsockname()[1]}")
         threading.Thread(target=lambda: proxy.accept()[0].sendall(reply) if reply else None, daemon=True).start()

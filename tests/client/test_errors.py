@@ -22,7 +22,7 @@ REQUEST = body_of("requests", "messages")
 
 
 class StillClock(fb.Clock):
-    """Time that passes only while a user sleeps; ``slept`` tells for how long."""
+    """A clock that advances only while the client sleeps; ``slept`` has the seconds."""
 
     def __init__(self, jitter: float = 1.0) -> None:
         self.slept: list[float] = []
@@ -45,19 +45,19 @@ class StillClock(fb.Clock):
 
 
 def client_of(serve: Callable[[httpx.Request], httpx.Response], **settings: Any) -> fb.Client:
-    """Return a client whose every call ``serve`` answers."""
+    """Return a client whose calls ``serve`` answers."""
     settings.setdefault("clock", StillClock())
     return fb.Client("https://relay.test", KEY, http_client=httpx.Client(transport=httpx.MockTransport(serve)), **settings)
 
 
 def always(status: int, body: Any = None, headers: dict[str, str] | None = None) -> Callable[[httpx.Request], httpx.Response]:
-    """Return a server that always answers the same."""
+    """Return a server that always sends the same answer."""
     content = body if isinstance(body, bytes) else json.dumps(body if body is not None else {}).encode()
     return lambda _: httpx.Response(status, content=content, headers=headers)
 
 
 def raised(client: fb.Client, *, stream: bool = False) -> Any:
-    """Return what a call raises."""
+    """Return the error of a call."""
     with pytest.raises(fb.APIError) as caught:
         read(client) if stream else client.send(REQUEST, "messages")
     return caught.value
@@ -74,7 +74,7 @@ CLASSES = {
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("status", CLASSES)
 def test_each_status_has_its_class(status: int, stream: bool) -> None:
-    """Code that catches a class must not look at numbers."""
+    """Code that catches a class does not compare numbers."""
     error = raised(client_of(always(status, {"error": {"message": "no"}}), retry=0), stream=stream)
 
     assert type(error) is CLASSES[status]
@@ -103,7 +103,7 @@ SHAPES: dict[str, tuple[Any, tuple[str | None, str | int | None, str | None]]] =
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_error_is_read_by_its_shape(shape: str) -> None:
-    """Relays answer any endpoint in any shape."""
+    """Relays send errors of any shape from any endpoint."""
     body, (type, code, param) = SHAPES[shape]
 
     error = raised(client_of(always(429, body), retry=0))
@@ -146,7 +146,7 @@ UNEXPECTED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("body", [{}, [], [1, 2], {"errors": []}, {"error": {}}, {"error": {"message": None}}, {"a": {"b": "c"}}])
 def test_an_error_of_unknown_shape_is_shown_unchanged(body: Any) -> None:
-    """An error without a word would leave nothing to go by."""
+    """An error without a message would not help."""
     text = json.dumps(body, separators=(",", ":"))
 
     error = raised(client_of(always(400, text.encode()), retry=0))
@@ -158,7 +158,7 @@ def test_an_error_of_unknown_shape_is_shown_unchanged(body: Any) -> None:
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("body", UNEXPECTED)
 def test_an_unexpected_response_converts_to_any_format(body: str, format: str) -> None:
-    """A gateway's caller reads errors of one shape, and of that one there must be something to read."""
+    """The caller of a gateway reads errors of one shape, and the message must not be empty."""
     error = raised(client_of(always(200, UNEXPECTED[body]), retry=0))
 
     assert error.as_format(format)[1]["error"]["message"]
@@ -169,7 +169,7 @@ def test_an_unexpected_response_converts_to_any_format(body: str, format: str) -
 )
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], format: str) -> None:
-    """The relay's owner asks for it, the caller of a gateway has nothing else, and it is no part of what went wrong."""
+    """The support of the relay needs it, and it does not belong to the message."""
     error = raised(client_of(always(400, body), retry=0))
 
     result = error.as_format(format)[1]
@@ -188,12 +188,12 @@ def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], 
     ],
 )
 def test_a_quota_error_has_a_separate_class(status: int, code: str, expected: type) -> None:
-    """Who is out of money needs no new key."""
+    """An account without credit needs no new key."""
     assert type(raised(client_of(always(status, {"error": {"message": "no", "code": code}}), retry=0))) is expected
 
 
 EVENTLESS = ("empty", "array", "null", "number", "text")
-"""Bodies in which a reader of streams finds no event."""
+"""Bodies in which a stream reader finds no event."""
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ EVENTLESS = ("empty", "array", "null", "number", "text")
     [(body, False) for body in UNEXPECTED] + [(body, True) for body in UNEXPECTED if body not in EVENTLESS],
 )
 def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> None:
-    """A relay that fails with 200 must not hand an empty answer to anybody."""
+    """A relay that fails with status 200 must not give an empty answer to the caller."""
     error = raised(client_of(always(200, UNEXPECTED[body]), retry=0), stream=stream)
 
     assert type(error) is fb.UnexpectedResponseError
@@ -211,7 +211,7 @@ def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> Non
 
 @pytest.mark.parametrize("body", ["<html>no</html>", '{"x":1}', "[]"])
 def test_a_missing_answer_has_a_general_message_for_the_end_user(body: str) -> None:
-    """The pointers of what is missing are for a user who runs the gateway."""
+    """The pointers of missing fields are for the operator of a gateway."""
     error = raised(client_of(always(200, body.encode()), retry=0))
 
     status, result = error.as_format("messages")
@@ -228,14 +228,14 @@ BARE = {
     "nothing": ({}, "no answer"),
     "unknown": ({"msg": "boom", "status": "error"}, "no answer"),
 }
-"""Objects of which no field is an answer's, and what an error says of each."""
+"""Objects without a field of an answer, and the message of the error for each."""
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("case", BARE)
 def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: str, stream: bool) -> None:
-    """In one format no field must be there: what says nothing at all would pass for an empty answer."""
+    """One format requires no field, so an object without content would be an empty answer."""
     body, reported = BARE[case]
     client = client_of(always(200, body), retry=0)
 
@@ -244,7 +244,7 @@ def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: st
 
 
 def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
-    """HTTP allows three digits, and some hosts make up their own; a gateway answers with one that exists."""
+    """HTTP allows three digits, and some hosts use undefined numbers; a gateway answers with a defined one."""
     error = raised(client_of(always(999, {"error": {"message": "no"}}), retry=0))
 
     assert error.status == 999
@@ -253,7 +253,7 @@ def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
 
 @pytest.mark.parametrize("body", EVENTLESS)
 def test_a_stream_without_events_is_truncated(body: str) -> None:
-    """Zero events are no answer."""
+    """A stream without events is no answer."""
     client = client_of(always(200, UNEXPECTED[body]), retry=0)
 
     with pytest.raises((fb.StreamError, fb.UnexpectedResponseError)):
@@ -264,7 +264,7 @@ def test_a_stream_without_events_is_truncated(body: str) -> None:
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("body", [b"", b" \n", b"null", b"[]", b"true", b"hello", b"<html>Sign in</html>"])
 def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: str, stream: bool) -> None:
-    """The relay has answered; the same request gets the same body, and may be billed each time."""
+    """The relay has answered; the same request would get the same body, and may be billed again."""
     calls: list[httpx.Request] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -280,7 +280,7 @@ def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: 
 
 @pytest.mark.parametrize("body", [b"", b": ping\n\n", b"hel"])
 def test_a_stream_truncated_before_its_first_event_is_retried(body: bytes) -> None:
-    """A body that ends with its connection may have been cut, and one of comments alone was to go on."""
+    """A body that ends with its connection may be truncated, and one of comments only was not complete."""
     calls: list[bytes] = []
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -299,7 +299,7 @@ def test_a_stream_truncated_before_its_first_event_is_retried(body: bytes) -> No
 
 
 def test_a_failed_answer_of_responses_is_an_error_elsewhere() -> None:
-    """The caller's format has no place for an answer that failed."""
+    """The caller's format has no answer that failed."""
     body = body_of("responses", "responses", "finish_failed")
     client = client_of(always(200, body), retry=0)
 
@@ -322,7 +322,7 @@ FAILED_IN_ITS_FORMAT = {
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("via", FAILED_IN_ITS_FORMAT)
 def test_an_answer_that_failed_is_an_error_in_every_format(via: str, format: str) -> None:
-    """Also in its own, and in the one that has a place for failures: a user who asked has no answer."""
+    """This holds for the same format too, and for the one that can express failures: the caller has no answer."""
     client = client_of(always(200, FAILED_IN_ITS_FORMAT[via]), retry=0)
 
     with pytest.raises(fb.UnexpectedResponseError, match="boom") as caught:
@@ -338,7 +338,7 @@ def _error_stream(*before: bytes) -> bytes:
 
 
 def test_an_error_as_first_event_is_retried() -> None:
-    """Nothing was handed out: an overload told in a stream is an overload."""
+    """No event was returned yet, so an overload in a stream is treated as one in an answer."""
     bodies = iter((_error_stream(), _error_stream(b": PING\n\n"), stream_of("messages")))
     client = client_of(lambda _: httpx.Response(200, content=next(bodies)))
 
@@ -359,7 +359,7 @@ FIRST_ERRORS = {
 
 @pytest.mark.parametrize("via", FIRST_ERRORS)
 def test_an_error_as_first_event_has_its_details(via: str) -> None:
-    """In any format, and it can be handed on in any other."""
+    """In any format, and it converts to any other."""
     client = client_of(always(200, FIRST_ERRORS[via]), retry=0)
 
     with pytest.raises(fb.UnexpectedResponseError, match="busy") as caught:
@@ -372,7 +372,7 @@ def test_an_error_as_first_event_has_its_details(via: str) -> None:
 
 
 def test_a_truncated_stream_is_closed_with_the_option() -> None:
-    """``on_truncated="close"`` ends the answer as one that ran out of tokens."""
+    """``on_truncated="close"`` ends the answer as one that reached its token limit."""
     data = stream_of("chat_completions")
     cut = data[: data.index(b'"finish_reason":"stop"')]
     options = fb.Options(on_truncated="close")
@@ -385,7 +385,7 @@ def test_a_truncated_stream_is_closed_with_the_option() -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_mid_stream_ends_it(format: str) -> None:
-    """What came stays true; what failed is reported, after the last good event and with the answer so far."""
+    """The part that arrived is valid; the error follows the last event and has the answer so far."""
     begun = list(events_of(stream_of("messages")))[:3]
     client = client_of(always(200, _error_stream(*begun)), retry=5)
     seen = []
@@ -405,7 +405,7 @@ def test_an_error_in_mid_stream_ends_it(format: str) -> None:
 
 @pytest.mark.parametrize("begun", [0, 3], ids=["at once", "in the middle"])
 def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
-    """Relays put the request id behind the words, and a word of theirs where there is no type."""
+    """Relays add the request id to the message, and use types that no vendor has."""
     error = b'event: error\ndata: {"type":"error","error":{"type":"<nil>","message":"busy (request id: r1)"}}\n\n'
     client = client_of(always(200, b"".join([*events_of(stream_of("messages"))][:begun]) + error), retry=0)
 
@@ -420,7 +420,7 @@ def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
 @pytest.mark.parametrize("message", [{"a": 1}, ["a"], 7], ids=repr)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_an_error_in_a_stream_raises_with_any_message(via: str, message: Any) -> None:
-    """What is no text is reported as JSON."""
+    """A message that is no text is reported as JSON."""
     error = b"data: " + json.dumps({"error": {"message": message}}).encode() + b"\n\n"
 
     with pytest.raises(fb.UnexpectedResponseError) as caught:
@@ -453,7 +453,7 @@ STATUSES = {200: False, 400: False, 401: False, 404: False, 408: True, 409: True
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_only_temporary_errors_are_retried(status: int) -> None:
-    """A request at fault is at fault the second time, too."""
+    """A request at fault fails again."""
     calls = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -480,7 +480,7 @@ def test_only_temporary_errors_are_retried(status: int) -> None:
     ],
 )
 def test_the_retry_header_precedes_code_and_status(status: int, code: str | None, headers: dict[str, str], count: int) -> None:
-    """A model that does not exist will not exist in a second."""
+    """A model that does not exist now will not exist in a second."""
     calls = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -511,7 +511,7 @@ def test_the_retry_header_precedes_code_and_status(status: int, code: str | None
     ],
 )
 def test_retry_after_has_precedence(headers: dict[str, str], slept: list[float]) -> None:
-    """Told in milliseconds, seconds or as a date; kept up to 60 s, and above that raised at once with the wish."""
+    """It is in milliseconds, in seconds or a date. Up to 60 s are waited; above that the error is raised at once."""
     clock = StillClock()
 
     error = raised(client_of(always(429, {"error": {"message": "no"}}, headers), clock=clock))
@@ -531,7 +531,7 @@ FAILED = {
     ("body", "stream"), [(REFUSED, False), (REFUSED, True), (FAILED, False)], ids=["error", "error for a stream", "failed answer"]
 )
 def test_retry_after_as_a_date_works_in_a_success(body: dict[str, Any], stream: bool) -> None:
-    """A relay that begins with 200 finds out too late; the seconds until then are few, not those since 1970."""
+    """A relay that sends status 200 may fail later; the date becomes the seconds until then."""
     client = client_of(always(200, body, {"retry-after": "Fri, 15 Jan 2027 08:00:07 GMT"}), retry=0)
 
     with pytest.raises(fb.UnexpectedResponseError) as caught:
@@ -541,7 +541,7 @@ def test_retry_after_as_a_date_works_in_a_success(body: dict[str, Any], stream: 
 
 
 def test_the_pause_in_an_error_body_counts() -> None:
-    """One vendor says it there."""
+    """One vendor has the time there."""
     clock = StillClock()
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}]
 
@@ -551,7 +551,7 @@ def test_the_pause_in_an_error_body_counts() -> None:
 
 
 def test_pauses_double_up_to_a_limit_with_jitter() -> None:
-    """A thousand clients must not come back in one second."""
+    """A thousand clients must not retry in the same second."""
     clock = StillClock()
     raised(client_of(always(503), retry=fb.Retry(max=7), clock=clock))
 
@@ -564,7 +564,7 @@ def test_pauses_double_up_to_a_limit_with_jitter() -> None:
 
 
 def test_no_attempt_begins_after_the_budget() -> None:
-    """Ten pauses of 60 s are ten minutes that no one planned."""
+    """Ten pauses of 60 s would take ten minutes."""
     clock = StillClock()
 
     raised(client_of(always(429, None, {"retry-after": "50"}), retry=9, clock=clock, timeout=None))
@@ -574,7 +574,7 @@ def test_no_attempt_begins_after_the_budget() -> None:
 
 @pytest.mark.parametrize(("retry", "count"), [(fb.Retry(), 1), (fb.Retry(budget=300), 3)], ids=["default", "larger budget"])
 def test_a_read_timeout_leaves_no_budget_by_default(retry: fb.Retry, count: int) -> None:
-    """It may bill twice, and two minutes have passed: who wants another attempt says so."""
+    """It may be billed twice, and two minutes have passed; a larger ``budget`` allows another attempt."""
     clock, seen = StillClock(), []
 
     def stall(request: httpx.Request) -> httpx.Response:
@@ -589,7 +589,7 @@ def test_a_read_timeout_leaves_no_budget_by_default(retry: fb.Retry, count: int)
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_request_without_a_model_is_not_sent(via: str) -> None:
-    """No server answers for the model "", and the URL of one format cannot do without."""
+    """No server has the model "", and the URL of one format requires a model."""
     client = client_of(lambda _: pytest.fail("it was sent"))
     body = {"contents": [{"parts": [{"text": "x"}]}]}
 
@@ -600,7 +600,7 @@ def test_a_request_without_a_model_is_not_sent(via: str) -> None:
 
 
 def test_no_attempt_begins_without_time_for_it() -> None:
-    """A pause that outlasts the call is not slept."""
+    """A pause that is longer than the rest of the call is not waited."""
     clock = StillClock()
 
     raised(client_of(always(429, None, {"retry-after": "50"}), retry=9, clock=clock, timeout=30))
@@ -625,7 +625,7 @@ def test_no_attempt_begins_without_time_for_it() -> None:
     ],
 )
 def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[fb.RetryCause], count: int) -> None:
-    """A timeout after the request was sent may bill it twice: a user who minds switches that off."""
+    """A timeout after the request was sent may bill it twice; a setting excludes it."""
     calls = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -640,7 +640,7 @@ def test_a_connection_error_is_retried_as_configured(error: Exception, on: set[f
 
 
 def test_errors_have_no_reference_to_the_http_library() -> None:
-    """Its exceptions hold the request, and the request holds the key and the prompt."""
+    """Its exceptions refer to the request, which has the key and the prompt."""
 
     def serve(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("x", request=request)
@@ -652,7 +652,7 @@ def test_errors_have_no_reference_to_the_http_library() -> None:
 
 
 def test_exceptions_of_hooks_are_raised_unchanged() -> None:
-    """An exception that is no failure of the way is none of ours to rename."""
+    """An exception that is not about the connection belongs to the caller."""
 
     def hook(_request: httpx.Request) -> None:
         raise KeyError("mine")
@@ -682,7 +682,7 @@ ERRORS: list[fb.FormatBridgeError] = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_every_error_survives_a_pickle(error: fb.FormatBridgeError) -> None:
-    """A worker raises, and its parent wants to know what."""
+    """A worker process raises, and its parent reads the error."""
     again = pickle.loads(pickle.dumps(error))
 
     assert type(again) is type(error)
@@ -691,7 +691,7 @@ def test_every_error_survives_a_pickle(error: fb.FormatBridgeError) -> None:
 
 
 def test_a_clients_error_survives_a_pickle_with_its_formats() -> None:
-    """The parent of a worker is the gateway that answers."""
+    """The parent of a worker may be the gateway that answers."""
     error = raised(client_of(always(429, {"error": {"message": "no"}}), retry=0))
 
     again = pickle.loads(pickle.dumps(error))
@@ -700,13 +700,13 @@ def test_a_clients_error_survives_a_pickle_with_its_formats() -> None:
 
 
 def test_an_error_without_a_client_has_no_other_format() -> None:
-    """There is no body to write it from."""
+    """There is no body from which it could be written."""
     with pytest.raises(fb.ConfigurationError):
         fb.RateLimitError("no", status=429).as_format("messages")
 
 
 def test_the_docstring_shows_the_tree_of_errors() -> None:
-    """The picture at the top of the file is what people read."""
+    """Users read the tree at the top of the file."""
     classes: list[type] = [
         kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, fb.FormatBridgeError)
     ]
@@ -716,7 +716,7 @@ def test_the_docstring_shows_the_tree_of_errors() -> None:
 
 
 def test_both_clients_raise_the_same() -> None:
-    """Sync and async are one flow: the same answers, the same errors, the same pauses."""
+    """Sync and async have one flow: the same answers, errors and pauses."""
 
     async def call(serve: Callable[[httpx.Request], httpx.Response], clock: StillClock) -> str:
         same_format = httpx.AsyncClient(transport=httpx.MockTransport(serve))
@@ -734,7 +734,7 @@ def test_both_clients_raise_the_same() -> None:
 
 
 def test_an_answer_is_answered_once() -> None:
-    """The fixture of all this: a good answer needs one call and no pause."""
+    """A good answer needs one call and no pause."""
     clock = StillClock()
 
     reply = client_of(always(200, answer_of("messages")), clock=clock).send(REQUEST, "messages")
@@ -744,7 +744,7 @@ def test_an_answer_is_answered_once() -> None:
 
 @pytest.mark.parametrize("size", [600, 2000, 5000])
 def test_an_error_message_has_at_most_two_kibibytes(size: int) -> None:
-    """Logs cut longer lines where they like; what is reported behind the relay's words counts as well."""
+    """Logs shorten longer lines anywhere; what is reported after the message of the relay counts too."""
     reported = "\N{LATIN SMALL LETTER E WITH ACUTE}" * size
     same_format = httpx.Client(transport=httpx.MockTransport(always(404, {"error": {"message": reported}})))
 
@@ -755,7 +755,7 @@ def test_an_error_message_has_at_most_two_kibibytes(size: int) -> None:
 
 
 def test_the_code_of_a_long_error_is_read() -> None:
-    """It stands behind 100 KB of message, more than is kept."""
+    """It follows 100 KB of message, more than is kept."""
     body = {"error": {"message": "a" * 100_000, "type": "invalid_request_error", "code": "context_length_exceeded"}}
     inner = httpx.MockTransport(lambda _: httpx.Response(400, json=body))
     client = fb.Client("https://relay.test", http_client=httpx.Client(transport=inner))
@@ -770,7 +770,7 @@ def test_the_code_of_a_long_error_is_read() -> None:
 
 @pytest.mark.parametrize("sample", [*shipped(kind="error"), *recorded(kind="error")], ids=str)
 def test_the_client_and_the_converter_name_one_kind(sample: Sample) -> None:
-    """An invalid key may come with a 400 that tells so in its details alone."""
+    """An invalid key may come with status 400; only the details identify it."""
     error = raised(client_of(always(sample.status, sample.body), retry=0))
 
     format = formats.load(sample.format)

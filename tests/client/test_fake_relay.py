@@ -52,7 +52,7 @@ def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
 def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
-    """Whole and streamed are one answer."""
+    """The answer and the stream have the same content."""
     relay = FakeRelay(ANSWER)
     with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(library)) as client:
         whole = client.send(request_of(format, is_streaming=False), format, via)
@@ -67,7 +67,7 @@ def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
 def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
-    """The other driver of the same flow."""
+    """The async driver of the same flow."""
     relay = FakeRelay(ANSWER)
 
     async def exchange() -> tuple[Summary, Summary]:
@@ -81,7 +81,7 @@ def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library
 
 @every_pair
 def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
-    """What was said is received; what failed raises; a stream without its end is never an answer."""
+    """The content arrives; a failure raises; a stream without its end is never an answer."""
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)
         with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
@@ -104,7 +104,7 @@ def _streamed(client: fb.Client, format: str, via: str) -> fb.Converted:
 
 
 def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
-    """Minutes of retries pass at once, and by the second."""
+    """Minutes of waiting pass at once, with the same number of seconds."""
     clock = VirtualClock()
     script: list[Step] = [Failure(429, retry_after=40), Fail("connect"), (Cut(30), ANSWER), ANSWER]
     relay = FakeRelay(script, clock=clock)
@@ -123,7 +123,7 @@ def test_the_client_waits_for_retry_after_on_a_virtual_clock() -> None:
 
 @pytest.mark.parametrize("at", [None, 0, 300])
 def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: int | None) -> None:
-    """Before the head, before the body and in the middle of a stream."""
+    """Before the headers, before the body and in the middle of a stream."""
     clock = VirtualClock()
     relay = FakeRelay((Stall(1000, at=at), ANSWER), clock=clock)
     settings: dict[str, Any] = {"retry": 0, "timeout": fb.Timeout(read=50), "clock": clock}
@@ -141,7 +141,7 @@ def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
 def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
-    """Applications sort and expire answers by it, and 0 is the year 1970; the caller's time wins."""
+    """Applications sort and expire answers by it, and 0 is the year 1970; a time of the caller takes precedence."""
     relay = FakeRelay(["Hi.", "Hi."])
     client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))
     clients = client, client.with_options(options=fb.Options(created=7))

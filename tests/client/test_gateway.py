@@ -140,7 +140,7 @@ def test_other_requests_get_an_error_in_the_format_of_the_path(method: str, path
 
 @whole_and_streamed
 def test_a_thread_is_refused_as_the_sdk_expects(is_streaming: bool) -> None:
-    """Anthropic's tool runner asks for a thread, and sends the whole conversation where the server has none."""
+    """The tool runner of Anthropic requests a thread, and sends the whole conversation if the server has none."""
     relay = relay_of()
 
     reply = post(gateway_over(relay, via="chat_completions"), "messages", is_streaming=is_streaming, thread={"type": "create"})

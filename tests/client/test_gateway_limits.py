@@ -388,7 +388,7 @@ def test_the_key_of_the_gateway_replaces_that_of_the_caller() -> None:
 
 
 def test_no_key_is_an_error_of_the_relay() -> None:
-    """The gateway invents none."""
+    """The gateway has no key to use."""
     assert post(gateway_over(relay_of(), "", via="responses"), "messages", headers=CALLER_HEADERS).status == 401
 
 

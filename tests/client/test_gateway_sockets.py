@@ -69,7 +69,7 @@ def test_the_javascript_sdks_get_the_same_answers(via: str, pytestconfig: pytest
 
 
 def _answer_ai_sdk(request: Recorded) -> Answer:
-    """Answer a question without tools, call the tool of a question with tools, and answer when its result is there."""
+    """Answer a question without tools, call the tool of a question with tools, and answer when its result has arrived."""
     if b"sunny in" in request.content:
         return Answer(text="It is sunny in Rome.")
     if b"get_weather" in request.content:
@@ -79,7 +79,7 @@ def _answer_ai_sdk(request: Recorded) -> Answer:
 
 @pytest.mark.parametrize("via", FORMATS)
 def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: str, pytestconfig: pytest.Config) -> None:
-    """It has its own clients of the four formats, with its own checks of their answers."""
+    """The AI SDK has separate clients for the four formats, which check their answers."""
     place = installed(pytestconfig, "ask_gateway_ai_sdk.mjs")
 
     with (
@@ -150,7 +150,7 @@ def test_a_client_that_leaves_a_stream_aborts_the_call() -> None:
 
 
 def test_a_client_that_leaves_before_the_answer_aborts_the_call() -> None:
-    """A caller's timeout is shorter than the model's time to think."""
+    """The caller's timeout is shorter than the time that the model needs."""
     aborted = threading.Event()
 
     def answer(peer: Peer, _: Received) -> bool:
@@ -250,7 +250,7 @@ def test_the_printed_commands_of_the_fake_relay_run(relay_process: tuple[str, st
 
 
 def test_the_example_runs(relay_process: tuple[str, str]) -> None:
-    """It is what a new user starts first."""
+    """A new user starts this program first."""
     pytest.importorskip("uvicorn")
     url, _ = relay_process
     environment = os.environ | {

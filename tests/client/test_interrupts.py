@@ -22,12 +22,12 @@ libraries = pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda libra
 
 
 def _protocol_error() -> None:
-    """Do what a connection does that was interrupted after its request was written and before it noted that."""
+    """Raise as a connection does that was interrupted between writing its request and recording that."""
     h11.Connection(h11.CLIENT).send(h11.EndOfMessage())
 
 
 def _assertion_error() -> None:
-    """Do what a connection does that was interrupted within ``h11``, between two of its fields."""
+    """Raise as a connection does that was interrupted within ``h11``, between two of its fields."""
     connection = h11.Connection(h11.CLIENT)
     connection._writer = None
     connection.send(h11.Request(method="GET", target="/", headers=[("host", "relay.test")]))
@@ -40,7 +40,7 @@ breaks = pytest.mark.parametrize("fail", BREAKS, ids=["LocalProtocolError", "Ass
 @breaks
 @libraries
 def test_a_connection_in_disorder_is_an_error_of_the_connection(library: Any, fail: Callable[[], None]) -> None:
-    """The next call gets the connection that an interrupt has left; another attempt gets another one."""
+    """The next call gets the connection that was interrupted; another attempt gets a new one."""
 
     def serve(_request: Any) -> Any:
         fail()
@@ -73,7 +73,7 @@ def _in_disorder(library: Any, fail: Callable[[], None], *, at: str) -> Any:
 @breaks
 @libraries
 def test_a_stream_in_disorder_is_truncated(library: Any, fail: Callable[[], None]) -> None:
-    """What came stays true, and the error has the answer so far."""
+    """The part that arrived is valid, and the error has it."""
     transport = library.MockTransport(lambda _: library.Response(200, stream=_in_disorder(library, fail, at="read")))
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=library.Client(transport=transport))
 
@@ -87,7 +87,7 @@ def test_a_stream_in_disorder_is_truncated(library: Any, fail: Callable[[], None
 @breaks
 @libraries
 def test_a_stream_in_disorder_closes_without_an_error(library: Any, fail: Callable[[], None]) -> None:
-    """A user who leaves a stream wants no more of it."""
+    """A user who leaves a stream does not read the rest."""
     transport = library.MockTransport(lambda _: library.Response(200, stream=_in_disorder(library, fail, at="close")))
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=library.Client(transport=transport))
 

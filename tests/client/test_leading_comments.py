@@ -1,4 +1,4 @@
-"""Comments before a body that is no stream, which some relays send to keep the connection open."""
+"""Comments before a body that is no stream. Some relays send them to keep the connection open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ every_format = pytest.mark.parametrize("format", fb.FORMATS)
 
 
 def client_of(body: bytes, kind: str = TYPES[0], status: int = 200, size: int = 7) -> fb.Client:
-    """Return a client whose one answer is some body, in pieces."""
+    """Return a client with one answer, in pieces."""
 
     def answer(_: httpx.Request) -> httpx.Response:
         pieces = iter([body[at : at + size] for at in range(0, len(body), size)])
@@ -43,7 +43,7 @@ def whole(format: str) -> bytes:
 @every_format
 @every_comment
 def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: str) -> None:
-    """It has been paid for, and all of it is there."""
+    """The answer is complete and has been paid for."""
     reply = client_of(comments + whole(format), "application/json", size=999).send(body_of("requests", format), format)
 
     assert reply.body == reply.native == answer_of(format)
@@ -53,7 +53,7 @@ def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: st
 @every_comment
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, format: str) -> None:
-    """Who asked for a stream reads it as one."""
+    """A caller that requested a stream reads events."""
     client = client_of(comments + whole(format), kind, size=999)
 
     with client.stream(body_of("requests", "messages"), "messages", format) as stream:
@@ -65,7 +65,7 @@ def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, f
 @every_format
 @every_comment
 def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, format: str) -> None:
-    """Without the client, too, in whatever pieces it comes."""
+    """The same without a client, in pieces of any size."""
     body = comments + whole(format)
 
     collected = fb.collect_stream([body[at : at + 64] for at in range(0, len(body), 64)], source=format)
@@ -76,7 +76,7 @@ def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, f
 @pytest.mark.parametrize("target", fb.FORMATS)
 @every_format
 def test_a_whole_answer_in_the_place_of_a_stream_is_converted(format: str, target: str) -> None:
-    """Its reader gets events, and an end."""
+    """The reader gets events and an end."""
     output = b"".join(fb.convert_stream([b": PROCESSING\n\n" + whole(format)], source=format, target=target))
 
     assert list(fb.iter_events([output], format=target))
@@ -91,7 +91,7 @@ ERROR: dict[str, Any] = {"error": {"message": "The provider is down", "code": "p
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @every_format
 def test_an_error_after_comments_keeps_its_message(format: str, is_stream: bool, status: int, comments: bytes) -> None:
-    """What went wrong decides whether to try again, and whom to ask."""
+    """The error decides whether another attempt can help."""
     client = client_of(comments + json.dumps(ERROR).encode(), TYPES[not is_stream], status, size=999)
 
     def call() -> None:
@@ -109,7 +109,7 @@ def test_an_error_after_comments_keeps_its_message(format: str, is_stream: bool,
 @pytest.mark.parametrize("body", [b": only a comment", b": PROCESSING\n\n", b": PROCESSING\n\n \n"])
 @every_format
 def test_comments_without_an_answer_are_a_truncation(format: str, body: bytes) -> None:
-    """A relay that gave up says nothing; that is a cut, not an empty answer."""
+    """A relay that gave up sends no answer; this is a truncation, not an empty answer."""
     stream = client_of(body).stream(body_of("requests", format), format)
 
     with pytest.raises(fb.TruncatedStreamError, match="not one event"):
@@ -117,7 +117,7 @@ def test_comments_without_an_answer_are_a_truncation(format: str, body: bytes) -
 
 
 def test_comments_are_skipped_at_any_chunk_boundary() -> None:
-    """They come every few seconds for as long as a model thinks; nothing of what follows is lost."""
+    """They arrive every few seconds while a model works; nothing after them is lost."""
     client = client_of(b": a\n\n:b\n\n" + whole("messages"), size=1)
 
     with client.stream(body_of("requests", "messages"), "messages") as stream:

@@ -23,7 +23,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {"identity": bytes, "gzip": gzip.
 
 
 class Pieces(httpx.SyncByteStream):
-    """A body as it comes from a socket, 40 bytes at a time: no one has opened it yet."""
+    """A body as a socket returns it, compressed, 40 bytes at a time."""
 
     def __init__(self, *data: bytes | Exception) -> None:
         self.data = data
@@ -36,7 +36,7 @@ class Pieces(httpx.SyncByteStream):
 
 
 def _client(status: int, *body: bytes | Exception, headers: dict[str, str] | None = None, **settings: Any) -> fb.Client:
-    """Return a client whose every call is answered so."""
+    """Return a client whose every call gets this answer."""
     inner = httpx.MockTransport(lambda _: httpx.Response(status, headers=headers, stream=Pieces(*body)))
     return fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=inner), **settings)
 
@@ -44,7 +44,7 @@ def _client(status: int, *body: bytes | Exception, headers: dict[str, str] | Non
 @around
 @pytest.mark.parametrize("encoding", PACKERS)
 def test_an_answer_is_read_up_to_its_limit_in_every_encoding(encoding: str, over: int) -> None:
-    """What counts is what it opens to."""
+    """The size after decompression counts."""
     limits = fb.Limits(max_response_bytes=len(BODY) - over)
     client = _client(200, PACKERS[encoding](BODY), headers={"content-encoding": encoding}, limits=limits)
 
@@ -59,7 +59,7 @@ def test_an_answer_is_read_up_to_its_limit_in_every_encoding(encoding: str, over
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
 def test_a_stream_is_read_up_to_its_limit_in_every_encoding(format: str, encoding: str, over: int) -> None:
-    """Beyond it the stream has failed, and what came is kept; it never ends in silence."""
+    """Beyond the limit the stream fails, and the part that arrived is kept."""
     data = stream_of("messages")
     limits = fb.Limits(max_response_bytes=len(data) - over)
     client = _client(200, PACKERS[encoding](data), headers={"content-encoding": encoding}, limits=limits)
@@ -85,14 +85,14 @@ TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head that c
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_bytes_after_the_end_of_a_compressed_body_are_ignored(encoding: str, tail: str) -> None:
-    """Some packers fill up with zeros, and what is whole is not spoiled by what follows."""
+    """Some programs append zeros to compressed data."""
     client = _client(200, PACKERS[encoding](BODY) + TAILS[tail] * 50, headers={"content-encoding": encoding})
 
     assert client.send(REQUEST, "messages").native == answer_of("messages")
 
 
 def test_several_gzip_members_are_one_body_at_any_split() -> None:
-    """The format allows it, and packers that append to a file or run side by side write it so."""
+    """The format allows it, and programs that append to a file or compress in parallel write it."""
     data = gzip.compress(BODY[:50]) + gzip.compress(b"") + gzip.compress(BODY[50:])
 
     for at in range(1, len(data)):
@@ -102,7 +102,7 @@ def test_several_gzip_members_are_one_body_at_any_split() -> None:
 
 @pytest.mark.parametrize("window", [-15, 15, 31], ids=["bare", "deflate", "gzip"])
 def test_a_compressed_body_is_decompressed_to_its_last_byte(window: int) -> None:
-    """What is opened piece by piece may end within a run of equal bytes that two pieces share."""
+    """A piece of compressed data may end within a run of equal bytes that continues in the next piece."""
     for size in range(512 * 1024, 512 * 1024 + 300, 7):
         packer = zlib.compressobj(9, zlib.DEFLATED, window)
         opener = Decompressor("gzip" if window == 31 else "deflate", MIB)
@@ -117,7 +117,7 @@ ENDLESS = {"behind the end": gzip.compress(BODY) + bytes(2 * MIB), "in empty bod
 
 @pytest.mark.parametrize("case", ENDLESS)
 def test_compressed_bytes_count_even_if_they_decompress_to_nothing(case: str) -> None:
-    """Otherwise who sends them without end keeps the client busy until its time is over."""
+    """A server that sends them without end would keep the client busy until the time limit."""
     opener, data = Decompressor("gzip", 1000), ENDLESS[case]
     for at in range(0, MIB, 4096):
         opener.feed(data[at : at + 4096])
@@ -144,7 +144,7 @@ def test_ignored_bytes_are_not_kept() -> None:
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_an_error_is_read_in_every_encoding(stream: bool, encoding: str) -> None:
-    """Proxies pack what they send; the code in it says whether to try again."""
+    """Proxies compress answers; the code in the error decides whether to retry."""
     packed = PACKERS[encoding](b'{"error": {"message": "no", "code": "model_not_found"}}')
     client = _client(503, packed, headers={"content-encoding": encoding})
 
@@ -155,7 +155,7 @@ def test_an_error_is_read_in_every_encoding(stream: bool, encoding: str) -> None
 
 
 def test_an_error_that_decompresses_above_the_limit_is_an_error() -> None:
-    """A bomb behind a status of 429 says at least 429."""
+    """A decompression bomb with status 429 is still an error of status 429."""
     bomb = gzip.compress(b" " * 100_000)
     client = _client(
         429, bomb, headers={"content-encoding": "gzip", "retry-after": "7"}, limits=fb.Limits(max_response_bytes=50_000)
@@ -174,7 +174,7 @@ def test_an_error_that_decompresses_above_the_limit_is_an_error() -> None:
     ids=lambda broken: type(broken).__name__,
 )
 def test_an_error_with_a_truncated_body_keeps_its_status(broken: Exception, stream: bool) -> None:
-    """The status and the time to wait had come before."""
+    """The status and the time to wait arrived before the body."""
     client = _client(429, b'{"error": {"mess', broken, headers={"retry-after": "7", "x-request-id": "r-1"})
 
     with pytest.raises(fb.RateLimitError) as caught:
@@ -198,7 +198,7 @@ UNEXPECTED = {
 @around
 @pytest.mark.parametrize("case", UNEXPECTED)
 def test_an_error_body_is_kept_up_to_the_limit(case: str, over: int) -> None:
-    """A user who stores errors says how much of them; the rest is read for its code and let go."""
+    """A user who stores errors limits their size; the rest is read for its code and discarded."""
     status, body, stream = UNEXPECTED[case]
     limit = len(body) - over
     client = _client(status, body, limits=fb.Limits(max_error_body=limit))
@@ -211,7 +211,7 @@ def test_an_error_body_is_kept_up_to_the_limit(case: str, over: int) -> None:
 
 @pytest.mark.parametrize("size", [90_000, 2_000_000])
 def test_the_whole_error_body_is_kept_within_the_limit(size: int) -> None:
-    """Who passes errors on wants them whole, whatever is common."""
+    """A gateway that passes errors on needs the whole body."""
     body = json.dumps({"error": {"message": "a" * size}}).encode()
     client = _client(400, *[body[at : at + 65536] for at in range(0, len(body), 65536)], limits=fb.Limits(max_error_body=3_000_000))
 
@@ -222,7 +222,7 @@ def test_the_whole_error_body_is_kept_within_the_limit(size: int) -> None:
 
 
 def test_no_error_body_is_kept_with_a_limit_of_zero() -> None:
-    """Some may store nothing of what others say."""
+    """Some applications must not store what a server sent."""
     with pytest.raises(fb.BadRequestError) as caught:
         _client(400, b'{"error": {"message": "no"}}', limits=fb.Limits(max_error_body=0)).send(REQUEST, "messages")
 
@@ -232,7 +232,7 @@ def test_no_error_body_is_kept_with_a_limit_of_zero() -> None:
 @around
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_headers_are_taken_up_to_their_limit(stream: bool, over: int) -> None:
-    """Names and values are counted; a flood is no answer."""
+    """Names and values are counted."""
     headers = {"x-one": "a" * 50, "x-two": "b" * 50}
     size = sum(len(name) + len(value) for name, value in headers.items())
     data = stream_of("messages") if stream else BODY
@@ -249,7 +249,7 @@ def test_headers_are_taken_up_to_their_limit(stream: bool, over: int) -> None:
 @around
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_redirects_are_followed_up_to_their_limit(limit: int, over: int) -> None:
-    """A relay that moved twice is found; one that moves for ever is not chased."""
+    """A relay may have moved twice; redirects without end are refused."""
     hops = max(0, limit + over)
     calls: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Connection errors are named by the phase of the call, and retried where that may help."""
+"""Connection errors have the phase of the call, and are retried where that may help."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _client(library: ModuleType, serve: Any, **settings: Any) -> fb.Client:
 
 
 def _caused(error: Exception, cause: Exception) -> Exception:
-    """Return an error as both libraries raise it: what a socket said stands behind it."""
+    """Return an error as both libraries raise it, with the error of the socket as its cause."""
     error.__cause__ = cause
     return error
 
 
 class _FloodError(Exception):
-    """Stands for the parser of HTTP, which says by a status why it gave up."""
+    """Stands for the HTTP parser, whose error has the status that it suggests."""
 
     error_status_hint = 431
 
@@ -60,7 +60,7 @@ BROKEN: list[tuple[str, Exception | None, str, int]] = [
 @libraries
 @pytest.mark.parametrize(("name", "cause", "phase", "count"), BROKEN)
 def test_a_connection_error_has_its_phase(name: str, cause: Exception | None, phase: str, count: int, library: ModuleType) -> None:
-    """A user who pages a user wants to know whether the network, the certificate or the relay is at fault."""
+    """An operator must know whether the network, the certificate or the relay failed."""
     calls: list[Any] = []
 
     def serve(request: Any) -> Any:
@@ -78,7 +78,7 @@ def test_a_connection_error_has_its_phase(name: str, cause: Exception | None, ph
 
 @libraries
 def test_a_closed_http_client_raises_without_retry(library: ModuleType) -> None:
-    """It will be as closed the second time."""
+    """A second attempt would find it closed too."""
     http_client = library.Client()
     http_client.close()
     events: list[fb.Attempt] = []
@@ -93,7 +93,7 @@ def test_a_closed_http_client_raises_without_retry(library: ModuleType) -> None:
 @libraries
 @pytest.mark.parametrize("name", ["ReadError", "ReadTimeout", "RemoteProtocolError"])
 def test_a_truncated_body_is_reported(name: str, library: ModuleType) -> None:
-    """The head had come: the relay was there, and has perhaps billed."""
+    """The headers arrived: the relay may have billed the call."""
 
     class Broken(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
         def __iter__(self) -> Iterator[bytes]:
@@ -115,7 +115,7 @@ def test_a_truncated_body_is_reported(name: str, library: ModuleType) -> None:
 )
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_stream_truncated_before_its_first_event_is_a_connection_error(via: str, on: set[fb.RetryCause], count: int) -> None:
-    """Who minds paying twice switches that off, and it stays off for a cut as well."""
+    """A setting against double billing also holds for a truncated stream."""
     calls: list[Any] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -132,7 +132,7 @@ def test_a_stream_truncated_before_its_first_event_is_a_connection_error(via: st
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_stream_that_cannot_be_read_is_not_tried_again(via: str) -> None:
-    """It is paid for, and the same would come again."""
+    """It has been paid for, and another attempt would get the same bytes."""
     calls: list[Any] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -158,7 +158,7 @@ def test_a_stream_that_cannot_be_read_is_not_tried_again(via: str) -> None:
     ids=str,
 )
 def test_a_code_has_precedence_over_a_type(status: int, error: dict[str, str], count: int) -> None:
-    """Relays put ``invalid_request_error`` for a type on whatever failed; for a code it is meant."""
+    """Relays use the type ``invalid_request_error`` for any failure; a code is specific."""
     calls: list[Any] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
@@ -172,7 +172,7 @@ def test_a_code_has_precedence_over_a_type(status: int, error: dict[str, str], c
 
 
 def _hooked(library: ModuleType, serve: Any, hook: Callable[[Any], object], *, is_async: bool) -> Any:
-    """Return what a call raises whose client was handed in with a hook on its answers."""
+    """Return the error of a call with a client that has a hook for answers."""
 
     async def hook_async(response: Any) -> None:
         hook(response)
@@ -193,7 +193,7 @@ def _hooked(library: ModuleType, serve: Any, hook: Callable[[Any], object], *, i
 @libraries
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, library: ModuleType) -> None:
-    """Many a client is made to raise for every status; what it raises has the request on it, and the request has the key."""
+    """Many clients raise for every error status; the exception of the library refers to the request, and the request has the key."""
 
     def serve(_request: Any) -> Any:
         message = {"error": {"message": f"slow down, {KEY}"}}
@@ -208,7 +208,7 @@ def test_a_hook_that_raises_for_a_status_changes_no_error(is_async: bool, librar
 
 
 def _streamed(library: ModuleType, status: int, message: bytes, **more: Any) -> Callable[[Any], Any]:
-    """Return what answers every request with a body that has yet to be read."""
+    """Return a function that answers every request with an unread body."""
 
     class Streamed(library.SyncByteStream):  # type: ignore[name-defined,misc]  # either library's
         def __iter__(self) -> Iterator[bytes]:
@@ -219,7 +219,7 @@ def _streamed(library: ModuleType, status: int, message: bytes, **more: Any) -> 
 
 @libraries
 def test_a_hook_that_raises_for_an_unread_status_keeps_the_status(library: ModuleType) -> None:
-    """The library closes the answer when a hook raises, so what it said is gone."""
+    """The library closes the answer when a hook raises, so its body is lost."""
     serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
 
     error = _hooked(library, serve, lambda response: response.raise_for_status(), is_async=False)
@@ -231,7 +231,7 @@ def test_a_hook_that_raises_for_an_unread_status_keeps_the_status(library: Modul
 
 @libraries
 def test_a_body_read_by_a_hook_that_raises_is_reported(library: ModuleType) -> None:
-    """The way to keep the relay's words."""
+    """A hook that reads the body first keeps the message of the relay."""
     serve = _streamed(library, 529, b'{"error": {"message": "slow down"}}')
 
     def hook(response: Any) -> None:
@@ -243,7 +243,7 @@ def test_a_body_read_by_a_hook_that_raises_is_reported(library: ModuleType) -> N
 
 @libraries
 def test_an_error_within_a_hook_is_not_the_answer_of_the_relay(library: ModuleType) -> None:
-    """A hook that fetches a token from elsewhere is refused there; that is no word of the relay's."""
+    """A hook that fetches a token elsewhere may be refused there; that is no answer of the relay."""
 
     def hook(_response: Any) -> None:
         library.Response(401, request=library.Request("GET", "https://tokens.test")).raise_for_status()
@@ -256,7 +256,7 @@ def test_an_error_within_a_hook_is_not_the_answer_of_the_relay(library: ModuleTy
 
 @libraries
 def test_a_body_that_a_hook_cannot_decompress_is_reported_once(library: ModuleType) -> None:
-    """Hooks that log bodies open them with the library, which raises with the request in hand; another try brings the same bytes."""
+    """Hooks that log bodies decompress them with the library; another attempt gets the same bytes."""
     serve = _streamed(library, 200, b"no gzip", headers={"content-encoding": "gzip"})
 
     error = _hooked(library, serve, lambda response: response.read(), is_async=False)

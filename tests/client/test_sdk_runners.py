@@ -13,7 +13,7 @@ from tests.support import official_sdks
 
 
 def get_weather(city: str) -> str:
-    """Tell the weather.
+    """Return the weather.
 
     Args:
         city: where
@@ -38,7 +38,7 @@ def _results(relay: FakeRelay, via: str) -> list[Any]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_the_tool_runner_of_messages_runs(via: str) -> None:
-    """It asks for a thread that the server keeps, and sends the whole conversation where it learns that there is none."""
+    """It requests a thread on the server, and sends the whole conversation if the server has none."""
     relay = _relay()
     tool = official_sdks.anthropic.beta_tool(get_weather)
     turns: list[Any] = [{"role": "user", "content": "How is the weather in Rome?"}]

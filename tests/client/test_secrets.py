@@ -33,7 +33,7 @@ def _client(serve: Any, key: str = KEY, **settings: Any) -> fb.Client:
 
 
 def _text_and_error(content: bytes, key: str = KEY, **settings: Any) -> tuple[str, fb.BadRequestError]:
-    """Return all that the error for an error body says."""
+    """Return all texts of the error for an error body."""
     with pytest.raises(fb.BadRequestError) as caught:
         _client(lambda _: httpx.Response(400, content=content), key, **settings).send(REQUEST, "messages")
     error = caught.value
@@ -42,14 +42,14 @@ def _text_and_error(content: bytes, key: str = KEY, **settings: Any) -> tuple[st
 
 
 def _escaped(text: str, notation: str) -> bytes:
-    """Write an error body whose message is a text with every character escaped."""
+    """Write an error body with every character of its message escaped."""
     message = "".join(notation.format(ord(char)) for char in text)
     return b'{"error": {"message": "bad key ' + message.encode() + b'", "type": "t"}}'
 
 
 @pytest.mark.parametrize("notation", ["\\u{:04x}", "\\u{:04X}"], ids=["lower", "upper"])
 def test_a_key_with_any_escape_is_hidden(notation: str) -> None:
-    """JSON has several ways to write a character, and relays echo keys in all of them."""
+    """JSON has several notations for a character, and relays repeat keys in all of them."""
     body = _escaped(KEY, notation)
 
     reported, error = _text_and_error(body)
@@ -59,7 +59,7 @@ def test_a_key_with_any_escape_is_hidden(notation: str) -> None:
 
 
 def test_a_slash_of_a_key_may_be_escaped() -> None:
-    """Some writers of JSON put a backslash before each."""
+    """Some JSON writers put a backslash before each slash."""
     key = "sk/canary/0123"
 
     reported, _ = _text_and_error(b'{"error": {"message": "bad key sk\\/canary\\/0123"}}', key)
@@ -68,7 +68,7 @@ def test_a_slash_of_a_key_may_be_escaped() -> None:
 
 
 def test_a_key_as_a_member_name_is_hidden() -> None:
-    """A relay that lists its keys by themselves."""
+    """A relay may list its keys as names of members."""
 
     def serve(_request: httpx.Request) -> httpx.Response:
         message = {"type": "message_start", "message": {**answer_of("messages"), KEY: {KEY: [KEY]}}}
@@ -87,7 +87,7 @@ def test_a_key_as_a_member_name_is_hidden() -> None:
 
 
 def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
-    """A key that begins another one must not leave the other's end behind."""
+    """If a key begins with another one, its end must be hidden too."""
     longer = f"{KEY}-and-more"
 
     reported, _ = _text_and_error(
@@ -100,7 +100,7 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
 
 @pytest.mark.parametrize(("length", "is_hidden"), [(5, False), (6, True), (7, True)])
 def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) -> None:
-    """A shorter one would garble every text that has its letters, and is no one's key."""
+    """A shorter one is no key, and hiding it would change every text that contains it."""
     key = "zq8x4v7w"[:length]
 
     reported, _ = _text_and_error(json.dumps({"error": {"message": f"bad key {key}."}}).encode(), key)
@@ -148,7 +148,7 @@ def test_a_header_that_may_hold_a_secret_is_shown_nowhere(name: str, caplog: pyt
 
 
 def test_other_headers_are_shown() -> None:
-    """Who compares with what a relay says it got wants to see them."""
+    """A user compares them with those that the relay received."""
     call = _client(None, headers={"X-Team": "blue"}).prepare(REQUEST, "messages")
 
     assert call.headers["x-team"] == "blue"
@@ -167,7 +167,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
 
 
 def _shown(act: Callable[[], object]) -> str:
-    """Return a traceback as tools show it that show what frames hold."""
+    """Return a traceback with the local variables of its frames, as some tools show it."""
     with pytest.raises(fb.FormatBridgeError) as caught:
         act()
     return "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())
@@ -175,7 +175,7 @@ def _shown(act: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_traceback_of_a_failed_constructor_shows_no_key(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key with a typographic quote behind it comes from a page of the web, and is one but for the quote."""
+    """A key that was copied from a web page may end in a typographic quote."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
     assert KEY not in _shown(MISTAKES[mistake])
@@ -185,14 +185,14 @@ def test_a_traceback_of_a_failed_constructor_shows_no_key(mistake: str, monkeypa
 def test_an_invalid_key_of_the_environment_is_in_no_traceback(
     make: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No one has written it out in the program, so no one looks for it there."""
+    """The program does not contain it, so no user expects it in a traceback."""
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY + "\u201d")
 
     assert KEY not in _shown(lambda: make("https://relay.test"))
 
 
 def test_an_async_callable_for_the_key_is_refused_without_a_warning() -> None:
-    """No one waits for what it returns; Python would say so in lines of this library."""
+    """The coroutine that it returns is not awaited, and Python would warn about a line of this library."""
 
     async def key() -> str:
         return "sk-never"
@@ -210,7 +210,7 @@ SECRET = "hush-hush-0123456789"
 
 
 def test_a_profile_hides_its_secret_headers() -> None:
-    """Debuggers and logs print settings; ``asdict`` keeps what hides them."""
+    """Debuggers and logs print settings; ``asdict`` keeps the type that hides them."""
     profile = fb.RelayProfile(headers={"Authorization": SECRET, "x-session-id": SECRET, "x-team": "blue"})
     client = fb.Client("https://relay.test", profile=profile)
 
@@ -222,7 +222,7 @@ def test_a_profile_hides_its_secret_headers() -> None:
 
 
 def test_a_profile_with_a_secret_header_is_not_pickled() -> None:
-    """A pickle shows the secret to a user who finds the file; a profile without one travels to worker processes."""
+    """A pickle would show the secret; a profile without one can be sent to worker processes."""
     profile = fb.RelayProfile(name="mine", auth={"messages": "x-api-key"}, headers={"x-team": "blue"})
 
     with pytest.raises(TypeError, match="secret header 'x-bearer'"):
@@ -256,7 +256,7 @@ ENCODED: dict[str, Callable[[str], str]] = {
 
 
 def _remains(key: str, text: str) -> list[str]:
-    """Return the pieces of a key, five characters long, that a text holds in any encoding."""
+    """Return the parts of a key, five characters long, that a text contains in any encoding."""
     text = re.sub("0x[0-9a-f]+", "", text)  # addresses of functions
     read = [text, unquote(text), html.unescape(text.replace("\\u0026", "&"))]
     for token in re.findall(r"[A-Za-z0-9+/]{6,}", text.replace("\\/", "/").replace("-", "+").replace("_", "/")):
@@ -269,7 +269,7 @@ def _remains(key: str, text: str) -> list[str]:
 @pytest.mark.parametrize("key", [KEY, HARD_KEY], ids=["usual", "hard"])
 @pytest.mark.parametrize("encoding", ENCODED)
 def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
-    """Proxies echo request lines, error pages are HTML, and basic authentication is base64."""
+    """Proxies repeat request lines, error pages are HTML, and basic authentication is base64."""
     echoed = ENCODED[encoding](key)
     assert _remains(key, echoed)
 
@@ -281,7 +281,7 @@ def test_a_key_is_hidden_in_each_encoding(encoding: str, key: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["a URL, each character", "HTML, decimal numbers", "base64", "base64 of a pair"])
 def test_the_beginning_of_an_encoded_key_is_hidden_in_a_truncated_text(encoding: str) -> None:
-    """Long errors are cut, perhaps within the key."""
+    """Long errors are shortened, perhaps within the key."""
     mask = Mask([Secret(KEY)])
     echoed = ENCODED[encoding](KEY)
 
@@ -297,7 +297,7 @@ def _exchange(**settings: Any) -> Exchange:
 
 
 def test_an_exchange_hides_its_secrets_in_an_error() -> None:
-    """A gateway hands the relay's errors on to people who must not see its key."""
+    """A gateway passes the relay's errors on to people who must not see its key."""
     error = _exchange().error(401, json.dumps({"error": {"message": f"bad key {KEY}", "code": KEY}}).encode())
 
     assert error.status == 401
@@ -314,7 +314,7 @@ def test_an_exchange_hides_its_secrets_in_an_answer_that_failed() -> None:
 
 
 def test_an_exchange_hides_its_secrets_in_what_it_raises() -> None:
-    """The words of an exception often end in a log or in an answer."""
+    """The message of an exception is often written to a log or an answer."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _exchange().response({"choices": [{"index": KEY}]})
 
@@ -322,7 +322,7 @@ def test_an_exchange_hides_its_secrets_in_what_it_raises() -> None:
 
 
 def test_an_exchange_hides_its_secrets_in_a_stream_that_fails() -> None:
-    """In the event for the caller and in all that the converter says of it."""
+    """In the event for the caller, and in every message of the converter."""
     converter = _exchange().stream()
 
     output = converter.feed(b"data: " + json.dumps({"error": {"message": f"bad key {KEY}", "code": 401}}).encode() + b"\n\n")
@@ -333,7 +333,7 @@ def test_an_exchange_hides_its_secrets_in_a_stream_that_fails() -> None:
 
 
 def test_an_exchange_hides_its_secrets_in_what_a_stream_raises() -> None:
-    """An event that cannot be read is quoted, and a broken connection has another message."""
+    """An invalid event is quoted, and a broken connection has another message."""
     unreadable, broken = _exchange().stream(), _exchange().stream()
 
     with pytest.raises(fb.StreamDecodeError) as caught:
@@ -352,7 +352,7 @@ def _shown_whole(error: BaseException) -> str:
 
 
 def test_an_exchange_without_secrets_changes_no_error() -> None:
-    """A text is masked only where a user asked for it."""
+    """A text is masked only on request."""
     exchange = fb.Bridge("messages", via="chat_completions").open(REQUEST)
 
     assert KEY in exchange.error(401, {"error": {"message": KEY}}).json().decode()
@@ -368,7 +368,7 @@ def test_invalid_secrets_are_rejected_without_their_value(wrong: Any) -> None:
 
 
 def test_a_bridge_rejects_a_request_in_the_callers_format() -> None:
-    """What cannot be sent is the caller's to correct, and the words are those of the exception."""
+    """The caller has to correct an invalid request, and gets the message of the exception."""
     bridge = fb.Bridge("messages", via="chat_completions", secrets=[KEY])
 
     with pytest.raises(fb.InvalidPayloadError) as caught:

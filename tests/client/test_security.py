@@ -60,7 +60,7 @@ def _redirect(status: int, to: str) -> Any:
 @pytest.mark.parametrize("kind", ["own", "httpx", "httpx2"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_carries_nothing_to_another_origin(status: int, kind: str) -> None:
-    """A user who takes over a path of the relay must get neither the key nor the prompt."""
+    """An attacker who controls a path of the relay must get neither the key nor the prompt."""
     library: Any = {"httpx": httpx, "httpx2": httpx2}.get(kind)
     with Server(relay) as other, Server(_redirect(status, f"{other.url}/v1/messages")) as server:
         http_client = library.Client(follow_redirects=True) if library else None
@@ -93,7 +93,7 @@ def test_a_redirect_within_the_origin_is_followed_twice(status: int) -> None:
     "to", ["/v1/messages", "", "//u:p@127.0.0.1/", "//other.test/", "https://127.0.0.1/", "http://[", "\\\\other.test\\"]
 )
 def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
-    """In a circle, to another host by half a URL, to another scheme, to nowhere."""
+    """In a circle, to another host by an incomplete URL, to another scheme, or without a location."""
     with Server(_redirect(307, to)) as server:
         client = fb.Client(server.url, KEY)
         with pytest.raises(fb.APIConnectionError) as caught:
@@ -104,7 +104,7 @@ def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
 
 
 def test_a_key_is_sent_in_its_header_to_its_origin_and_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
-    """A canary: no log, error, repr or traceback holds it, even where the relay echoes it."""
+    """No log, error, repr or traceback contains the key, even if the relay repeats it."""
     caplog.set_level(logging.DEBUG)
     reported: list[str] = []
 
@@ -145,7 +145,7 @@ def test_a_prompt_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_secret_is_not_shown() -> None:
-    """Settings are printed, copied, pickled and turned into JSON by tools that know nothing of keys."""
+    """Tools that know nothing of keys print, copy, pickle and serialise settings."""
 
     @dataclasses.dataclass
     class Settings:
@@ -163,7 +163,7 @@ def test_a_secret_is_not_shown() -> None:
 
 @pytest.mark.parametrize("key", ["a\r\nX: y", "a\nb", "a\x00b", "schlüssel", "a b", "\x7f", "☃", "a\tb"])
 def test_a_key_is_visible_ascii_or_refused(key: str) -> None:
-    """Anything else would be a second header, or an error of another library that shows it."""
+    """Other characters would add a second header, or cause an error of another library that shows the key."""
     with pytest.raises(fb.ConfigurationError) as caught:
         fb.Client("https://relay.test", key)
 
@@ -198,7 +198,7 @@ KEYED: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("act", KEYED)
 def test_the_warning_about_white_space_names_the_line_of_the_caller(act: str) -> None:
-    """A warning that names a line of this library leaves its reader to look for their own."""
+    """A warning about a line of this library would not show where to correct the key."""
     with pytest.warns(UserWarning, match="white space") as reported:
         KEYED[act]()
 
@@ -219,7 +219,7 @@ def test_a_key_may_change_from_call_to_call() -> None:
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> None:
-    """One header, one key: the one that this client was given."""
+    """There is one header with one key: that of this client."""
     with Server(relay) as server, library.Client(auth=("u", "p"), headers={"Authorization": "Bearer other"}) as http_client:
         fb.Client(server.url, KEY, http_client=http_client).send(REQUEST, "messages")
         fb.Client(server.url, "", http_client=http_client).send(REQUEST, "messages")
@@ -234,7 +234,7 @@ VENDOR_KEYS = {"authorization": "Bearer other", "x-api-key": "other-1", "x-goog-
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 @pytest.mark.parametrize("name", ["authorization", "x-api-key", "x-goog-api-key", "x-relay-key"])
 def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
-    """A client that was made for a vendor is handed in: the relay gets one key, and not the vendor's."""
+    """A client for a vendor is passed: the relay gets one key, and not that of the vendor."""
     profile = fb.RelayProfile(auth={"messages": name, "models": name})
     with Server(relay) as server, library.Client(headers={**VENDOR_KEYS, "x-team": "blue"}) as http_client:
         fb.Client(server.url, KEY, profile=profile, http_client=http_client).send(REQUEST, "messages")
@@ -247,7 +247,7 @@ def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
 
 
 def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
-    """Someone else may hold the key; a session of ours next to it is none."""
+    """The client that was passed may have the key, and this client adds none."""
     with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as http_client:
         fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=http_client).send(REQUEST, "messages")
 
@@ -257,7 +257,7 @@ def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
 
 @contextmanager
 def _at_most(size: int) -> Iterator[None]:
-    """Demand that no more than so many bytes are held next to those that were, the server's among them; warmed up before."""
+    """Check that memory grows by at most a number of bytes, the memory of the server included, after a first call."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         read(client)
     tracemalloc.start()
@@ -278,7 +278,7 @@ def _bomb(encoding: str) -> bytes:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_a_decompression_bomb_is_stopped(encoding: str, streams: bool) -> None:
-    """300 KB that would be 300 MB are not opened."""
+    """300 KB that would become 300 MB are not decompressed."""
     data = _bomb(encoding)
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -296,7 +296,7 @@ def test_a_decompression_bomb_is_stopped(encoding: str, streams: bool) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate"])
 def test_a_compressed_answer_is_read(encoding: str) -> None:
-    """Compression is asked for, where no stream is."""
+    """Compression is requested except for streams."""
     answer_body = json.dumps(answer_of("messages")).encode()
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = {
@@ -319,7 +319,7 @@ def test_a_compressed_answer_is_read(encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "x"])
 def test_an_encoding_that_was_not_requested_is_rejected(encoding: str) -> None:
-    """Nothing could check how far it would open."""
+    """The size after decompression could not be limited."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(whole(b"xx", Content_Encoding=encoding))
@@ -333,7 +333,7 @@ def test_an_encoding_that_was_not_requested_is_rejected(encoding: str) -> None:
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
 def test_a_body_is_taken_up_to_its_limit(over: int) -> None:
-    """At n - 1 and n it is read, at n + 1 it is refused."""
+    """At n - 1 and n it is read, at n + 1 it is rejected."""
     body = json.dumps(answer_of("messages")).encode()
     client = fb.Client(
         "https://relay.test",
@@ -349,7 +349,7 @@ def test_a_body_is_taken_up_to_its_limit(over: int) -> None:
 
 
 def test_an_error_body_of_any_size_is_kept_in_part() -> None:
-    """20 MB of error must fill neither a log nor the memory of a user who pickles it."""
+    """20 MB of error must fill neither a log nor the memory of a process that pickles it."""
     body = json.dumps({"error": {"message": "é" * 10_000_000}}, ensure_ascii=False).encode()
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -366,7 +366,7 @@ def test_an_error_body_of_any_size_is_kept_in_part() -> None:
 
 @pytest.mark.parametrize("size", [20, 200])
 def test_headers_beyond_the_limit_raise_without_retry(size: int) -> None:
-    """2,000 headers: whether the HTTP library or the client gives up first."""
+    """With 2,000 headers the HTTP library or the client stops reading."""
     flood = "".join(f"X-{number}: {'a' * size}\r\n" for number in range(2000)).encode()
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -381,7 +381,7 @@ def test_headers_beyond_the_limit_raise_without_retry(size: int) -> None:
 
 
 def test_a_line_without_end_is_not_kept() -> None:
-    """64 MB of one event, then no more."""
+    """The server sends 64 MB of one event, and then nothing."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(head(200, "text/event-stream") + next(events_of(stream_of("messages"))) + b"data: ")
@@ -405,7 +405,7 @@ def test_a_line_without_end_is_not_kept() -> None:
     "junk", [b"id: 1\n: ping\n\n", b"data:\n\n", b"retry: 5\n\n", b"\n\n\n", b"event: x\n\n", b": OPENROUTER PROCESSING\n\n"]
 )
 def test_lines_without_an_event_are_ignored(junk: bytes) -> None:
-    """Relays keep connections open in many ways."""
+    """Relays send various lines to keep connections open."""
     data = b"\xef\xbb\xbf" + junk + junk.join(events_of(stream_of("messages")))
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -419,7 +419,7 @@ def test_lines_without_an_event_are_ignored(junk: bytes) -> None:
 
 
 def test_a_connection_is_used_again_after_the_last_event() -> None:
-    """What follows the last event is read, within reason, so that the next call needs no handshake."""
+    """A limited number of bytes after the last event is read, so that the next call needs no handshake."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         for format in fb.FORMATS:
             with client.stream(body_of("requests", format), format) as stream:
@@ -429,7 +429,7 @@ def test_a_connection_is_used_again_after_the_last_event() -> None:
 
 
 def test_a_stream_ends_with_its_last_event_if_the_server_keeps_the_connection() -> None:
-    """The answer is complete, whatever the connection does."""
+    """The answer is complete, even if the connection stays open."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(head(200, "text/event-stream", Transfer_Encoding="chunked"))
@@ -448,7 +448,7 @@ def test_a_stream_ends_with_its_last_event_if_the_server_keeps_the_connection() 
 
 
 def test_abandoning_a_stream_closes_the_connection() -> None:
-    """No one pays for an answer that no one reads."""
+    """An answer without a reader is billed."""
     sent: list[int] = []
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -474,7 +474,7 @@ def test_abandoning_a_stream_closes_the_connection() -> None:
 
 
 def test_the_warning_about_an_open_stream_names_its_line() -> None:
-    """A connection that no one gives back is missed only when the pool is empty."""
+    """A connection that is not returned is noticed only when the pool is empty."""
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
         stream = client.stream(REQUEST, "messages").__enter__()
 
@@ -483,7 +483,7 @@ def test_the_warning_about_an_open_stream_names_its_line() -> None:
 
 
 def test_an_unreferenced_async_stream_releases_its_connection() -> None:
-    """The same, in an event loop, from which the garbage collector cannot wait."""
+    """The same in an event loop, for which the garbage collector cannot wait."""
 
     async def call(url: str) -> str:
         http_client = httpx.AsyncClient(limits=httpx.Limits(max_connections=1))
@@ -554,7 +554,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
 
 
 def test_hundreds_of_streams_run_side_by_side_and_can_be_cancelled() -> None:
-    """All are served; those that are cancelled in the middle give their connections back."""
+    """All are served; those that are cancelled in the middle return their connections."""
     begun = list(events_of(stream_of("messages")))
     hanging = REQUEST | {"model": "m-hanging"}
     hung: list[object] = []
@@ -598,7 +598,7 @@ def test_hundreds_of_streams_run_side_by_side_and_can_be_cancelled() -> None:
 
 
 def test_a_cancelled_stream_gives_its_connection_back() -> None:
-    """At any point of waiting: the pool of one connection serves the next call."""
+    """At any point of waiting: the next call gets the only connection of the pool."""
 
     def answer(peer: Peer, request: Received) -> bool:
         if not request.is_stream:
@@ -633,7 +633,7 @@ def test_a_cancelled_stream_gives_its_connection_back() -> None:
 
 
 def test_threads_may_share_a_client() -> None:
-    """Sixteen threads, one client, no answer in the wrong hands."""
+    """Sixteen threads use one client, and each gets its answer."""
 
     def answer(peer: Peer, request: Received) -> bool:
         body = answer_of("messages")
@@ -653,7 +653,7 @@ def test_threads_may_share_a_client() -> None:
 
 
 def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> None:
-    """Servers close idle connections at the worst of times: between the look and the request."""
+    """Servers may close idle connections between the check and the request."""
     answers = iter((True, False, True))
 
     def answer(peer: Peer, request: Received) -> bool:
@@ -667,7 +667,7 @@ def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> No
 
 
 def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
-    """At DEBUG one sees headers and sizes, to compare with what a relay says it got."""
+    """At DEBUG a user sees headers and sizes, and compares them with those that the relay received."""
     caplog.set_level(logging.DEBUG, logger="formatbridge")
     with Server(relay) as server:
         fb.Client(server.url, KEY, headers={"X-Token": KEY}).send(REQUEST, "messages")
@@ -680,7 +680,7 @@ def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture
 
 
 def test_abandoned_streams_leave_no_connection() -> None:
-    """Sockets and memory of streams that were left early come back."""
+    """Streams that were left early release sockets and memory."""
     http_client = httpx.Client(limits=httpx.Limits(max_connections=2))
     with Server(relay) as server, http_client:
         client = fb.Client(server.url, KEY, http_client=http_client, timeout=fb.Timeout(pool=1))
@@ -692,7 +692,7 @@ def test_abandoned_streams_leave_no_connection() -> None:
 
 
 def test_header_names_of_a_user_keep_the_key_to_one_header() -> None:
-    """Who writes the key's header out replaces the key, and there is one."""
+    """A user who sets the header of the key replaces the key, and there is one header."""
     with Server(relay) as server:
         fb.Client(server.url, KEY, headers={"Authorization": "Bearer sk-written-out"}).send(REQUEST, "messages")
 
@@ -727,7 +727,7 @@ ECHOES = {
 
 @pytest.mark.parametrize("echo", ECHOES)
 def test_an_error_never_contains_the_key(echo: str) -> None:
-    """In text, attributes, answers so far and pickles; errors go to logs and to other services."""
+    """In text, attributes, partial answers and pickles; errors are written to logs and sent to other services."""
     format = "responses" if echo == "an answer that failed" else "chat_completions"
     received: list[fb.Attempt] = []
 
@@ -759,7 +759,7 @@ CUT_ECHOES: dict[str, Callable[[str], bytes]] = {
 @pytest.mark.parametrize("before", [20, 90, 120, 150, 170, 185, 192, 196, 1980, 2000, 2010, 2020])
 @pytest.mark.parametrize("echo", CUT_ECHOES)
 def test_a_text_truncated_in_the_key_shows_no_part_of_it(echo: str, before: int) -> None:
-    """Errors show how an event begins, in so many bytes; a key may stand across the last of them."""
+    """Errors quote the first bytes of an event; they may end within a key."""
 
     def answer(peer: Peer, _request: Received) -> bool:
         peer.send(CUT_ECHOES[echo]("x" * before + KEY))
@@ -793,7 +793,7 @@ def test_a_text_truncated_in_the_key_shows_no_part_of_it(echo: str, before: int)
     ids=str,
 )
 def test_a_profile_with_an_unsafe_value_is_rejected(wrong: dict[str, Any]) -> None:
-    """A path is glued to the base URL: without its slash it would be part of the host that gets the key."""
+    """A path is appended to the base URL: without its slash it would be a part of the host that gets the key."""
     with pytest.raises(fb.ConfigurationError, match=r"profile|header"):
         fb.RelayProfile(**wrong)
 
@@ -810,11 +810,11 @@ OF_ANOTHER_KIND = [(name, wrong) for names, kinds in WRONG.items() for name in n
 
 @pytest.mark.parametrize(("name", "wrong"), OF_ANOTHER_KIND, ids=str)
 def test_a_field_of_a_profile_that_is_of_another_kind_is_refused_by_name(name: str, wrong: Any) -> None:
-    """Profiles are read from files; a field that a file left empty is reported where it is read, and not in the middle of a call."""
+    """Profiles are read from files; an empty field is reported then, and not in the middle of a call."""
     with pytest.raises(fb.ConfigurationError, match=rf"\b{name}\b|profile path of"):
         fb.RelayProfile(**{name: wrong})
 
 
 def test_header_names_of_a_profile_are_case_insensitive() -> None:
-    """Names of headers have no case."""
+    """Names of headers are case-insensitive."""
     assert fb.RelayProfile(request_id_headers=("X-Trace-Id",)).request_id_headers == ("x-trace-id",)

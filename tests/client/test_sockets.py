@@ -30,7 +30,7 @@ def relay() -> Iterator[FakeRelay]:
 @every_library
 @every_pair
 def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
-    """Whole and streamed."""
+    """As an answer and as a stream."""
     with (
         LIBRARIES[library].Client() as http_client,
         fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client,
@@ -45,7 +45,7 @@ def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, 
 @every_library
 @every_pair
 def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
-    """Whole and streamed."""
+    """As an answer and as a stream."""
 
     async def exchange() -> list[Any]:
         async with (
@@ -61,7 +61,7 @@ def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via
 
 @every_pair
 def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
-    """The transport goes through the HTTP library's own."""
+    """The transport wraps the socket transport of the HTTP library."""
     with httpx2.Client(transport=fb.transport(relay.base_url, relay.api_key, via=via)) as http_client:
         client = official_sdks.sdk(format, "https://vendor.test", "sk-vendor", http_client)
 
@@ -72,7 +72,7 @@ def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via
 
 @every_pair
 def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
-    """The transport goes through the HTTP library's own."""
+    """The transport wraps the socket transport of the HTTP library."""
 
     async def exchange() -> list[official_sdks.SdkAnswer]:
         transport = fb.transport(relay.base_url, relay.api_key, via=via)
@@ -84,7 +84,7 @@ def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: st
 
 
 def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> None:
-    """A notebook, or a worker that runs one task after the other; the connections of the first loop are of no use to the second."""
+    """A notebook or a worker runs one task after another; the connections of the first loop cannot be used in the second."""
     http_client = httpx2.AsyncClient(transport=fb.transport(relay.base_url, relay.api_key, via="messages"))
     client = official_sdks.sdk("responses", "https://vendor.test", "sk-vendor", http_client)
 

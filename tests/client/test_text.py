@@ -20,17 +20,17 @@ from tests.support.stream_laws import Stream, recorded, shipped
 OTHER: dict[str, str] = dict(
     zip(fb.FORMATS, ("responses", "chat_completions", "chat_completions", "chat_completions"), strict=True)
 )
-"""A format to read another one's stream in that tells refusals from texts as well."""
+"""The format to which another one's stream is converted; it has refusals too."""
 
 
 def client_of(pieces: Iterable[bytes]) -> fb.Client:
-    """Return a client whose one answer is a stream in some pieces."""
+    """Return a client with one answer, a stream in some pieces."""
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=iter(pieces)))
     return fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=transport))
 
 
 def text_and_answer(pieces: Iterable[bytes], format: str, via: str) -> tuple[str, dict[str, Any] | None]:
-    """Return the text of a stream, and the answer so far; None where there is none, for the stream failed at once."""
+    """Return the text of a stream and the answer so far; None if the stream failed before it had one."""
     received: list[str] = []
     try:
         with client_of(pieces).stream(body_of("requests", format), format, via) as stream:
@@ -51,7 +51,7 @@ def text_of(body: dict[str, Any] | None, format: str) -> str:
 
 
 def _without_line_feeds(text: str) -> str:
-    """Return a text without line feeds, for chat_completions has blank lines where a server's tool stood between texts."""
+    """Return a text without line feeds: chat_completions has blank lines in place of server tools between texts."""
     return text.replace("\n", "")
 
 
@@ -62,7 +62,7 @@ def every_stream(format: str) -> Iterator[Stream]:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_the_text_of_a_stream_is_that_of_its_answer(format: str) -> None:
-    """Relays tell a text in lists of parts, whole, or only when it is done; who prints it sees nothing of that, and misses nothing."""
+    """Relays send a text in parts, as a whole, or only at its end; the text must be complete in every case."""
     odd = []
     for stream in every_stream(format):
         text, body = text_and_answer([stream.data], format, format)
@@ -74,7 +74,7 @@ def test_the_text_of_a_stream_is_that_of_its_answer(format: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None:
-    """Whether a program speaks the relay's format or another, its user reads one answer."""
+    """Users of both formats read the same answer."""
     odd = []
     for stream in every_stream(format):
         text, other = (text_and_answer([stream.data], caller, format)[0] for caller in (format, OTHER[format]))
@@ -86,7 +86,7 @@ def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_text_does_not_depend_on_chunks(format: str) -> None:
-    """A network gives bytes as it likes."""
+    """A network splits bytes anywhere."""
     odd = []
     for stream in shipped(format):
         in_pieces = [stream.data[at : at + 40] for at in range(0, len(stream.data), 40)]
@@ -99,7 +99,7 @@ def test_text_does_not_depend_on_chunks(format: str) -> None:
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_text_is_returned_as_it_arrives(format: str, via: str) -> None:
-    """A user watches the words appear; to have them at the end is to have a whole answer slowly."""
+    """A user reads the words as they arrive."""
     sent: list[bytes] = []
 
     def pieces() -> Iterator[bytes]:
@@ -127,7 +127,7 @@ def _long_answer() -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", ["text_plain", "text_done_only"])
 def test_text_is_the_same_awaited(case: str) -> None:
-    """A script becomes a service."""
+    """The async client returns the same."""
     data = next(each.data for each in shipped("responses") if f"-{case}-" in each.id)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -143,7 +143,7 @@ def test_text_is_the_same_awaited(case: str) -> None:
 
 
 def test_texts_of_one_chunk_are_returned_one_by_one() -> None:
-    """Two messages of one answer may grow side by side; no one can read them so."""
+    """Two messages of an answer may grow in turn; their texts are not mixed."""
     events = [
         {"type": "response.created", "response": _response("in_progress", [])},
         *(_of_item("response.output_item.added", at, item=_message(at, "")) for at in (0, 1)),
@@ -182,7 +182,7 @@ def _of_text(kind: str, at: int, **reported: Any) -> dict[str, Any]:
 
 
 def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
-    """A relay may leave out the choice numbered 0; the answer has another one first, and its text is not lost."""
+    """A relay may leave out choice 0; the text of the first choice that it sends is not lost."""
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     choices = [{"index": 1, "delta": {"content": "Hi"}}, {"index": 1, "delta": {}, "finish_reason": "stop"}]
     data = b"".join(b"data: %b\n\n" % json.dumps(chunk | {"choices": [choice]}).encode() for choice in choices)
@@ -194,7 +194,7 @@ def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_text_after_reading_an_event_raises(via: str) -> None:
-    """What that event said would come twice, or never."""
+    """The text of that event would appear twice or never."""
     with client_of([stream_of(via)]).stream(body_of("requests", via), via) as stream:
         next(stream)
         read = partial(next, stream.text())

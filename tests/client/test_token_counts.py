@@ -101,7 +101,7 @@ def test_a_chat_request_gets_the_answer_of_the_endpoint() -> None:
 
 
 def test_an_endpoint_without_a_count_is_a_configuration_error() -> None:
-    """Nothing is sent, and the message names both ways out."""
+    """Nothing is sent, and the message names both alternatives."""
     relay = relay_of()
 
     with (
@@ -191,7 +191,7 @@ def test_a_failed_count_is_repeated_and_raises_its_error() -> None:
 
 
 def test_an_answer_without_a_count_is_unexpected() -> None:
-    """A proxy answers every path with something."""
+    """A proxy may answer every path."""
     http_client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, json={"ok": True})))
 
     with (
@@ -307,7 +307,7 @@ def test_a_gateway_counts_a_continued_conversation() -> None:
 
 @every_format
 def test_another_method_is_not_allowed(format: str) -> None:
-    """The answer names the method that is."""
+    """The answer names the allowed method."""
     reply = asyncio.run(call(gateway_over(relay_of(), via="messages"), PATHS[format], b"", method="PUT"))
 
     assert (reply.status, reply.headers["allow"]) == (405, "POST")

@@ -35,7 +35,7 @@ def relay_of(script: Any = ANSWER, **settings: Any) -> FakeRelay:
 
 
 def joined(format: str, via: str, relay: Any, **settings: Any) -> Any:
-    """Return the official SDK of a format, whose wire speaks ``via`` to a relay."""
+    """Return the official SDK of a format over an endpoint of ``via``."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay, **settings)
     return official_sdks.sdk(format, VENDOR, VENDOR_KEY, httpx2.Client(transport=transport))
 
@@ -43,7 +43,7 @@ def joined(format: str, via: str, relay: Any, **settings: Any) -> Any:
 @whole_and_streamed
 @every_pair
 def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
-    """Text, calls and usage are those that were said, and the wire is of the format that was chosen."""
+    """Text, calls and usage are those of the script, and the endpoint has the selected format."""
     relay = relay_of()
 
     received = official_sdks.ask(format, joined(format, via, relay), is_streaming=is_streaming)
@@ -55,7 +55,7 @@ def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is
 @whole_and_streamed
 @every_pair
 def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
-    """The same logic with another mouth."""
+    """The async transport has the same logic."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
 
     async def exchange() -> official_sdks.SdkAnswer:
@@ -71,7 +71,7 @@ def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: s
 @whole_and_streamed
 @every_pair
 def test_httpx_works_too(format: str, via: str, is_streaming: bool, is_async: bool) -> None:
-    """Older SDKs, and a user who speaks a format without one, use the other library."""
+    """Older SDKs use this library, and callers of a format without an SDK."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
     path, body = PATHS[format], BODIES[format]
     if is_streaming and format == "generate_content":
@@ -97,7 +97,7 @@ def test_httpx_works_too(format: str, via: str, is_streaming: bool, is_async: bo
 
 
 def test_the_other_sdk_s_older_library_is_taken_too() -> None:
-    """One official SDK still takes clients of httpx."""
+    """One official SDK accepts clients of httpx only."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
 
     received = official_sdks.ask(
@@ -123,7 +123,7 @@ def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: str, via
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who gives the relay's key to the SDK need not give it twice."""
+    """A user may set the key of the relay in the SDK."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     relay = relay_of()
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay))
@@ -135,7 +135,7 @@ def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pyte
 
 
 def test_base_url_and_key_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for the client."""
+    """The same variables as for the client."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://relay.test/team")
     monkeypatch.setenv("FORMATBRIDGE_API_KEY", RELAY_KEY)
     relay = relay_of(base_url="https://relay.test/team")
@@ -147,7 +147,7 @@ def test_base_url_and_key_may_come_from_the_environment(monkeypatch: pytest.Monk
 
 
 def test_a_key_may_change_between_requests() -> None:
-    """Keys are rotated."""
+    """Keys rotate while a service runs."""
     keys = iter([RELAY_KEY, "sk-canary-next"])
     relay = relay_of()
     transport = fb.transport("https://relay.test", lambda: next(keys), via="responses", inner=relay)
@@ -174,7 +174,7 @@ def test_a_key_may_change_between_requests() -> None:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_an_invalid_transport_is_rejected_by_the_constructor(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mistake shows where it is made, not in an error of the SDK."""
+    """The error is raised at the line with the mistake, not by the SDK later."""
     monkeypatch.delenv("FORMATBRIDGE_BASE_URL", raising=False)
 
     with pytest.raises((fb.ConfigurationError, fb.UnknownFormatError)) as raised:
@@ -185,7 +185,7 @@ def test_an_invalid_transport_is_rejected_by_the_constructor(wrong: dict[str, An
 
 @every_pair
 def test_an_error_answer_raises_the_exception_of_the_sdk(format: str, via: str) -> None:
-    """Code that catches the vendor's errors goes on to work, the time to wait and the id of the request included."""
+    """Code that catches the vendor's errors still works, with the time to wait and the request id."""
     relay = relay_of(Failure(429, "slow down", retry_after=7))
 
     with pytest.raises(Exception, match="slow down") as raised:
@@ -199,7 +199,7 @@ def test_an_error_answer_raises_the_exception_of_the_sdk(format: str, via: str) 
 
 
 def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
-    """Each vendor has a separate status for one kind."""
+    """Vendors have different statuses for one kind of error."""
     relay = relay_of(Failure(503, "too much to do", code="overloaded_error"))
 
     with pytest.raises(official_sdks.anthropic.APIStatusError) as raised:
@@ -211,7 +211,7 @@ def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
 
 @every_pair
 def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
-    """The status was 200 when the trouble began."""
+    """The status was 200 before the error occurred."""
     relay = relay_of((Failure(529, "too much to do", after=3), ANSWER))
 
     with pytest.raises(Exception, match="too much to do"):
@@ -220,7 +220,7 @@ def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
 
 @every_pair
 def test_a_truncated_stream_is_never_an_answer(format: str, via: str) -> None:
-    """The official SDKs take most cut streams for whole ones; here each says that something is missing."""
+    """The official SDKs take most truncated streams for complete ones; here each one raises."""
     relay = relay_of(ANSWER, quirks=["eof_without_terminal"])
 
     with pytest.raises(Exception, match="ended before"):
@@ -233,13 +233,13 @@ ENDS = {
     "responses": b"event: response.completed",
     "generate_content": b'"finishReason":"STOP"',
 }
-"""By what a stream of each format says that its answer is whole."""
+"""Format to the bytes that complete an answer in its stream."""
 
 
 @pytest.mark.parametrize("framing", ["close", "chunked"])
 @every_pair
 def test_each_truncation_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
-    """Some SDKs take what a closed connection left for an answer, and let the HTTP library's error through where it knows better."""
+    """Some SDKs take the part before a closed connection for an answer, or raise the error of the HTTP library."""
     answer = Answer(text="Rome is sunny.", tool_calls=[ToolCall("now")])
     whole = relay_of(answer).handle_request(_streaming_request(via)).read()
     cuts = range(0, whole.index(ENDS[via]), 7)
@@ -256,7 +256,7 @@ def test_each_truncation_is_an_error_of_the_sdk(format: str, via: str, framing: 
 
 
 SDK_ERRORS = (official_sdks.anthropic.APIError, official_sdks.openai.APIError, official_sdks.genai.errors.APIError)
-"""What the SDKs raise."""
+"""The exceptions that the SDKs raise."""
 
 
 def _streaming_request(format: str) -> httpx2.Request:
@@ -270,7 +270,7 @@ def _streaming_request(format: str) -> httpx2.Request:
 
 
 def test_connection_errors_are_those_of_the_library() -> None:
-    """The errors of the HTTP library are what the SDKs look for when they try again."""
+    """The SDKs retry after the errors of the HTTP library."""
     broken = FaultTransport(relay_of(), Fail("connect"))
 
     with pytest.raises(official_sdks.openai.APIConnectionError):
@@ -278,7 +278,7 @@ def test_connection_errors_are_those_of_the_library() -> None:
 
 
 def test_a_request_that_would_mean_something_else_is_not_sent() -> None:
-    """Options raise on what is impossible unless told otherwise, and the SDK does not try again."""
+    """The default options raise on an impossible loss, and the SDK does not retry."""
     relay = relay_of()
     client = joined("chat_completions", "messages", relay).with_options(max_retries=2)
     audio = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
@@ -290,7 +290,7 @@ def test_a_request_that_would_mean_something_else_is_not_sent() -> None:
 
 
 def test_an_invalid_request_gets_an_error_of_the_vendor() -> None:
-    """An SDK checks less than it seems to."""
+    """An SDK does not validate all of a request."""
     relay = relay_of()
 
     with pytest.raises(official_sdks.anthropic.BadRequestError, match="/messages"):
@@ -299,7 +299,7 @@ def test_an_invalid_request_gets_an_error_of_the_vendor() -> None:
     assert relay.requests == []
 
 
-def test_an_endpoint_without_counterpart_is_not_found() -> None:
+def test_an_endpoint_without_counterpart_is_a_404() -> None:
     """An SDK has more endpoints than a relay."""
     relay = relay_of()
 
@@ -313,7 +313,7 @@ def test_an_endpoint_without_counterpart_is_not_found() -> None:
 
 @every_pair
 def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> None:
-    """The relay has one list, and it is in one format."""
+    """The relay has one list in one format."""
     relay = relay_of(models=["m-large", "m-small"])
 
     assert official_sdks.model_ids(joined(format, via, relay)) == ["m-large", "m-small"]
@@ -322,7 +322,7 @@ def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> No
 
 @whole_and_streamed
 def test_an_answer_without_a_time_gets_that_of_now(is_streaming: bool) -> None:
-    """Applications sort and expire answers by it; the caller's time wins."""
+    """Applications sort and expire answers by it; a time of the caller takes precedence."""
     now = int(time.time())
     problems = []
 
@@ -343,7 +343,7 @@ SOCKETS: dict[str, Any] = {
 
 @pytest.mark.parametrize("socket", SOCKETS)
 def test_a_websocket_of_an_sdk_uses_the_base_url_and_key_of_the_sdk(socket: str) -> None:
-    """It is not a request of the HTTP client. With the documented construction neither the vendor nor the relay gets a real key."""
+    """A websocket is no request of the HTTP client. With the documented construction neither the vendor nor the relay gets a real key."""
 
     def refuse(peer: Peer, _request: Received) -> bool:
         peer.send(whole(b"{}", 404))
@@ -374,7 +374,7 @@ OTHER_LISTS = {
 @pytest.mark.parametrize("shape", OTHER_LISTS)
 @every_pair
 def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: str, shape: str) -> None:
-    """Many relays have the list of one format only, at that format's path."""
+    """Many relays have the list of one format only, at the path of that format."""
     requested: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -387,7 +387,7 @@ def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: st
 
 
 def test_a_relay_without_a_list_of_models_is_an_error() -> None:
-    """Each place is asked once."""
+    """Each path is requested once."""
     requested: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -402,7 +402,7 @@ def test_a_relay_without_a_list_of_models_is_an_error() -> None:
 @pytest.mark.parametrize("library", [httpx, httpx2])
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
-    """Proxies and caches copy the bytes as they come."""
+    """Proxies and caches copy the bytes as they arrive."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
     path = PATHS["responses"] if status == 200 else "/v1/embeddings"
 
@@ -428,8 +428,8 @@ def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
     assert asyncio.run(read())[::2] == (status, str(len(raw)))
 
 
-def test_one_model_is_selected_from_the_list_or_not_found() -> None:
-    """The relay has no endpoint for one model alone."""
+def test_one_model_is_selected_from_the_list_or_is_a_404() -> None:
+    """The relay has no endpoint for a single model."""
     relay = relay_of(models=["m-large", "m/x"])
 
     assert joined("messages", "responses", relay).models.retrieve("m-large").id == "m-large"
@@ -441,7 +441,7 @@ def test_one_model_is_selected_from_the_list_or_not_found() -> None:
 
 @pytest.mark.parametrize("model", official_sdks.AWKWARD_IDS)
 def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
-    """Relays list local, tuned and routed models under such ids, and the SDKs escape them in part or not at all."""
+    """Relays have such ids for local, tuned and routed models, and the SDKs escape them in part or not at all."""
     relay = relay_of("Hello", models=[model, "m"])
     google = joined("generate_content", "chat_completions", relay).models
 
@@ -466,7 +466,7 @@ def test_a_models_path_may_be_below_a_path_of_that_name() -> None:
 @whole_and_streamed
 @every_pair
 def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_streaming: bool, quirk: Any) -> None:
-    """Through every oddity the SDK hears what was said, or raises; a failure never looks like an answer."""
+    """With every quirk of a relay the SDK gets the content or raises; a failure never looks like an answer."""
     relay = relay_of([Failure(500, "broken"), ANSWER], quirks=[quirk])
     client = joined(format, via, relay)
 
@@ -493,7 +493,7 @@ def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_st
     ],
 )
 def test_only_a_redirect_within_the_origin_is_followed(location: str, is_followed: bool) -> None:
-    """Key and prompt reach no one but the relay, whatever it says."""
+    """Key and prompt are sent to the relay only."""
     seen: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -534,7 +534,7 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
 @pytest.mark.parametrize("size", [2**16, 2**16 + 1])
 @pytest.mark.parametrize("status", [200, 307, 500])
 def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
-    """What the client would not take an SDK does not get either; nor is such a redirect followed."""
+    """An SDK gets no more headers than the client accepts, and such a redirect is not followed."""
     seen: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -561,7 +561,7 @@ def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
 
 
 def test_redirects_without_end_end() -> None:
-    """Two are enough."""
+    """The server redirects for ever, and two redirects are followed."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))
 
     with pytest.raises(official_sdks.openai.InternalServerError, match="redirected more than 2 times"):
@@ -573,7 +573,7 @@ def test_redirects_without_end_end() -> None:
     [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")],
 )
 def test_what_is_no_answer_is_an_error(content: bytes, text: str) -> None:
-    """A status of 200 proves nothing."""
+    """A status of 200 is no proof of an answer."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, content=content))
 
     with pytest.raises(official_sdks.openai.InternalServerError, match=text):
@@ -581,7 +581,7 @@ def test_what_is_no_answer_is_an_error(content: bytes, text: str) -> None:
 
 
 class Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """A body of pieces for clients of both kinds; ``is_closed`` tells whether it was let go."""
+    """A body of pieces for clients of both kinds; ``is_closed``: whether it was released."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self.pieces = pieces
@@ -605,7 +605,7 @@ class Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
 
 
 def exchange(inner: Any, *, is_async: bool, is_streaming: bool = False) -> Any:
-    """Ask in the responses format over a wire that speaks messages."""
+    """Send a request in responses over an endpoint of messages."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=inner)
 
     async def ask() -> Any:
@@ -629,7 +629,7 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
     ids=["garbage", "a number", "at the end"],
 )
 def test_garbage_in_a_stream_is_an_error_of_the_sdk(pieces: list[bytes], is_async: bool) -> None:
-    """The SDKs themselves let a parser's error through."""
+    """The SDKs would raise the error of a JSON parser."""
     body = Pieces(*pieces)
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
 
@@ -643,7 +643,7 @@ def test_garbage_in_a_stream_is_an_error_of_the_sdk(pieces: list[bytes], is_asyn
 
 @sync_and_async
 def test_a_truncated_body_releases_its_connection(is_async: bool) -> None:
-    """A pool with a leak is empty sooner or later."""
+    """A pool without connections would block all calls."""
     body = Pieces(b"{", httpx2.ReadError("gone"))
 
     with pytest.raises(official_sdks.openai.APIConnectionError):
@@ -654,7 +654,7 @@ def test_a_truncated_body_releases_its_connection(is_async: bool) -> None:
 
 @sync_and_async
 def test_a_redirect_releases_its_connection(is_async: bool) -> None:
-    """The answer behind it is the one that counts."""
+    """The answer after the redirect counts."""
     body, relay = Pieces(b"moved"), relay_of(quirks=["trailing_slash_307"])
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -669,7 +669,7 @@ def test_a_redirect_releases_its_connection(is_async: bool) -> None:
 
 @sync_and_async
 def test_a_body_without_end_is_left_by_both(is_async: bool) -> None:
-    """Of an error the beginning will do."""
+    """The beginning of an error is enough."""
     body = Pieces(*[b"x" * 2**15] * 10)
 
     with pytest.raises(official_sdks.openai.InternalServerError) as failed:
@@ -679,7 +679,7 @@ def test_a_body_without_end_is_left_by_both(is_async: bool) -> None:
 
 
 def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
-    """One format says so within a 200."""
+    """One format has failures with status 200."""
     failed = BODY | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=failed))
 
@@ -699,7 +699,7 @@ def test_an_answer_that_failed_is_an_error_of_the_sdk() -> None:
     ],
 )
 def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], text: str) -> None:
-    """A status of 200 proves nothing here, either."""
+    """A status of 200 is no proof of a list."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
 
     with pytest.raises(official_sdks.openai.InternalServerError, match=text):
@@ -707,7 +707,7 @@ def test_an_invalid_list_of_models_is_an_error(body: dict[str, Any], text: str) 
 
 
 def test_the_status_in_an_error_body_selects_the_exception() -> None:
-    """Some relays answer each request with a 200, and have the status among the fields."""
+    """Some relays answer each request with status 200, and have the status in the body."""
     body = {"code": 401, "message": "token expired", "data": None}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
 
@@ -724,7 +724,7 @@ def test_a_list_in_the_other_shape_is_read() -> None:
 
 
 def test_no_key_is_no_header() -> None:
-    """Local relays want none."""
+    """Local relays need no key."""
     relay = FakeRelay("Hello", api_key=None)
     with httpx.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay)) as client:
         client.post(f"{VENDOR}/v1/responses", json=BODIES["responses"])
@@ -742,7 +742,7 @@ def _endless(piece: bytes) -> httpx2.MockTransport:
 
 
 def test_an_answer_without_end_is_not_read_to_it() -> None:
-    """Of an error the beginning will do; a success beyond the limit is none."""
+    """The beginning of an error is enough; a success beyond the limit is no answer."""
     client = joined("responses", "messages", _endless(b"x" * 2**20))
 
     with pytest.raises(official_sdks.openai.InternalServerError) as failed:
@@ -754,7 +754,7 @@ def test_an_answer_without_end_is_not_read_to_it() -> None:
 
 
 def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
-    """The profile knows, and the SDK gets its stream all the same."""
+    """The profile has no streaming, and the SDK still gets a stream."""
     relay = relay_of()
     profile = fb.RelayProfile(plain_only=frozenset({"messages"}))
 
@@ -765,7 +765,7 @@ def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
 
 
 def test_a_key_header_and_paths_are_the_profile_s() -> None:
-    """Vendors' hosts want their own."""
+    """Hosts of vendors have other headers and paths."""
     seen: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -785,7 +785,7 @@ def test_a_key_header_and_paths_are_the_profile_s() -> None:
 
 
 def test_headers_of_one_vendor_stay_with_its_format() -> None:
-    """A header of betas means something where the format is the same, and nothing elsewhere."""
+    """A beta header has a meaning only if both formats are the same."""
     relay = relay_of()
     betas = {"anthropic-beta": "x-2026", "x-trace": "7"}
 
@@ -801,7 +801,7 @@ def test_headers_of_one_vendor_stay_with_its_format() -> None:
 
 @whole_and_streamed
 def test_losses_are_reported(is_streaming: bool) -> None:
-    """Of the request first, then of the answer."""
+    """The losses of the request come first, then those of the answer."""
     converted: list[fb.Converted] = []
     client = joined("chat_completions", "messages", relay_of(), on_convert=converted.append)
 
@@ -816,7 +816,7 @@ def test_losses_are_reported(is_streaming: bool) -> None:
 
 
 def test_an_abandoned_stream_is_closed_and_its_losses_are_reported() -> None:
-    """A user who has received enough leaves."""
+    """A user may have read enough."""
     converted: list[fb.Converted] = []
     client = joined("responses", "chat_completions", relay_of(), on_convert=converted.append)
 
@@ -829,7 +829,7 @@ def test_an_abandoned_stream_is_closed_and_its_losses_are_reported() -> None:
 
 
 def test_a_stream_is_converted_as_it_arrives() -> None:
-    """No one waits for the end to hear the beginning."""
+    """A user reads the beginning before the end has arrived."""
     pieces = [bytes(piece) for piece in relay_of().handle_request(_streaming_request("chat_completions")).stream]
     values: list[bytes] = []
 
@@ -851,7 +851,7 @@ def test_a_stream_is_converted_as_it_arrives() -> None:
 
 
 def test_reasoning_tokens_return_over_two_turns() -> None:
-    """A signature that the wire's vendor issued travels through the SDK's history, tagged, and back to where it is at home."""
+    """A signature of the endpoint's vendor is in the SDK's history with a tag, and returns to its issuer."""
     relay = relay_of(
         [Answer(reasoning="Look it up.", signature="c2lnbmVk", tool_calls=[ToolCall("now", id="call_1")]), "It is noon."]
     )
@@ -873,7 +873,7 @@ def test_reasoning_tokens_return_over_two_turns() -> None:
 
 
 def test_the_relay_s_echo_of_the_key_is_masked() -> None:
-    """Some servers repeat the key in their errors, and errors end up in logs."""
+    """Some servers repeat the key in their errors, and errors are written to logs."""
     relay = relay_of(Failure(401, f"unknown key {RELAY_KEY}"))
 
     with pytest.raises(official_sdks.openai.AuthenticationError) as raised:
@@ -883,7 +883,7 @@ def test_the_relay_s_echo_of_the_key_is_masked() -> None:
 
 
 def test_a_transport_shows_no_key() -> None:
-    """It ends up in a log, or in a traceback with its locals."""
+    """It may be in a log, or in a traceback with local variables."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", headers={"x-token": RELAY_KEY})
 
     shown = f"{transport!r} {transport} {[getattr(transport, name) for name in transport.__slots__]!r}"
@@ -893,7 +893,7 @@ def test_a_transport_shows_no_key() -> None:
 
 
 def test_without_an_inner_transport_that_of_the_library_is_created_and_closed() -> None:
-    """A real socket, on a port where no one listens."""
+    """A real socket, on a port without a server."""
     url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
     transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages")
 
@@ -909,7 +909,7 @@ def test_without_an_inner_transport_that_of_the_library_is_created_and_closed() 
 
 @every_pair
 def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
-    """It came within a success, behind words of the answer."""
+    """The key arrived in a success, after words of the answer."""
     relay = relay_of((Failure(401, f"unknown key {RELAY_KEY}", code=RELAY_KEY, after=3), ANSWER))
 
     with pytest.raises(SDK_ERRORS) as raised:
@@ -920,7 +920,7 @@ def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
 
 @sync_and_async
 def test_a_traceback_with_its_locals_shows_no_key(is_async: bool) -> None:
-    """Tools that collect errors collect what stood around them, too; here no one listens."""
+    """Tools that collect errors also collect local variables; here no server listens."""
     transport = fb.transport("http://127.0.0.1:9", RELAY_KEY, via="messages", headers={"x-token": RELAY_KEY})
     url, body = f"{VENDOR}/v1/responses", BODIES["responses"]
 
@@ -956,7 +956,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
 
 
 def test_the_base_url_has_the_same_sources_as_in_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The argument, then the environment, then the profile; an empty argument is a mistake."""
+    """The argument, then the environment, then the profile; an empty argument is an error."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://relay.test")
     profile = fb.RelayProfile(base_url="https://other.test")
 
@@ -972,13 +972,13 @@ def test_the_base_url_has_the_same_sources_as_in_the_client(monkeypatch: pytest.
     ids=["object", "number", "URL", "client", "async client", "class", "function"],
 )
 def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
-    """The first request, in production, would be late; a client is what the transport is for, not what it goes through."""
+    """A client uses the transport and is none; the first request, in production, would fail."""
     with pytest.raises(fb.ConfigurationError, match=r"inner is .*, expected a transport of httpx or httpx2"):
         fb.transport("https://relay.test", via="messages", inner=inner)
 
 
 def test_on_convert_must_be_callable() -> None:
-    """Found at once, and not after the answer has been paid for."""
+    """The error is raised at once, and not after the answer has been paid for."""
     with pytest.raises(fb.ConfigurationError, match="on_convert is an int, expected a callable"):
         fb.transport("https://relay.test", via="messages", on_convert=5)  # type: ignore[arg-type]  # the mistake
 
@@ -993,7 +993,7 @@ def test_on_convert_must_be_callable() -> None:
     ],
 )
 def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, text: str) -> None:
-    """Which client comes is known at its first request; nothing has been sent by then."""
+    """The kind of client is known at its first request; nothing has been sent by then."""
     transport = fb.transport("https://relay.test", via="messages", inner=inner)
 
     async def ask() -> None:
@@ -1006,7 +1006,7 @@ def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, te
 
 @pytest.mark.parametrize("via", FORMATS)
 def test_an_empty_key_sends_no_key(via: str) -> None:
-    """Only who says nothing means the SDK's own."""
+    """Only a missing argument means the key of the SDK."""
     relay = FakeRelay("Hello", api_key=None)
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", "", via=via, inner=relay))
 
@@ -1017,7 +1017,7 @@ def test_an_empty_key_sends_no_key(via: str) -> None:
 
 @pytest.mark.parametrize("name", ["authorization", "x-api-key", "X-Goog-Api-Key"])
 def test_a_key_header_that_is_written_out_is_the_only_one(name: str) -> None:
-    """Two keys in one request are one too many, whichever the relay takes."""
+    """With two keys in a request the relay might read either."""
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -1037,7 +1037,7 @@ def test_a_key_header_that_is_written_out_is_the_only_one(name: str) -> None:
 
 
 def test_the_dialect_is_the_profile_s() -> None:
-    """As for the client, unless the SDK or the options name another."""
+    """As in the client, unless the SDK or the options name another."""
     relay = relay_of()
     profile = fb.RelayProfile(messages_version="2024-01-01")
 
@@ -1047,8 +1047,8 @@ def test_the_dialect_is_the_profile_s() -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/threads/t1/messages", "/v1/messages/batches", "/v1/images/generations"])
-def test_a_path_that_only_ends_like_an_endpoint_is_not_found(path: str) -> None:
-    """Threads have messages, too."""
+def test_a_path_that_only_ends_like_an_endpoint_is_a_404(path: str) -> None:
+    """Threads have messages too."""
     relay = relay_of()
     with httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay)) as client:
         answer = client.post(VENDOR + path, json={})

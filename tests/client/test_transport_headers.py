@@ -27,7 +27,7 @@ def _crossed(
     key: str | None = RELAY_KEY,
     **requested: Any,
 ) -> tuple[httpx.Request, httpx.Response]:
-    """Return the request that the wire gets, and the answer that the SDK does."""
+    """Return the request that the endpoint gets, and the answer that the SDK gets."""
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -57,7 +57,7 @@ def _crossed(
     ],
 )
 def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, crosses: bool) -> None:
-    """Cookies and keys are for the host that the SDK believes in; a vendor's headers mean something in its format only."""
+    """Cookies and keys are for the host in the SDK's settings; a vendor's headers have a meaning in its format only."""
     alike, _ = _crossed("messages", "messages", {name: "sentinel"})
     other, _ = _crossed("messages", "responses", {name: "sentinel"})
 
@@ -69,7 +69,7 @@ def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, cr
     [("set-cookie", False), ("proxy-authorization", False), ("keep-alive", False), ("x-trace", True), ("retry-after", True)],
 )
 def test_headers_of_the_wire_stay_on_it(name: str, is_returned: bool) -> None:
-    """A relay's session is not the SDK's, whose next request goes to another host, as it believes."""
+    """The session of a relay is not that of the SDK, whose next request may go to another host."""
     _, answer = _crossed("messages", "responses", {}, {name: "7"})
 
     assert (name in answer.headers) is is_returned
@@ -92,7 +92,7 @@ def test_headers_of_the_wire_stay_on_it(name: str, is_returned: bool) -> None:
 def test_the_sdk_s_key_is_a_bearer_token_or_in_a_key_header(
     raw: dict[str, str], sent: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user and password for a proxy are no key, and no one is to get them as one."""
+    """The user and password of a proxy are no key, and must not be sent as one."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
 
     request, _ = _crossed("messages", "responses", raw, key=None)
@@ -102,7 +102,7 @@ def test_the_sdk_s_key_is_a_bearer_token_or_in_a_key_header(
 
 
 def test_timeouts_of_the_sdk_hold_on_the_wire() -> None:
-    """Who sets a timeout on an SDK's client waits no longer because there is a bridge in it; what else rides along stays behind."""
+    """A timeout of the SDK's client also holds here; other extensions of its requests are not forwarded."""
     timeout = httpx.Timeout(1, read=2, write=3, pool=4)
 
     request, _ = _crossed("messages", "responses", {}, timeout=timeout, extensions={"x": 1, "timeout": timeout.as_dict()})
@@ -122,7 +122,7 @@ def test_timeouts_of_the_sdk_hold_on_the_wire() -> None:
     ids=["busy", "slow down", "no", "told not to"],
 )
 def test_an_sdk_retries_as_without_the_transport(script: Failure, count: int) -> None:
-    """Its rules go by status and headers, and both return."""
+    """An SDK decides by status and headers, and both are returned."""
     assert _calls(FakeRelay(script, api_key=RELAY_KEY)) == count
 
 
@@ -137,7 +137,7 @@ NO_ANSWERS = {
 
 @pytest.mark.parametrize("case", NO_ANSWERS)
 def test_a_permanent_error_is_not_retried(case: str) -> None:
-    """These return as a 502, which SDKs would try again: the same page, for as much money."""
+    """SDKs retry a 502. Another attempt would get the same page and cost as much."""
     calls: list[Any] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -151,7 +151,7 @@ def test_a_permanent_error_is_not_retried(case: str) -> None:
 
 
 def test_a_request_that_cannot_be_converted_is_not_retried() -> None:
-    """It would be refused on this side again."""
+    """It would be rejected before it is sent, as the first time."""
     converted: list[fb.Converted] = []
     relay = FakeRelay("Hello", api_key=RELAY_KEY)
 
@@ -162,7 +162,7 @@ def test_a_request_that_cannot_be_converted_is_not_retried() -> None:
 
 
 def _calls(inner: Any, *, seed: int | None = None, **settings: Any) -> int:
-    """Ask through an SDK that tries three times, and return how many requests a relay saw."""
+    """Send a request through an SDK with three attempts, and return the number of requests that a relay got."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=inner, **settings)
     http_client = httpx2.Client(transport=transport)
     client = official_sdks.openai.OpenAI(base_url=f"{VENDOR}/v1", api_key=VENDOR_KEY, http_client=http_client, max_retries=2)
@@ -176,7 +176,7 @@ def _calls(inner: Any, *, seed: int | None = None, **settings: Any) -> int:
 
 @pytest.mark.parametrize("to", ["https://user:pw@relay.test/x", "https://user@relay.test/x", "https://@relay.test/x"])
 def test_a_redirect_with_a_password_gets_nothing(to: str) -> None:
-    """The client would not follow it, either: the first request is the last."""
+    """The client would not follow it either."""
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -194,7 +194,7 @@ def test_a_redirect_with_a_password_gets_nothing(to: str) -> None:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_raise_on_does_not_apply_to_an_answer(streams: bool) -> None:
-    """``raise_on`` holds for requests, here as in the client; the loss is reported."""
+    """``raise_on`` holds for requests, as in the client; the loss is reported."""
     converted: list[fb.Converted] = []
     answer = answer_of("messages") | {"x_new": 5}
     stream = b"".join(fb.replay_response(answer, source="messages"))

@@ -39,7 +39,7 @@ def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) 
 
 
 def _middle(via: str) -> int:
-    """Return a place inside the stream of an answer, before it says how it ends."""
+    """Return a position in the stream of an answer, before its finish reason."""
     whole = b"".join(fb.replay_response(ANSWER.body(via, "m", 1), source="messages", target=via))
     return whole.index(ENDS[via]) // 2
 
@@ -48,7 +48,7 @@ def _middle(via: str) -> int:
 @pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fault: Any, is_async: bool) -> None:
-    """Code that catches the vendor's errors catches this one, whatever the HTTP library calls it."""
+    """Code that catches the vendor's errors catches this one, whatever the HTTP library raised."""
     at = _middle(via)
     fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
     trouble = fails[fault] if fault in fails else Cut(at, framing=fault)
@@ -60,7 +60,7 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
 @sync_and_async
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
-    """A finish reason is not the end of the stream: usage may follow it, or an error."""
+    """A finish reason is not the end of the stream: usage or an error may follow it."""
     events = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
     body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
@@ -77,7 +77,7 @@ BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning: str, is_async: bool) -> None:
-    """Proxies write the type in their way, or none; the client takes such a stream, and so does the transport."""
+    """Proxies change the content type or omit it; the client and the transport accept such a stream."""
     stream = b"".join(fb.replay_response(ANSWER.body("messages", "m", 1), source="messages"))
     pieces = [BEGINNINGS[beginning], *(stream[at : at + 50] for at in range(0, len(stream), 50))]
     headers = {"content-type": kind} if kind else {}
@@ -91,7 +91,7 @@ def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning
 @sync_and_async
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_async: bool) -> None:
-    """A relay that cannot stream answers at once, whatever it calls that; an SDK that asked for a stream gets one."""
+    """A relay without streaming sends a whole answer with any content type; the SDK gets a stream."""
     whole = json.dumps(ANSWER.body("messages", "m", 1)).encode()
     headers = {"content-type": kind} if kind and "vent" not in kind else {}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=headers, stream=Pieces(b"\n", whole[:9], whole[9:])))
@@ -104,7 +104,7 @@ def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_asy
 @sync_and_async
 @pytest.mark.parametrize(("page", "text"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
 def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
-    """A proxy that has lost its relay answers with 200 and a separate page."""
+    """A proxy whose relay is down answers with status 200 and a page."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
 
     with pytest.raises(SDK_ERRORS, match=text):
@@ -123,14 +123,14 @@ MALFORMED = {
     "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',
 }
 DETAILS = ("a wrong index", "a wrong member")
-"""Nonsense that is left out of its event; then the stream ends too early."""
+"""Invalid data that is removed from its event; then the stream ends too early."""
 
 
 @sync_and_async
 @pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
-    """A relay that puts its log into its stream must not put the key into the caller's."""
+    """A relay that writes its log into the stream must not write the key into that of the caller."""
     lines = _lines_of_error(format, NONSENSE[nonsense], is_async)
 
     assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
@@ -141,7 +141,7 @@ def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonse
 @pytest.mark.parametrize("detail", MALFORMED)
 @pytest.mark.parametrize("format", [format for format in fb.FORMATS if format != "chat_completions"])
 def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: str, detail: str, is_async: bool) -> None:
-    """The event is read without it, so that the stream ends as one that is truncated."""
+    """The event is read without it; the stream is reported as truncated."""
     lines = _lines_of_error(format, MALFORMED[detail], is_async)
 
     assert [line for line in lines if RELAY_KEY in line and "test_transport" not in line] == []
@@ -149,7 +149,7 @@ def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: st
 
 
 def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
-    """Return what the error shows, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
+    """Return the lines of the error, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
     body = Pieces(b"data: " + BEGUN + b"\n\n", event.encode())
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
     with pytest.raises((*SDK_ERRORS, httpx2.RemoteProtocolError)) as raised:
@@ -165,7 +165,7 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
 @sync_and_async
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
-    """A user who bills by the reports bills once, although a stream ends and is closed."""
+    """A user may bill by the reports; a stream has an end and is also closed."""
     converted: list[fb.Converted] = []
 
     _ask("messages", via, relay_of(), is_async=is_async, on_convert=converted.append)
@@ -175,7 +175,7 @@ def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
 
 @sync_and_async
 def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
-    """What came was billed, too."""
+    """The part that arrived was billed too."""
     converted: list[fb.Converted] = []
     inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))
 

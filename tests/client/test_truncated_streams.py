@@ -19,11 +19,11 @@ LAST = {
     "responses": b'"response.completed"',
     "generate_content": b'"finishReason":"STOP"',
 }
-"""What an answer ends with; many servers say no more, so what follows may be missing where the connection closes as if all was said."""
+"""The last event with a finish reason; many servers send nothing after it, so a connection that closes there looks complete."""
 
 
 def _is_complete(sent: bytes, data: bytes, format: str, framing: Framing) -> bool:
-    """Say whether some bytes of a stream may count as all of it: where the framing knows of more, only all do."""
+    """Return whether some bytes of a stream may count as a whole answer; with a length or chunks only all bytes do."""
     if framing == "length":
         return sent == data
     if framing == "chunked":  # and here the last chunk is missing
@@ -42,7 +42,7 @@ def _is_json(text: bytes) -> bool:
 
 
 class _Cutter:
-    """Serves a stream up to ``upto`` bytes on a socket."""
+    """Serves the first ``upto`` bytes of a stream on a socket."""
 
     def __init__(self, data: bytes, framing: Framing) -> None:
         self.data, self.framing, self.upto = data, framing, 0
@@ -53,7 +53,7 @@ class _Cutter:
 
 
 class _Pieces(httpx.SyncByteStream):
-    """A body that is cut: its end is silent, or the HTTP library knows better."""
+    """A truncated body: its end is silent, or the HTTP library raises."""
 
     def __init__(self, data: bytes, framing: Framing) -> None:
         self.data, self.framing = data, framing
@@ -66,7 +66,7 @@ class _Pieces(httpx.SyncByteStream):
 
 
 class _Wire(httpx.BaseTransport):
-    """The same in the process, as the HTTP library would tell it, for every byte of every stream."""
+    """The same in the process for every byte of every stream, with the errors of the HTTP library."""
 
     def __init__(self, data: bytes, framing: Framing) -> None:
         self.data, self.framing, self.upto = data, framing, 0
@@ -100,7 +100,7 @@ async def _read_async(client: fb.AsyncClient, format: str, via: str) -> tuple[in
 
 
 def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, format: str, framing: Framing) -> list[str]:
-    """Say where an outcome is not what the law wants."""
+    """Yield the outcomes that the law forbids."""
     problems = []
     for upto, seen, error in outcomes:
         is_complete = _is_complete(data[:upto], data, format, framing)
@@ -116,7 +116,7 @@ def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, form
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_truncation_at_any_byte_raises(via: str, framing: Framing) -> None:
-    """A proxy times out, a process dies: half an answer must never pass for a whole one."""
+    """A proxy times out or a process dies: half an answer must never pass for a whole one."""
     data = stream_of(via)
     wire = _Wire(data, framing)
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=wire))
@@ -132,7 +132,7 @@ def test_a_truncation_at_any_byte_raises(via: str, framing: Framing) -> None:
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_truncation_on_a_socket_raises(via: str, framing: Framing) -> None:
-    """The same where an HTTP library finds the cut itself, at every 31st byte and at each of the last."""
+    """The same if the HTTP library detects the truncation, at every 31st byte and at each of the last."""
     data = stream_of(via)
     cutter = _Cutter(data, framing)
     with Server(cutter) as server, fb.Client(server.url, KEY, retry=0) as client:
@@ -147,7 +147,7 @@ def test_a_truncation_on_a_socket_raises(via: str, framing: Framing) -> None:
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_a_truncation_raises_for_async_callers_in_another_format(via: str, framing: Framing) -> None:
-    """The same, converted and awaited, at every 31st byte."""
+    """The same with a conversion and the async client, at every 31st byte."""
     data = stream_of(via)
     target = "messages" if via != "messages" else "responses"
     cutter = _Cutter(data, framing)
@@ -185,7 +185,7 @@ def test_a_truncation_before_the_first_event_is_retried() -> None:
 
 
 def test_nothing_is_retried_after_the_first_event() -> None:
-    """A second attempt would say the beginning twice."""
+    """A second attempt would return the beginning twice."""
     cutter = _Cutter(stream_of("messages"), "chunked")
     cutter.upto = len(cutter.data) // 2
     with Server(cutter) as server, fb.Client(server.url, KEY, retry=5) as client:
@@ -201,14 +201,14 @@ TEXT = "Vinnufossen, at 865 metres."
 
 
 def _closing(data: bytes, framing: Framing) -> fb.Client:
-    """Return a client that closes what is cut, whose every stream breaks off behind some bytes."""
+    """Return a client that closes truncated streams, and whose streams break after a number of bytes."""
     wire = _Wire(data + b" ", framing)
     wire.upto = len(data)
     return fb.Client("https://relay.test", KEY, retry=0, options=CLOSING, http_client=httpx.Client(transport=wire))
 
 
 def _before_the_end(via: str) -> bytes:
-    """Return the events of a stream before the one that says how it ended."""
+    """Return the events of a stream before the one with its finish reason."""
     data = stream_of(via)
     separator = b"\r\n\r\n" if via == "generate_content" else b"\n\n"
     return data[: data.rindex(separator, 0, data.index(LAST[via])) + len(separator)]
@@ -220,7 +220,7 @@ def _before_the_end(via: str) -> bytes:
     ("format", "via"), [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
 )
 def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, framing: Framing, torn: bytes) -> None:
-    """Who wants what came and an end gets both, whether the HTTP library raised or saw nothing."""
+    """The caller gets the part that arrived and an end, whether the HTTP library raised or not."""
     client = _closing(_before_the_end(via) + torn, framing)
 
     with client.stream(body_of("requests", format), format, via) as stream:
@@ -235,7 +235,7 @@ def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, f
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, framing: Framing) -> None:
-    """It went out as it came, so no one wrote it an end."""
+    """The stream was passed on unchanged, so no end was written."""
     seen, error = _read(_closing(_before_the_end(format), framing), format, format)
 
     assert seen
@@ -246,7 +246,7 @@ def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, fra
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
 def test_invalid_data_before_a_truncation_raises_and_is_never_closed(format: str, framing: Framing, options: fb.Options) -> None:
-    """A proxy that put its page into a stream and hung up brought no answer that ran out of tokens."""
+    """A proxy that wrote its page into a stream and closed the connection sent no answer that reached its token limit."""
     client = _closing(_before_the_end("messages") + b"data: <html>\n\n", framing).with_options(options=options)
 
     seen, error = _read(client, format, "messages")
@@ -258,7 +258,7 @@ def test_invalid_data_before_a_truncation_raises_and_is_never_closed(format: str
 
 
 def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
-    """An answer may look complete when its connection breaks; an event that says so would be believed."""
+    """An answer may look complete when its connection breaks, and an end event would confirm that."""
     data = stream_of("generate_content")
     wire = _Wire(data, "chunked")
     wire.upto = len(data)
@@ -278,7 +278,7 @@ def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
 
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
 def test_a_break_after_an_apparent_end_reports_the_expected_event(via: str) -> None:
-    """A user looks for the reason in a log: the words are those of any other cut, and the break's own."""
+    """A user looks for the reason in a log: the message has that of any truncation, and the cause of the break."""
     expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
     wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")
     wire.upto = len(wire.data)
@@ -301,7 +301,7 @@ def _packed(data: bytes, packing: str, *, has_end: bool) -> bytes:
 
 
 def _packing_client(body: bytes, packing: str, calls: list[object] | None = None) -> fb.Client:
-    """Return a client whose every call is answered by some bytes as they come from a socket, and by their silent end."""
+    """Return a client whose calls get compressed bytes as they come from a socket, with a silent end."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if calls is not None:
@@ -316,7 +316,7 @@ def _packing_client(body: bytes, packing: str, calls: list[object] | None = None
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
 def test_a_compressed_stream_without_its_end_is_truncated(format: str, via: str, packing: str) -> None:
-    """A finish reason may be followed by usage; packed bytes say themselves whether more was to come."""
+    """Usage may follow a finish reason; compressed data shows whether more was to come."""
     data = stream_of(via).removesuffix(b"data: [DONE]\n\n")
 
     for has_end in (True, False):
@@ -338,7 +338,7 @@ def test_a_compressed_stream_is_complete_after_its_last_event(packing: str) -> N
 @every_packing
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_a_compressed_answer_without_its_end_is_truncated(is_stream: bool, packing: str) -> None:
-    """It may look whole; no one has checked that it is, and another attempt brings one that is."""
+    """Its checksum is missing, and another attempt may get a complete one."""
     calls: list[object] = []
     client = _packing_client(_packed(json.dumps(answer_of("messages")).encode(), packing, has_end=False), packing, calls)
 

@@ -54,7 +54,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 
 def next_turn(format: str, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """Return a request with the answer as it came, and with the results of its calls, as a caller of the format sends them."""
+    """Return a request with the answer unchanged and with the results of its calls, as a caller of the format sends them."""
     match format:
         case "chat_completions":
             message = answer["choices"][0]["message"]
@@ -81,7 +81,7 @@ def _named(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def tokens_in(format: str, body: dict[str, Any]) -> list[Any]:
-    """Return the reasoning tokens in the history of a request, each from the slot where the format has it."""
+    """Return the reasoning tokens in the history of a request, from the fields that the format has for them."""
     match format:
         case "chat_completions":
             details = [detail for message in body["messages"] for detail in message.get("reasoning_details") or ()]
@@ -97,7 +97,7 @@ def tokens_in(format: str, body: dict[str, Any]) -> list[Any]:
 
 
 def check(relay: FakeRelay, via: str, answer: Any) -> None:
-    """Check that the endpoint got both turns, refused neither, and got its token back."""
+    """Check that the endpoint got both turns, accepted both, and got its token again."""
     first, second = relay.requests
 
     assert TEXT in json.dumps(answer)
@@ -111,7 +111,7 @@ def check(relay: FakeRelay, via: str, answer: Any) -> None:
 @whole_and_streamed
 @every_pair
 def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming: bool) -> None:
-    """Reasoning goes on where it stopped, whatever the caller's format, only if its issuer gets the token unchanged."""
+    """Reasoning continues only if its issuer gets the token unchanged, whatever the caller's format is."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
     with fb.Client(relay.base_url, relay.api_key, retry=0, http_client=relay.http_client()) as client:
@@ -124,7 +124,7 @@ def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming:
 @whole_and_streamed
 @every_pair
 def test_a_token_returns_through_the_async_client(format: str, via: Any, is_streaming: bool) -> None:
-    """The other driver of the same flow."""
+    """The async driver of the same flow."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
 
@@ -139,7 +139,7 @@ def test_a_token_returns_through_the_async_client(format: str, via: Any, is_stre
 @whole_and_streamed
 @every_pair
 def test_a_token_returns_through_an_official_sdk(format: Any, via: Any, is_streaming: bool) -> None:
-    """What the SDK's types keep of the first answer is enough for the second request."""
+    """The fields that the SDK's types keep of the first answer are enough for the second request."""
     relay = FakeRelay(SCRIPT)
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
     client = official_sdks.sdk(format, "https://vendor.test", "k", httpx2.Client(transport=transport))
@@ -150,7 +150,7 @@ def test_a_token_returns_through_an_official_sdk(format: Any, via: Any, is_strea
 
 
 def _ask(format: str, client: Any, request: dict[str, Any], is_streaming: bool) -> dict[str, Any]:
-    """Send a request through the SDK of a format and return the answer as the SDK holds it."""
+    """Send a request through the SDK of a format and return the answer as an object of the SDK."""
     if format == "generate_content":
         return _ask_google(client, request, is_streaming)
     endpoint = client.chat.completions if format == "chat_completions" else getattr(client, format)

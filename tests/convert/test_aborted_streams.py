@@ -32,14 +32,14 @@ def _has_error(output: bytes, format: str) -> bool:
 
 
 def _looks_whole(source: str) -> list[bytes]:
-    """Return the events of an answer that lacks nothing but the event that ends its stream, if there is such an event."""
+    """Return the events of an answer without the event that only ends its stream, if it has one."""
     events = _events(source)
     return events if source == "generate_content" else events[:-1]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: str) -> None:
-    """A proxy closes the connection: a reader behind a gateway gets an error, also directly before the last event or inside it."""
+    """A proxy closes the connection: the reader gets an error, also directly before the last event or inside it."""
     events = _events(source)
     whole = [b"".join(events[:count]) for count in range(len(_looks_whole(source)) + 1)]
     for came in (*whole, stream_of(source).rstrip(b"\r\n")):
@@ -55,7 +55,7 @@ def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_same_format_stream_is_never_closed(format: str) -> None:
-    """The option does nothing there, so a break tells the reader as without it, also behind a reason to end."""
+    """The option has no effect there: the reader gets the error, also after a finish reason."""
     tails = []
     for options in (None, CLOSING):
         converter = fb.StreamConverter(source=format, target=format, options=options)
@@ -68,7 +68,7 @@ def test_a_same_format_stream_is_never_closed(format: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_that_ends_in_a_break_is_not_complete(source: str, target: str) -> None:
-    """A reader who collects what was written must not store it as whole."""
+    """A reader who collects the output must not store it as complete."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(b"".join(_looks_whole(source)))
 
@@ -80,7 +80,7 @@ def test_a_stream_that_ends_in_a_break_is_not_complete(source: str, target: str)
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
 def test_a_break_after_the_end_emits_nothing(source: str, target: str) -> None:
-    """The answer is whole and its reader knows; an error event behind the end would be a second end."""
+    """The answer is complete; an error event after its end would be a second end."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
 
@@ -92,7 +92,7 @@ def test_a_break_after_the_end_emits_nothing(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
-    """The error of the other side has been written; there is one error to a stream."""
+    """The error of the server has been written, and a stream has one error."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
 
@@ -102,7 +102,7 @@ def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) -> None:
-    """The error waits for the next call; where the connection breaks first, its reader gets the error all the same, once."""
+    """The error is raised by the next call; if the connection breaks first, the reader still gets it once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     for converter in (waiting, raised):
         converted = converter.feed(b"".join(_looks_whole(source)) + b"data: <html>\n\n")
@@ -122,12 +122,12 @@ def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) 
 
 STRICT = fb.Options(raise_on="info")
 UNKNOWN = encode_event(dumps({"made_up": 1}))
-"""An event that each format but its loses."""
+"""An event that every other format loses."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str) -> None:
-    """A reader without an end waits; the one idiom tells him, whatever ended the stream, be it from ``feed`` or ``finish``."""
+    """A reader without an end would wait; the documented loop ends the stream after ``feed`` and after ``finish``."""
     for ending in (b"", b"\n"):
         converter = fb.StreamConverter(source=source, target=target, options=STRICT)
         converted = converter.feed(UNKNOWN + b"".join(_events(source)[:-1]))
@@ -143,7 +143,7 @@ def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str)
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str) -> None:
-    """The error waits for the next call; where the connection breaks first, its reader gets the error all the same, once."""
+    """The error is raised by the next call; if the connection breaks first, the reader still gets it once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
     converted = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
 
@@ -156,7 +156,7 @@ def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, target: str, is_async: bool) -> None:
-    """A user who writes no loop of his has no converter to abort."""
+    """A user of ``convert_stream`` has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
 
     result, error = _converted(chunks, None, source, target, STRICT, is_async=is_async)
@@ -166,7 +166,7 @@ def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, ta
 
 
 def test_a_collected_answer_that_loses_too_much_can_be_seen_all_the_same() -> None:
-    """It has been paid for."""
+    """The answer has been paid for."""
     with pytest.raises(fb.LossyConversionError) as caught:
         fb.collect_stream([UNKNOWN, stream_of("messages")], source="messages", target="responses", options=STRICT)
 
@@ -177,13 +177,13 @@ def test_a_collected_answer_that_loses_too_much_can_be_seen_all_the_same() -> No
 
 
 class _ResetError(Exception):
-    """What some HTTP library raises."""
+    """An exception of an HTTP library."""
 
 
 def _converted(
     chunks: list[bytes], broken: BaseException | None, source: str, target: str, options: fb.Options | None, *, is_async: bool
 ) -> tuple[bytes, Exception | None]:
-    """Return what was written of some chunks behind which something breaks, and what was raised."""
+    """Return the output for some chunks after which an exception is raised, and the exception of the conversion."""
 
     def breaking() -> Iterator[bytes]:
         yield from chunks
@@ -212,7 +212,7 @@ def _converted(
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: str, is_async: bool) -> None:
-    """The HTTP library raises a separate error out of the iterable, behind an answer that looks whole."""
+    """The HTTP library raises its exception from the iterable, after an answer that looks complete."""
     cause = _ResetError("peer closed the connection")
 
     result, error = _converted(_looks_whole(source), cause, source, target, None, is_async=is_async)
@@ -227,7 +227,7 @@ def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: st
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, target: str, is_async: bool) -> None:
-    """Its error is raised all the same, for no one but the caller knows what it means; the reader has an end, and no error."""
+    """The error is still raised for the caller; the reader gets an end and no error."""
     result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
 
     assert isinstance(error, fb.TruncatedStreamError)
@@ -236,7 +236,7 @@ def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, targ
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_convert_stream_raises_other_exceptions_unchanged(is_async: bool) -> None:
-    """Errors of ours say what they mean; an interrupt is none of the stream's."""
+    """Errors of this library have a meaning, and an interrupt does not concern the stream."""
     ours = fb.APIConnectionError("gone", phase="body")
 
     _, error = _converted([], ours, "messages", "responses", None, is_async=is_async)
@@ -248,7 +248,7 @@ def test_convert_stream_raises_other_exceptions_unchanged(is_async: bool) -> Non
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_events_before_a_break_are_returned(source: str, target: str) -> None:
-    """One answer or typed events: a break is an error of the stream there, too, however whole the answer looks."""
+    """For one answer or typed events, a break is an error of the stream too, however complete the answer looks."""
     cause = _ResetError("peer closed the connection")
 
     def breaking() -> Iterator[bytes]:
@@ -282,7 +282,7 @@ def test_events_before_a_break_are_returned(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> None:
-    """Who wants what came and an end gets both in the tail, and a reader who sees no error."""
+    """The tail has the part that was pending and an end, so that the reader sees no error."""
     converter = fb.StreamConverter(source=source, target=target, options=CLOSING)
     converted = converter.feed(b"".join(_events(source)[:3]))
 
@@ -294,7 +294,7 @@ def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_that_was_aborted_takes_no_more(source: str, target: str) -> None:
-    """A second end would tell the reader twice; that is a mistake of the caller's and no fault of the stream."""
+    """The reader would get a second end. The mistake is the caller's and no fault of the stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.abort()
 
@@ -315,7 +315,7 @@ def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) 
 
 
 def test_repr_of_a_converter_shows_its_state() -> None:
-    """A log or a debugger shows its formats and no word of the answer."""
+    """A log or a debugger shows its formats and no text of the answer."""
     events = []
     for ends in (False, True):
         converter = fb.StreamConverter(source="messages", target="responses")
@@ -335,7 +335,7 @@ def test_repr_of_a_converter_shows_its_state() -> None:
 
 
 def test_the_error_of_a_break_names_its_cause_without_a_reference_to_it() -> None:
-    """A log shows why; a pickle has neither sockets nor requests of the HTTP library."""
+    """A log has the reason; a pickle has neither sockets nor requests of the HTTP library."""
     causes = (OSError("peer closed the connection"), OSError())
 
     events = [fb.StreamConverter(source="messages", target="messages").abort(cause) for cause in causes]
@@ -349,7 +349,7 @@ def test_the_error_of_a_break_names_its_cause_without_a_reference_to_it() -> Non
 
 @pytest.mark.parametrize("cause", ["boom", OSError, 5])
 def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
-    """What is misspelt is reported by name, and has aborted nothing."""
+    """An invalid argument is reported by name and aborts nothing."""
     converter = fb.StreamConverter(source="messages", target="messages")
 
     with pytest.raises(fb.ConfigurationError, match=r"cause is .*, expected an exception or None"):
@@ -362,7 +362,7 @@ def test_the_cause_of_a_break_is_an_exception(cause: Any) -> None:
     "read", [fb.collect_stream, lambda chunks, source: [*fb.convert_stream(chunks, source=source, target="responses")]]
 )
 def test_an_error_of_this_library_is_no_break_of_the_stream(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user who is told that the connection broke looks for it in the wrong place, or repeats the request."""
+    """A user who reads that the connection broke looks in the wrong place, or repeats the request."""
 
     def fails(*_: object) -> None:
         raise KeyError("ours")

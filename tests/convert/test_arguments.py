@@ -36,7 +36,7 @@ def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_model_is_a_text(source: str, target: str, model: Any, text: str) -> None:
-    """A number would be sent as the model's name, and half a character would make the body no UTF-8."""
+    """A number would be sent as the model's name, and half a surrogate pair is no UTF-8."""
     with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(text)}$"):
         _request(source, target, model=model)
 
@@ -52,7 +52,7 @@ def test_a_model_is_a_text(source: str, target: str, model: Any, text: str) -> N
     ids=["convert_request", "Bridge.open", "Client.prepare"],
 )
 def test_a_flag_is_no_word(ask: Callable[[Any], Any], stream: Any) -> None:
-    """``stream="false"`` out of a query string would stream."""
+    """``stream="false"`` from a query string would be true."""
     with pytest.raises(fb.ConfigurationError, match=r"^stream is .*, expected True, False or None$"):
         ask(stream)
 
@@ -63,13 +63,13 @@ def _client() -> fb.Client:
 
 @pytest.mark.parametrize("status", [None, True, "429", 429.0, -1, 0, 99, 199, 600, 10**30, {}, b"429"])
 def test_a_status_is_one_of_an_answer(status: Any) -> None:
-    """What is none would be handed on as one, and break the server that answers with it."""
+    """An invalid status would be passed on, and the server that answers with it would fail."""
     with pytest.raises(fb.ConfigurationError, match=r"^status is .*, expected an HTTP status from 200 to 599$"):
         _error(status)
 
 
 def test_swapped_arguments_of_an_error_raise() -> None:
-    """``error(body, status)`` reads as well as ``error(status, body)``."""
+    """``error(body, status)`` looks as correct as ``error(status, body)``."""
     exchange = fb.Bridge("messages", via="chat_completions").open(body_of("requests", "messages"))
 
     with pytest.raises(fb.ConfigurationError, match="status is a dict, expected an HTTP status"):
@@ -79,7 +79,7 @@ def test_swapped_arguments_of_an_error_raise() -> None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("status", [200, 302])
 def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(source: str, target: str, status: int) -> None:
-    """Relays answer 200 with an error in it; a gateway that hands on the status would call it a success."""
+    """Relays answer 200 with an error in the body; a gateway that passes the status on would report a success."""
     body = {"type": "error", "error": {"message": "slow down", "type": "rate_limit_error", "status": "RESOURCE_EXHAUSTED"}}
 
     converted = fb.convert_error(body, source=source, target=target, status=status)
@@ -90,7 +90,7 @@ def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(sou
 
 
 def test_a_status_may_be_of_the_standard_library() -> None:
-    """``HTTPStatus`` is an integer, and what comes back is a simple one."""
+    """``HTTPStatus`` is an integer, and the result has a simple one."""
     result = _error(HTTPStatus.TOO_MANY_REQUESTS, "chat_completions")
 
     assert type(result.status) is int
@@ -102,7 +102,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "collect_stream": lambda chunks: fb.collect_stream(chunks, source="messages"),
     "iter_events": lambda chunks: list(fb.iter_events(chunks, format="messages")),
 }
-"""The three that read a stream, each to its end."""
+"""The three functions that read a stream, each to its end."""
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
@@ -130,7 +130,7 @@ def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: An
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Callable[[bytes], Any]) -> None:
-    """Servers hand out separate buffers, not always contiguous."""
+    """Servers return various buffers, not always contiguous."""
     stream = stream_of("messages")
 
     assert read([kind(stream[:40]), kind(stream[40:])])
@@ -139,7 +139,7 @@ def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Ca
 
 @pytest.mark.parametrize("chunk", ["data", {}, 5, None, [b"data"]])
 def test_an_invalid_chunk_does_not_change_the_converter(chunk: Any) -> None:
-    """The mistake is the caller's, and no fault of the stream: a user who mends it may go on."""
+    """The mistake is the caller's and no fault of the stream; the caller may correct it and continue."""
     converter, stream = fb.StreamConverter(source="messages", target="responses"), stream_of("messages")
     converted = converter.feed(stream[:100])
 
@@ -160,7 +160,7 @@ CONVERSIONS: dict[str, Callable[[Any, str], Any]] = {
 
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
-    """Two formats share most names of fields: read as the other, a request would lose its system prompt in silence."""
+    """Two formats share most names of fields: read as the other one, a request would lose its system prompt without a report."""
     from formatbridge.formats.messages import wire
 
     kind: Any = {"request": wire.Request, "error": wire.Error}.get(name, wire.Response)
@@ -173,7 +173,7 @@ def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
 
 
 def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
-    """A service has pydantic models, and subclasses of ours."""
+    """A service has pydantic models, and subclasses of those of this library."""
     from pydantic import BaseModel
 
     from formatbridge.formats.messages import wire
@@ -196,7 +196,7 @@ def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
 @pytest.mark.parametrize("model", ["m", "models/m"])
 @pytest.mark.parametrize("is_in_body", [False, True])
 def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str, model: str, is_in_body: bool) -> None:
-    """One vendor writes ``models/m`` in its URL; a user who logs the model logs the one that was asked."""
+    """One vendor writes ``models/m`` in its URL; a user who logs the model expects the requested name."""
     body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]} | ({"model": "other"} if is_in_body else {})
 
     converted = fb.convert_request(body, source="generate_content", target=target, model=model)
@@ -211,13 +211,13 @@ def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str,
 
 @pytest.mark.parametrize("name", ["default_max_tokens", "created"])
 def test_an_integer_option_with_too_many_digits_is_rejected(name: str) -> None:
-    """Python itself raises on the text of an integer of more than 4,300 digits."""
+    """Python raises on the text of an integer of more than 4,300 digits."""
     with pytest.raises(fb.ConfigurationError, match=f"^{name} is an integer of [0-9]+ bits, expected"):
         fb.Options(**{name: 10**5000})  # type: ignore[arg-type]  # one of the two
 
 
 def test_a_missing_model_of_the_url_raises() -> None:
-    """Without one the path would lead nowhere."""
+    """The path would be incomplete."""
     body = {"messages": [{"role": "user", "content": "hi"}]}
 
     with pytest.raises(fb.ConfigurationError, match="model="):
@@ -233,6 +233,6 @@ def test_a_missing_model_of_the_url_raises() -> None:
     ],
 )  # fmt: skip
 def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
-    """A wrong one is named at once, not found in an answer."""
+    """An invalid option is reported at once, not noticed in an answer."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Options(**wrong)

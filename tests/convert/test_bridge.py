@@ -18,7 +18,7 @@ from tests.support.servers import answer_of, body_of, stream_of
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
-    """Answer, stream and error return in the format that the request came in."""
+    """Answer, stream and error return in the format of the request."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), stream=True)
 
     answer = exchange.response(answer_of(via))
@@ -34,7 +34,7 @@ def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
 
 
 def test_the_name_of_a_renamed_tool_is_restored() -> None:
-    """The wire allows no dots in names; the caller's code knows no other name."""
+    """The target allows no dots in names, and the caller's code knows only the original name."""
     name = "files.read" + "x" * 60
     tool = {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}}
     exchange = fb.Bridge("responses", via="chat_completions").open({"model": "m", "input": "hi", "tools": [tool]})
@@ -49,7 +49,7 @@ def test_the_name_of_a_renamed_tool_is_restored() -> None:
 
 
 def test_raise_on_does_not_apply_to_an_error() -> None:
-    """Who forbids losses still wants to know what failed."""
+    """A caller who forbids losses still needs the error."""
     bridge = fb.Bridge("messages", via="chat_completions", options=fb.Options(raise_on="info"))
     exchange = bridge.open({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]})
 
@@ -69,7 +69,7 @@ IN_A_SUCCESS = {
 @pytest.mark.parametrize("case", IN_A_SUCCESS)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, case: str) -> None:
-    """Relays fail with 200: what they say must not be hidden behind what their body lacks, whatever it loses."""
+    """Relays fail with status 200; their message must not be hidden by a missing field, whatever is lost."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), model="m")
     strict = Exchange(exchange.request, fb.Options(raise_on="info"))
 
@@ -82,7 +82,7 @@ def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, c
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
 def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object]) -> None:
-    """Whatever stands before a relay has separate shapes."""
+    """Servers before a relay have various shapes of errors."""
     converted = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
 
     assert isinstance(converted, ConvertedError)
@@ -92,14 +92,14 @@ def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{}, {"success": True, "data": []}, {"msg": "x", "status": "error"}, {"error": None}])
 def test_what_is_neither_answer_nor_error_is_refused(source: str, body: dict[str, object]) -> None:
-    """An empty answer that no one gave would be a success."""
+    """An empty answer would be reported as a success."""
     for target in fb.FORMATS:
         with pytest.raises(fb.InvalidPayloadError, match=f"{source} response"):
             fb.convert_response(body, source=source, target=target)
 
 
 def test_streams_of_one_exchange_share_nothing() -> None:
-    """A second attempt begins with a fresh converter."""
+    """A second attempt begins with a new converter."""
     exchange = fb.Bridge("messages", via="chat_completions").open(body_of("requests", "messages"), stream=True)
 
     first = exchange.stream()
@@ -111,7 +111,7 @@ def test_streams_of_one_exchange_share_nothing() -> None:
 
 
 def test_a_bridge_between_unknown_banks_is_refused() -> None:
-    """A misspelled format is found before any request is."""
+    """A misspelled format is reported before any request."""
     with pytest.raises(fb.UnknownFormatError):
         fb.Bridge("message", via="chat_completions")
     with pytest.raises(fb.UnknownFormatError):
@@ -119,7 +119,7 @@ def test_a_bridge_between_unknown_banks_is_refused() -> None:
 
 
 def test_repr_of_a_bridge_shows_its_formats() -> None:
-    """In a debugger, and in a log without prompts."""
+    """A debugger or a log shows it, without prompts."""
     bridge = fb.Bridge("messages", via="responses")
 
     assert repr(bridge) == "Bridge('messages', via='responses')"
@@ -128,7 +128,7 @@ def test_repr_of_a_bridge_shows_its_formats() -> None:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_an_exchange_raises_on_what_its_answer_loses(streams: bool) -> None:
-    """Who drives a bridge says what may be lost on both ways, and may say otherwise for the way home."""
+    """The options of a bridge hold for request and answer; those of the answer may differ."""
     strict, lenient = fb.Options(raise_on="info"), fb.Options()
     bridge = fb.Bridge("chat_completions", via="messages", options=strict)
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9}
@@ -170,7 +170,7 @@ def test_a_request_of_another_exchange_is_refused(name: str, source: str, target
 
 @pytest.mark.parametrize("name", _CONVERT_BACK)
 def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
-    """It went to the format that its answer comes from."""
+    """Its target is the format of the answer."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 
     _CONVERT_BACK[name](source="chat_completions", target="messages", request=request)

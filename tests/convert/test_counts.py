@@ -37,7 +37,7 @@ def test_a_chat_request_can_be_counted_elsewhere(target: str, path: str) -> None
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_chat_completions_is_no_target(source: str) -> None:
-    """The message names the formats that are."""
+    """The message names the other formats."""
     expected = "chat_completions has no endpoint that counts tokens, expected one of messages, responses, generate_content"
 
     with pytest.raises(fb.ConfigurationError, match=expected):
@@ -49,7 +49,7 @@ def test_chat_completions_is_no_target(source: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_a_whole_request_is_reduced_in_its_own_format(format: str) -> None:
+def test_a_whole_request_is_reduced_in_the_same_format(format: str) -> None:
     """The server rejects a limit, and accepts a field that this library does not know."""
     limit = {"messages": "max_tokens", "responses": "max_output_tokens"}[format]
     body = BODIES[format] | {limit: 9, "temperature": 1, "new_field": {"a": 1}}
@@ -112,7 +112,7 @@ def test_a_model_can_be_replaced(source: str) -> None:
 
 
 def test_state_of_a_server_is_an_impossible_loss() -> None:
-    """A count without the earlier turns would be wrong without a sign of it."""
+    """A count without the earlier turns would be too low."""
     body = BODIES["responses"] | {"previous_response_id": "resp_1"}
 
     with pytest.raises(fb.LossyConversionError, match="/previous_response_id"):
@@ -155,7 +155,7 @@ def test_a_malformed_detail_does_not_hide_the_count() -> None:
 
 
 def test_a_carried_token_of_another_format_is_not_sent() -> None:
-    """The history of a conversation may hold reasoning of another vendor."""
+    """The history of a conversation may have reasoning of another vendor."""
     thinking = {"type": "thinking", "thinking": "x", "signature": "fb1|responses|encrypted|abc"}
     turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [thinking, {"type": "text", "text": "b"}]}]
 

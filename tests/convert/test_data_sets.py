@@ -93,7 +93,7 @@ def _loop_results(folder: Path) -> list[tuple[int, str | None, str | None, int]]
 
 
 def _run(script: Path, inputs: Path, outputs: Path, *more: str) -> None:
-    """Run a recipe in a process of its own, as a user does."""
+    """Run a recipe in a new process, as a user does."""
     path = os.pathsep.join(map(str, (ROOT / "src", EXAMPLES)))
     environment = os.environ | {"PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0", "PYSPARK_PYTHON": sys.executable}
     arguments = [str(inputs), str(outputs), "--source", "chat_completions", "--target", "messages", *more]

@@ -33,9 +33,11 @@ def outcomes(samples: Iterable[Sample]) -> tuple[list[str], float]:
     """Return the ids of bodies with a wrong detection, and the share of bodies without one."""
     detected = [(fb.detect_format(sample.body), sample) for sample in samples]
     wrong = [
-        sample.id for found, sample in detected if found.is_sure and (found.format, found.kind) != (sample.format, sample.kind)
+        sample.id
+        for detection, sample in detected
+        if detection.is_sure and (detection.format, detection.kind) != (sample.format, sample.kind)
     ]
-    return wrong, sum(not found.is_sure for found, _ in detected) / len(detected)
+    return wrong, sum(not detection.is_sure for detection, _ in detected) / len(detected)
 
 
 @pytest.mark.parametrize("fixture", fixtures("response"), ids=str)
@@ -94,17 +96,17 @@ def test_detection_costs_less_than_conversion() -> None:
     assert detected - started <= converted - detected
 
 
-PLAIN: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+AMBIGUOUS: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
 """A request that is valid in messages and in chat_completions."""
 
 
 def test_an_ambiguous_body_has_candidates_and_no_format() -> None:
     """A caller can show the candidates to a user."""
-    found = fb.detect_format(PLAIN)
+    detection = fb.detect_format(AMBIGUOUS)
 
-    assert (found.format, found.kind, found.is_sure) == (None, "request", False)
-    assert {candidate.format for candidate in found.candidates} == {"messages", "chat_completions"}
-    assert all(candidate.reasons for candidate in found.candidates)
+    assert (detection.format, detection.kind, detection.is_sure) == (None, "request", False)
+    assert {candidate.format for candidate in detection.candidates} == {"messages", "chat_completions"}
+    assert all(candidate.reasons for candidate in detection.candidates)
 
 
 @pytest.mark.parametrize("fixture", fixtures("request"), ids=str)
@@ -113,14 +115,14 @@ def test_a_missing_source_is_detected_or_refused(fixture: Fixture) -> None:
     sources = fb.detect_format(fixture.body)
 
     if sources.is_sure:
-        found = fb.convert_request(json.dumps(fixture.body), target="messages", model=fixture.model)
-        assert found.source == fixture.format
+        detection = fb.convert_request(json.dumps(fixture.body), target="messages", model=fixture.model)
+        assert detection.source == fixture.format
     else:
         with pytest.raises(fb.ConfigurationError, match=r"may be .* or .*: pass source="):
             fb.convert_request(fixture.body, target="messages", model=fixture.model)
 
 
-def test_each_conversion_detects_its_own_kind() -> None:
+def test_each_conversion_detects_the_kind_that_it_converts() -> None:
     """A body of another kind is no evidence for a response, an error or a list."""
     response = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}
     error = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
@@ -141,12 +143,12 @@ CONTENT = {(name, kind): field for name in fb.FORMATS for kind, field in formats
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_no_body_loses_its_content_under_another_source(kind: Kind) -> None:
-    """A body without the content field of the given format, but with that of its own, is refused."""
+    """A body without the content field of the stated format, but with that of another one, is rejected."""
     for fixture in fixtures(kind):
-        own = CONTENT.get((cast(fb.Format, fixture.format), kind))
+        content_field = CONTENT.get((cast(fb.Format, fixture.format), kind))
         for source in fb.FORMATS:
             field = CONTENT.get((source, kind))
-            if own is None or field in fixture.body or not fixture.body.get(own):
+            if content_field is None or field in fixture.body or not fixture.body.get(content_field):
                 continue
             with pytest.raises(fb.InvalidPayloadError, match=f"looks like a {kind} of .*{fixture.format}"):
                 convert(fixture.body, replace(fixture, format=source, model="m"), "messages")

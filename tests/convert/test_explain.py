@@ -68,7 +68,7 @@ def test_an_explanation_names_the_server_and_the_limits_of_the_model() -> None:
 
 
 def test_an_explanation_shows_no_text_of_the_conversation_next_to_a_pointer() -> None:
-    """Explanations are copied into tickets; a number or a word helps there, a sentence of a user does not."""
+    """Explanations are copied into tickets; a number or a setting helps there, a sentence of a user does not."""
     request = REQUEST | {"messages": [{"role": "user", "name": "a name of a person", "content": "Hi"}], "user": "x" * 80}
 
     text = str(fb.explain(request, source="chat_completions", target="generate_content", model="m"))

@@ -173,7 +173,7 @@ def test_the_table_of_litellm_gives_facts_of_chat_models_only() -> None:
     ],
 )
 def test_the_columns_of_litellm_about_reasoning_are_read_as_litellm_reads_them(row: dict[str, Any], expected: Any) -> None:
-    """Claude 4.5 takes a budget and later models adaptive thinking, which the table tells by one column."""
+    """Claude 4.5 has a budget and later models adaptive thinking, which one column of the table states."""
     facts = fb.load_model_facts({"m": row | {"mode": "chat"}}, kind="litellm")["m"]
 
     assert (facts.reasoning, facts.efforts, facts.budgets) == expected
@@ -194,7 +194,7 @@ def test_a_model_of_litellm_without_sampling_parameters_refuses_them() -> None:
 
 
 def test_the_catalog_of_models_dev_gives_facts_by_name_and_by_provider() -> None:
-    """Several providers serve one model with other limits. The plain name is that of the first."""
+    """Several providers serve one model with other limits. The name without a provider is that of the first."""
     table = fb.load_model_facts(MODELS_DEV)
 
     assert set(table) == {"d", "first/d", "second/d"}

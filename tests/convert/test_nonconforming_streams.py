@@ -18,7 +18,7 @@ NAMELESS = {"type": "function_call", "id": "fc_1", "call_id": "", "name": "", "a
 
 
 def _stream(*sent: dict[str, Any]) -> bytes:
-    """Frame the events of an answer of responses that says nothing else."""
+    """Write the events of an answer of responses with nothing else in it."""
     first = {"type": "response.created", "response": HEAD | {"status": "in_progress"}}
     last = {"type": "response.completed", "response": HEAD | {"status": "completed"}}
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *sent, last))
@@ -43,7 +43,7 @@ def _delta(text: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_arguments_of_a_call_without_a_start_are_kept(sent: list[dict[str, Any]]) -> None:
-    """Servers leave out the events around a call; what it was asked for is no less true."""
+    """Servers leave out the events around a call; its arguments are valid without them."""
     collected = fb.collect_stream([_stream(*sent)], source="responses", target="chat_completions")
 
     (call,) = collected.body["choices"][0]["message"]["tool_calls"]
@@ -52,7 +52,7 @@ def test_arguments_of_a_call_without_a_start_are_kept(sent: list[dict[str, Any]]
 
 
 def test_a_call_without_a_start_has_the_name_of_its_end() -> None:
-    """The event that has the arguments whole may have the name, too."""
+    """The event with the whole arguments may have the name too."""
     done = {"type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0, "name": "f", "arguments": "{}"}
 
     collected = fb.collect_stream([_stream(done)], source="responses", target="messages")
@@ -72,7 +72,7 @@ def test_a_call_that_starts_after_its_deltas_is_emitted_once() -> None:
 
 @pytest.mark.parametrize("kind", ["custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code"])
 def test_other_calls_without_a_start_are_kept(kind: str) -> None:
-    """Each kind of call has separate deltas."""
+    """Each kind of call has other deltas."""
     sent = _delta("ls", type=f"response.{kind}.delta")
 
     converter = fb.StreamConverter(source="responses", target="messages")
@@ -85,7 +85,7 @@ def test_other_calls_without_a_start_are_kept(kind: str) -> None:
 @pytest.mark.parametrize(("raw", "named"), DIRECTIONS)
 @pytest.mark.parametrize("on_truncated", ["error", "close"])
 def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb.Format, on_truncated: Any) -> None:
-    """Its events may fit, for all their members are optional; what they add up to is an answer that says nothing."""
+    """Its events may be valid, because all their members are optional; the answer would be empty."""
     stream = next(fixture.data for fixture in streams(raw) if fixture.stem.startswith("text"))
     converter = fb.StreamConverter(source=named, target=raw, options=fb.Options(on_truncated=on_truncated))
 
@@ -96,7 +96,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("sent", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
 def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: bytes) -> None:
-    """A proxy talks before the server does: an answer that has begun has its id and its model, which no one knows yet."""
+    """A proxy sends objects before the server does; an answer that has begun has an id and a model."""
     converter = fb.StreamConverter(source=source, target=target)
 
     converted = converter.feed(b"data: " + sent + b"\n\n")
@@ -109,7 +109,7 @@ HALF = {"index": 0, "id": "c", "type": "function", "function": {"name": "rm", "a
 
 
 def _cut_call(target: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Convert an answer that ran out of tokens within a call, whole and as a stream."""
+    """Convert an answer that reached its token limit within a call, whole and as a stream."""
     head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
     message = {"role": "assistant", "content": "I will.", "tool_calls": [HALF]}
     chunk = head | {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": message, "finish_reason": "length"}]}
@@ -120,13 +120,13 @@ def _cut_call(target: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_a_truncated_call_has_status_incomplete() -> None:
-    """A user who runs items by their status would run half a command."""
+    """A user who runs completed items would run half a command."""
     for body in _cut_call("responses"):
         assert [item["status"] for item in body["output"]] == ["completed", "incomplete"]
 
 
 def test_the_last_item_of_a_running_answer_is_in_progress() -> None:
-    """What has come so far is no whole call, though the encoder writes it as one."""
+    """The call is not complete yet, although the encoder writes it as a whole."""
     begun = {"index": 0, "delta": {"role": "assistant", "tool_calls": [HALF]}, "finish_reason": None}
     chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [begun]}
     converter = fb.StreamConverter(source="chat_completions", target="responses")
@@ -166,14 +166,14 @@ def test_an_error_on_any_event_ends_the_stream(kind: str, target: str) -> None:
 
 @pytest.mark.parametrize("error", ["slow down", {"message": {"a": 1}}, {"code": [1]}, ["a"]])
 def test_an_error_of_any_shape_on_any_event_is_an_error(error: Any) -> None:
-    """Law 13: no one promises what stands there, least of all on an event that has none."""
+    """Law 13: the error may have any value, also on an event that has no error field."""
     with pytest.raises(fb.StreamFailedError):
         fb.collect_stream([_stream(TEXT_DELTA | {"error": error})], source="responses", target="messages")
 
 
 @pytest.mark.parametrize("sent", [{"type": "error", "message": "slow down"}, {"type": "error", "error": SLOW}])
 def test_other_fields_of_an_error_event_are_reported(sent: dict[str, Any]) -> None:
-    """Law 1 holds for the last event, too, and for what no one could place before it."""
+    """Law 1 holds for the last event too, and for fields that had no place before it."""
     converter = fb.StreamConverter(source="responses", target="messages")
     converter.feed(_stream(TEXT_DELTA | {"hour": 9}, sent | {"zz": 1}))
 
@@ -198,7 +198,7 @@ PIECES = [{"type": "text_delta", "text": "Ro"}, {"type": None, "text": "m"}, {"t
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_the_name_of_an_event_replaces_a_missing_type(target: str) -> None:
-    """Some servers think that once is enough; what such an event says is said all the same."""
+    """Some servers send the type as the name of the event only."""
     deltas = [("content_block_delta", {"index": 0, "delta": piece}) for piece in PIECES * 3]
     stream = _named(BEGUN, OPENED, *deltas, *ENDED)
 
@@ -212,7 +212,7 @@ def test_the_name_of_an_event_replaces_a_missing_type(target: str) -> None:
 
 
 def test_names_distinguish_events_of_the_same_shape() -> None:
-    """Deltas of responses are of one shape; only their types say what they add to."""
+    """Deltas of responses have one shape; only their types state what they append to."""
     deltas = [
         ("response.output_text.delta", {"output_index": 0, "delta": "Ro"}),
         ("response.output_text.delta", {"output_index": 0, "delta": "me"}),
@@ -227,7 +227,7 @@ def test_names_distinguish_events_of_the_same_shape() -> None:
 
 
 def test_a_delta_with_unknown_fields_only_is_reported() -> None:
-    """Law 1: without a type, too."""
+    """Law 1 also holds without a type."""
     stream = _named(BEGUN, OPENED, ("content_block_delta", {"index": 0, "delta": {"tomorrow": "calm"}}), *ENDED)
 
     collected = fb.collect_stream([stream], source="messages", target="responses")
@@ -237,7 +237,7 @@ def test_a_delta_with_unknown_fields_only_is_reported() -> None:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
-    """Law 13: what began as a digest of reasoning parts is done as a message."""
+    """Law 13: an item that began as a reasoning summary ends as a message."""
     reasoning = {"type": "reasoning", "id": "x", "summary": []}
     message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
 
@@ -269,7 +269,7 @@ CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_
     ],
 )
 def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: str, stops: tuple[int, ...]) -> None:
-    """Servers leave stops out, or send them in any order; the words stand where they stand."""
+    """Servers leave out stop events, or send them in any order; the span of a citation does not depend on it."""
     blocks = [(OPENED[0], OPENED[1] | {"index": index}) for index in (0, 1)]
     deltas = [
         (0, {"type": "text_delta", "text": "Hello "}),
@@ -285,7 +285,7 @@ def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: 
 
 
 def test_an_event_that_the_decoder_refuses_has_an_offset() -> None:
-    """A user who looks for it in a log of megabytes goes by the text of the error."""
+    """A user searches for the text of the error in a log of megabytes."""
     begun = _named(BEGUN)
     unexpected = _named(("content_block_delta", {"index": 5, "delta": {"type": "input_json_delta", "partial_json": "{}"}}))
 
@@ -298,7 +298,7 @@ def test_an_event_that_the_decoder_refuses_has_an_offset() -> None:
 
 @pytest.mark.parametrize("repeated", [True, False], ids=["sent again at the end", "sent once"])
 def test_a_tool_search_of_the_caller_ends_in_tool_use(repeated: bool) -> None:
-    """A user who takes the answer for the end never runs it: it is a call of the caller's, and the answer ends with it."""
+    """The caller has to run the search, so the answer ends with ``tool_use``."""
     search = {"type": "tool_search_call", "id": "x", "call_id": "c", "execution": "client", "arguments": {"query": "q"}}
     sent = [{"type": f"response.output_item.{when}", "output_index": 0, "item": search} for when in ("added", "done")]
     last = {"type": "response.completed", "response": HEAD | {"status": "completed", "output": [search] if repeated else []}}
@@ -313,7 +313,7 @@ def test_a_tool_search_of_the_caller_ends_in_tool_use(repeated: bool) -> None:
 
 
 def test_another_model_in_the_middle_of_an_answer_is_reported() -> None:
-    """The head of what has left names the first, and the report says so."""
+    """The start of the output names the first model, and the report states the other one."""
     block = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "m2"}}
     message = [("content_block_delta", {"index": 0, "delta": PIECES[0]}), ENDED[0]]
     stream = _named(BEGUN, OPENED, *message, ("content_block_start", {"index": 1, "content_block": block}), *ENDED[1:])
@@ -328,7 +328,7 @@ def test_another_model_in_the_middle_of_an_answer_is_reported() -> None:
 
 @pytest.mark.parametrize("count", [1, 9])
 def test_losses_of_an_incomplete_answer_have_values(count: int) -> None:
-    """A report is read where a stream broke off, above all; what comes behind it changes nothing in it."""
+    """A user reads the report where a stream broke; later events do not change it."""
     deltas = [("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "Rome"}})] * count
     begun = _named(("message_start", {"message": ANSWER | {"usage": USED, "hour": 9}}), OPENED, *deltas)
     cited = ("content_block_delta", {"index": 0, "delta": {"type": "citations_delta", "citation": CITED}})
@@ -350,7 +350,7 @@ def _framed(events: list[dict[str, Any]]) -> bytes:
 
 
 def test_a_summary_that_is_no_text_ends_no_stream() -> None:
-    """A detail of the reasoning text has no summary, so no type holds it to one: in its format it stays as it came."""
+    """A detail of reasoning text has no summary in its type; in the same format it passes unchanged."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     details = [
         {"type": "reasoning.text", "index": 0, "text": "a"},
@@ -368,7 +368,7 @@ def test_a_summary_that_is_no_text_ends_no_stream() -> None:
 
 
 def test_a_piece_of_arguments_does_not_change_its_call() -> None:
-    """A field of a piece that is named as one of the call: the call keeps its own, and the piece's is reported."""
+    """A field of a piece has the name of one of the call: the call keeps its value, and that of the piece is reported."""
     piece = {"jsonPath": "$.city", "stringValue": "Oslo", "args": "all", "name": "other"}
     call = {"name": "f", "id": "c1", "partialArgs": [piece]}
     event = {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": call}]}, "finishReason": "STOP"}]}
@@ -388,11 +388,11 @@ ODD = {
     "a text": ("text_plain", "output_text", 0, "/output/0/content/0/text", "lossy"),
     "a text twice": ("text_plain", "output_text", 2, "/output/0/content/0/text", "lossy"),
 }
-"""What is odd: the fixture, the kind of its first delta, how often that comes, the place of the loss and its severity."""
+"""What is unusual: the fixture, the kind of its first delta, how often it comes, the place of the loss and its severity."""
 
 
 def odd(name: str) -> bytes:
-    """Return a fixture whose first delta never came, or came twice."""
+    """Return a fixture whose first delta is missing or repeated."""
     stem, kind, times, _, _ = ODD[name]
     data = next(each.data for each in streams() if each.format == "responses" and f"-{stem}-" in str(each))
     events = data.split(b"\n\n")
@@ -401,7 +401,7 @@ def odd(name: str) -> bytes:
 
 
 def renamed(stem: str, field: str, name: str = "other") -> bytes:
-    """Return a fixture whose first call is done, and repeated, with another name or id than it was announced with."""
+    """Return a fixture whose first call ends, and is repeated, with another name or id than at its start."""
     sent = next(each.data for each in streams() if each.format == "responses" and f"-{stem}-" in str(each)).split(b"\n\n")
     first = next(event for event in sent if b"event: response.output_item.added" in event and b"_call" in event)
     value = json.loads(first.split(b"data: ")[1])["item"][field]
@@ -417,7 +417,7 @@ def delayed_losses(converted: fb.StreamConverter | fb.Converted) -> list[tuple[s
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("name", ODD)
 def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: str) -> None:
-    """A delta that never came cannot be sent afterwards; generate_content alone writes a call at its end, and has it whole."""
+    """A missing delta cannot be sent afterwards; generate_content writes a call at its end, so there it is complete."""
     converter = fb.StreamConverter(source="responses", target=target)
 
     converter.feed(odd(name))
@@ -429,7 +429,7 @@ def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: str)
 
 @pytest.mark.parametrize("name", ODD)
 def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
-    """Law 2: nothing has left, so nothing is lost."""
+    """Law 2: nothing was sent yet, so nothing is lost."""
     assert not delayed_losses(fb.collect_stream([odd(name)], source="responses", target="chat_completions"))
 
 
@@ -437,7 +437,7 @@ def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
 @pytest.mark.parametrize("stem", ["tools_parallel", "tools_custom"])
 @pytest.mark.parametrize("field", ["name", "call_id"])
 def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, stem: str, target: str) -> None:
-    """A user who runs the call runs the one that left, and its result goes by the id that left."""
+    """The caller runs the call that was sent, and its result has the id that was sent."""
     converter = fb.StreamConverter(source="responses", target=target)
 
     converter.feed(renamed(stem, field))
@@ -448,7 +448,7 @@ def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, ste
 
 
 def test_a_call_whose_end_has_no_name_or_id_keeps_those_of_its_start() -> None:
-    """Servers leave out of the end what they have said; nothing is sent otherwise by that."""
+    """Servers leave out of the end event what the start event had."""
     for field in ("name", "call_id"):
         converter = fb.StreamConverter(source="responses", target="chat_completions")
         converter.feed(renamed("tools_parallel", field, ""))
@@ -461,7 +461,7 @@ def test_a_call_whose_end_has_no_name_or_id_keeps_those_of_its_start() -> None:
 
 
 def test_broken_arguments_can_be_refused() -> None:
-    """A caller who asked for it gets an error in place of an end."""
+    """A caller who requires valid arguments gets an error in place of an end."""
     converter = fb.StreamConverter(source="responses", target="messages", options=fb.Options(raise_on="impossible"))
     converter.feed(odd("arguments"))
 

@@ -31,14 +31,14 @@ ERRORS: dict[str, bytes] = {
     "flat": b'data: {"type":"error","code":"server_error","message":"slow down"}\n\n',
     "plain lines": b'{\n "error": {\n  "message": "slow down"\n }\n}\n',
 }
-"""What relays send in the place of an event, in a separate dialect or of another format."""
+"""Lines that relays send in place of an event, of a dialect or of another format."""
 
 FLAT = {("responses", "flat")}
-"""The vendor's own, which its client hands on as an event; a user who reads the events sees it."""
+"""Those of the vendor, which its client returns as an event to the reader."""
 
 
 def _text(format: str) -> bytes:
-    """Return a stream that says some words."""
+    """Return a stream with a few words of text."""
     return next(each.data for each in streams(format) if each.stem.startswith("text") and each.data.count(b"data: ") > 1)
 
 
@@ -71,7 +71,7 @@ def test_the_official_client_raises_for_an_error_that_is_passed_on(format: str, 
 
 @pytest.mark.parametrize(("format", "error"), [each for each in product(fb.FORMATS, ERRORS) if each not in FLAT])
 def test_a_same_format_transport_hides_no_error(format: str, error: str) -> None:
-    """A user who uses it for its key and its checks alone relies on it as much."""
+    """A user who uses the transport for its key and its checks relies on it too."""
     body = Pieces(_beginning(format), ERRORS[error])
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via=format, inner=inner))
@@ -100,7 +100,7 @@ ERRORS_OF_THE_FORMAT = {
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_in_the_format_of_the_stream_is_unchanged(format: str) -> None:
-    """Law 3: it is the vendor's word, with details that we have no name for, and all of them arrive."""
+    """Law 3: it is the vendor's message, with details that have no canonical field, and all of them arrive."""
     result, converter = _pass_on(_beginning(format) + ERRORS_OF_THE_FORMAT[format], format)
 
     assert result.endswith(ERRORS_OF_THE_FORMAT[format])
@@ -108,7 +108,7 @@ def test_an_error_in_the_format_of_the_stream_is_unchanged(format: str) -> None:
 
 
 def test_a_rewritten_error_reports_its_omitted_fields() -> None:
-    """Law 1: where it does not pass as it is, that is a conversion like any other."""
+    """Law 1: a rewritten error is a conversion like any other."""
     result, converter = _pass_on(b'data: {"error":{"message":"slow down","code":"busy"},"user_id":"u"}\n\n', "messages")
 
     assert b"busy" not in result
@@ -116,7 +116,7 @@ def test_a_rewritten_error_reports_its_omitted_fields() -> None:
 
 
 def test_the_content_of_a_chunk_precedes_the_error_in_it() -> None:
-    """An error inside a choice is none to the client, and the words next to it were said."""
+    """The client does not see an error inside a choice, and the text next to it is valid."""
     choice = {"index": 0, "delta": {"content": "Rome"}, "finish_reason": "error", "error": {"message": "slow down", "code": 502}}
     chunk = b"data: " + json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
 
@@ -129,7 +129,7 @@ def test_the_content_of_a_chunk_precedes_the_error_in_it() -> None:
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
 def test_events_without_names_get_the_names_that_the_client_requires(format: str) -> None:
-    """Proxies drop ``event:`` lines; the client of messages reads no event without one."""
+    """Proxies drop ``event:`` lines; the client of messages ignores events without one."""
     whole = _text(format)
     nameless = b"".join(b"data: %b\n\n" % event.data for event in events_of(whole))
 
@@ -159,7 +159,7 @@ FOLLOWING = {
     "responses": FAILED,
     "generate_content": b'data: {"usageMetadata":{"promptTokenCount":3}}\r\n\r\n',
 }
-"""What servers send behind an error: the end of the stream, and what it cost."""
+"""Events that servers send after an error: the end of the stream, and the usage."""
 
 
 @pytest.mark.parametrize("error", ERRORS)
@@ -179,7 +179,7 @@ def test_what_follows_an_error_passes_unchanged(format: str, error: str) -> None
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
 def test_what_follows_an_error_gets_its_name(format: str) -> None:
-    """A client that goes by the names of events misses one without."""
+    """A client that reads the names of events ignores one without."""
     nameless = FOLLOWING[format].partition(b"\n")[2]
 
     result, _ = _pass_on(_beginning(format) + ERRORS["messages"] + nameless + b"data: bye\n\ndata: 5\n\n", format)
@@ -189,7 +189,7 @@ def test_what_follows_an_error_gets_its_name(format: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_stream_that_ends_after_an_error_is_over(format: str) -> None:
-    """Its reader has the error; that an event behind it is cut says nothing about the answer."""
+    """Its reader has the error; an incomplete event after it does not concern the answer."""
     converter = fb.StreamConverter(source=format, target=format)
     converted = converter.feed(_beginning(format) + ERRORS_OF_THE_FORMAT[format] + FOLLOWING[format][:-9])
 
@@ -198,7 +198,7 @@ def test_a_stream_that_ends_after_an_error_is_over(format: str) -> None:
 
 
 def test_done_after_an_incomplete_answer_follows_the_error() -> None:
-    """The client stops reading there, and would never hear that the answer is not whole."""
+    """The client stops reading there, and would not see that the answer is incomplete."""
     converter = fb.StreamConverter(source="chat_completions", target="chat_completions")
     converted = converter.feed(
         _beginning("chat_completions").replace(b'"stop"', b"null")
@@ -215,7 +215,7 @@ def test_done_after_an_incomplete_answer_follows_the_error() -> None:
 
 @pytest.mark.parametrize(("format", "target"), PAIRS)
 def test_invalid_data_is_emitted_as_an_error_event(format: str, target: str) -> None:
-    """Nothing was cut: a user who looks for the fault must not look at the network."""
+    """Nothing was truncated: a user must not look for the fault in the network."""
     converter = fb.StreamConverter(source=format, target=target)
     converter.feed(_beginning(format))
 
@@ -231,7 +231,7 @@ def _losses_of(stream: bytes, format: str) -> tuple[Any, ...]:
 
 
 def test_a_same_format_stream_that_cannot_be_folded_has_no_losses() -> None:
-    """Law 3: the bytes hold all of it, whatever becomes of it in the answer that we put together."""
+    """Law 3: the bytes have all of it, whatever the accumulated answer lacks."""
     twice = _text("messages").replace(b'"index":0', b'"index":7')
 
     assert _losses_of(twice, "messages") == ()

@@ -24,7 +24,7 @@ LOSSY = {
     "responses": "citations_web",
     "generate_content": "citations_web",
 }
-"""An answer of each format that no other holds without a loss."""
+"""An answer of each format that no other one can express without a loss."""
 
 ENDS = {
     "chat_completions": b'"finish_reason":"',
@@ -32,7 +32,7 @@ ENDS = {
     "responses": b"response.completed",
     "generate_content": b'"finishReason"',
 }
-"""By what a stream of each format says that its answer is over."""
+"""Format to the event that completes its answer."""
 
 FAILURES = {
     "chat_completions": b'data: {"error":{"message":"busy","type":"server_error","code":"overloaded_error"}}\n\n',
@@ -48,7 +48,7 @@ def _lossy(source: str) -> bytes:
 
 
 def _begun(format: str) -> bytes:
-    """Return the events of a stream before the one that says how it ends."""
+    """Return the events of a stream before the one with its finish reason."""
     data = stream_of(format)
     separator = b"\r\n\r\n" if format == "generate_content" else b"\n\n"
     last = {"messages": b"event: message_delta", "generate_content": b'"finishReason"'}.get(format, ENDS[format])
@@ -56,7 +56,7 @@ def _begun(format: str) -> bytes:
 
 
 def _finish(body: Any, format: str) -> Any:
-    """Return why an answer ended, in the words of its format; None where it does not say."""
+    """Return the finish reason of an answer in its format; None if it has none."""
     match format:
         case "chat_completions":
             return body["choices"][0]["finish_reason"]
@@ -79,7 +79,7 @@ LENGTH = {
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, target: str) -> None:
-    """A user who forbids losses must not take a lossy answer for a good one because it came in pieces."""
+    """A caller who forbids losses must not take a lossy answer for a good one because it was streamed."""
     strict = fb.Options(raise_on="info")
     results: list[bytes] = []
 
@@ -93,7 +93,7 @@ def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, ta
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str) -> None:
-    """Who forbids losses still wants to see what was lost, and what came."""
+    """A caller who forbids losses still needs the losses and the part that arrived."""
     strict = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="info"))
     with pytest.raises(fb.LossyConversionError) as caught:
         strict.feed(_lossy(source)) + strict.feed(b"") + strict.finish()
@@ -109,7 +109,7 @@ def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str
 @pytest.mark.parametrize("junk", [b"", b": ping\n\n", b"data:\n\n"], ids=["nothing", "a comment", "no data"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: bytes) -> None:
-    """A relay that hung up without a word gave no answer, not an empty one that ran out of tokens."""
+    """A relay that closed the connection at once gave no answer, not an empty one that reached its token limit."""
     with pytest.raises(fb.TruncatedStreamError, match="not one event"):
         list(fb.convert_stream([junk], source=source, target=target, options=CLOSING))
     with pytest.raises(fb.TruncatedStreamError, match="not one event"):
@@ -119,7 +119,7 @@ def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: b
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
-    """The target's reader gets an answer with an end, and is told that it is not all."""
+    """The target's reader gets an answer with an end, which shows that it is incomplete."""
     output = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
 
     answer = fb.collect_stream([output], source=target).body
@@ -129,7 +129,7 @@ def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
-    """In its format, too: what is collected is written anew, so it can be given an end."""
+    """The same format too: a collected answer is written again, so it can have an end."""
     collected = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
 
     assert _finish(collected.body, target) == LENGTH[target]
@@ -137,7 +137,7 @@ def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, tar
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: str, target: str) -> None:
-    """A user who stores what came before an error stores an answer that has no end, or one that says it failed."""
+    """A user who stores the part before an error stores an answer without an end, or one that failed."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_begun(source) + FAILURES[source])
 
@@ -149,7 +149,7 @@ def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: str, targ
 
 
 def test_additions_of_a_stream_are_those_of_its_answer() -> None:
-    """A report that leaves out what was made up is half a report."""
+    """A report without additions is incomplete."""
     whole = fb.convert_response(answer_of("chat_completions"), source="chat_completions", target="responses")
     converter = fb.StreamConverter(source="chat_completions", target="responses")
     converter.feed(stream_of("chat_completions")) + converter.finish()
@@ -159,7 +159,7 @@ def test_additions_of_a_stream_are_those_of_its_answer() -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: str) -> None:
-    """By its id the relay's owner finds what was billed; relays write ids as they like."""
+    """The support of a relay finds the billed call by its id; relays use any form of ids."""
     name = "responseId" if format == "generate_content" else "id"
     converter = fb.StreamConverter(source=format, target=format)
 
@@ -174,7 +174,7 @@ def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: str) -> None:
     ids=["cut", "garbage", "failure"],
 )
 def test_a_collected_answer_before_an_error_is_kept(ending: bytes, error: type[fb.StreamError]) -> None:
-    """The first half of an answer may be all that a user needs, awaited or not."""
+    """The first half of an answer may be all that a user needs, sync or async."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield _begun("messages")
@@ -194,7 +194,7 @@ def test_a_collected_answer_before_an_error_is_kept(ending: bytes, error: type[f
 @pytest.mark.parametrize("junk", [b"data:\n\n", b"data: \n\n", b"event: x\n\n", b": ping\n\n", b"id: 1\n\n"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk: bytes) -> None:
-    """Official clients die of an event without data, and servers send them to keep a connection open."""
+    """Official clients fail on an event without data, and servers send such lines to keep a connection open."""
     events = [event.data for event in StreamReader().feed(stream_of(source))]
     lines = [encode_event(data, None) for data in events]
 
@@ -205,7 +205,7 @@ def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_reasoning_of_white_space_is_the_same_streamed_and_whole(target: str) -> None:
-    """Found by chance: behind another reasoning part it was taken for the blank line between the two."""
+    """After another reasoning part it was taken for the blank line between the two."""
     reasoning = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
     answer = answer_of("messages") | {"content": reasoning}
     stream = b"".join(fb.replay_response(answer, source="messages"))
@@ -229,12 +229,12 @@ _STARTS = {
     },
     "chat_completions": {"id": "", "model": "m-7", "choices": []},
 }
-"""First events behind which a reader waits with the start, for the next may tell more of it."""
+"""First events after which the start is delayed, because the next event may have more fields of it."""
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in DIRECTIONS if pair[0] in _STARTS])
 def test_a_partial_answer_has_its_model_and_id(source: str, target: str) -> None:
-    """A stream that breaks off behind its first event has told its model, and perhaps its id, by which a user finds it."""
+    """A stream that ends after its first event has its model, and perhaps the id by which a user finds it."""
     data = encode_event(json.dumps(_STARTS[source]).encode())
     converter = fb.StreamConverter(source=source, target=target)
     early = converter.feed(data), converter.response().body

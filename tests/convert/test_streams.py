@@ -1,4 +1,4 @@
-"""Streams between formats: the same at any cut of the bytes, and never complete where the source was not."""
+"""Streams between formats: the same for any split of the bytes, and never complete if the source was not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _meaning(body: Any, format: str) -> Any:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: str, target: str) -> None:
-    """Networks cut where they like: inside an event, a line, a character."""
+    """Networks split bytes anywhere: inside an event, a line or a character."""
     stream = _stream(source)
 
     whole = _convert([stream], source, target)
@@ -56,7 +56,7 @@ def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: str, target: str) 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> None:
-    """A user who streams and a user who waits for the whole get the same answer."""
+    """A user who streams and a user who waits for the whole answer get the same."""
     streamed = fb.collect_stream([_convert([_stream(source)], source, target)], source=target)
 
     whole = fb.convert_response(_answer(source), source=source, target=target)
@@ -66,7 +66,7 @@ def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> N
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_parallel_calls_keep_their_arguments(source: str, target: str) -> None:
-    """The arguments of two calls that stream at once are never run together."""
+    """The arguments of two calls that stream in turn are never mixed."""
     collected = fb.collect_stream([_stream(source)], source=source, target=target)
 
     whole = fb.convert_response(_answer(source), source=source, target=target)
@@ -82,7 +82,7 @@ def _arguments(body: Any, format: str) -> list[str]:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None:
-    """A connection that breaks in the middle raises, with the part that came and the bytes that tell the target's reader so."""
+    """A connection that breaks in the middle raises, with the part that arrived and an error event for the target's reader."""
     stream = _stream(source)
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(stream[: len(stream) // 2])
@@ -98,7 +98,7 @@ def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str) -> None:
-    """The two kinds of applications get one behaviour."""
+    """Both kinds of applications get the same behaviour."""
     stream = _stream(source)
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -127,7 +127,7 @@ def test_events_are_typed_in_their_format(format: str) -> None:
 
 
 def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
-    """Return what reading a stream raises, and the answer that came until then; None for nothing."""
+    """Return the error of reading a stream and the partial answer; None if there is none."""
     try:
         read()
     except fb.StreamError as error:
@@ -137,7 +137,7 @@ def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None:
-    """A user who looks at events alone must not take half an answer for one: wherever it is cut, it ends as a collected one does."""
+    """A user who reads events only must not take half an answer for one: a truncated stream ends as a collected one does."""
     stream = _stream(format, "text_plain")
     whole = list(fb.iter_events([stream], format=format))
     for cut in range(len(stream)):
@@ -152,7 +152,7 @@ def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_typed_events_are_returned_before_truncation_raises(format: str) -> None:
-    """A reader shows what came, and then that it is not all."""
+    """A reader shows the part that arrived, and then the error."""
     events = fb.iter_events(_pieces(_stream(format)[:-90], 40), format=format)
 
     assert isinstance(next(events), BaseModel)
@@ -163,7 +163,7 @@ def test_typed_events_are_returned_before_truncation_raises(format: str) -> None
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("chunks", [[], [b""], [b"<html>502</html>"], [b": ping\n\n"]])
 def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], format: str) -> None:
-    """A proxy's page, or nothing at all, in the place of a stream."""
+    """A proxy's page, or an empty body, in place of a stream."""
     with pytest.raises(fb.TruncatedStreamError, match=f"not one event of {format} came"):
         list(fb.iter_events(chunks, format=format))
 
@@ -171,7 +171,7 @@ def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], forma
 @pytest.mark.parametrize("error", ["busy", {"message": "busy"}, {"message": {"busy": True}}, ["busy"], {"code": ["busy"]}])
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error: Any) -> None:
-    """Relays put errors into streams as they like; one that no one foresaw is an event in words, and an end."""
+    """Relays write errors of any shape into streams; an unknown one is an event with a message, and the end."""
     stream = b"data: " + json.dumps({"error": error}).encode() + b"\n\n"
 
     events = list(fb.iter_events([stream], format=format))
@@ -181,7 +181,7 @@ def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_event_that_is_no_json_names_its_place(format: str) -> None:
-    """A proxy's page in the middle of a stream is refused with its offset and its beginning, typed or converted."""
+    """A proxy's page in the middle of a stream is rejected with its offset and its beginning, typed or converted."""
     stream = b"data: <html>\n\n"
 
     with pytest.raises(fb.StreamDecodeError) as typed:
@@ -196,7 +196,7 @@ def test_an_event_that_is_no_json_names_its_place(format: str) -> None:
 
 
 def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
-    """A cached answer is replayed to a caller of another format; ``raise_on`` guards it as it guards a conversion."""
+    """A cached answer is replayed to a caller of another format; ``raise_on`` holds as in a conversion."""
     answer = _answer("messages", "reasoning_signed")
     options = fb.Options(raise_on="lossy", carry_reasoning=False)
 
@@ -206,7 +206,7 @@ def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
 
 @pytest.mark.parametrize("target", [format for format in fb.FORMATS if format != "responses"])
 def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
-    """What came before the failure is in the stream, so no one is refused for its loss; the error is the only end."""
+    """The part before the failure is in the stream, so its loss raises no error; the failure is the only end."""
     answer = _answer("responses", "finish_failed")
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
     answer = answer | {"output": [*answer["output"], call]}
@@ -222,7 +222,7 @@ def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
 
 
 def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
-    """A model that breaks down in the middle of an answer is an error of the target's kind, and no complete answer."""
+    """A model that fails in the middle of an answer is an error of the target's kind, and no complete answer."""
     error = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}})
     converter = fb.StreamConverter(source="messages", target="chat_completions")
 
@@ -236,7 +236,7 @@ def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
 @pytest.mark.skipif(not list(corpus.entries(None, "stream")), reason="the recorded traffic is not here")
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, target: str) -> None:
-    """Real servers send odd streams; none raises anything but the library's errors, and what ends well can be read back."""
+    """Real servers send unusual streams; none raises an exception of another library, and the output of a complete one can be read back."""
     for entry in corpus.entries(source, "stream"):
         try:
             converted = _convert([entry.bytes()], source, target)
@@ -248,7 +248,7 @@ def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, targ
 
 
 def test_a_stream_collected_in_its_format_keeps_unknown_fields() -> None:
-    """A service that stores streamed answers keeps the server's fingerprint and whatever fields come tomorrow."""
+    """A service that stores streamed answers keeps the server's fingerprint and fields of future versions."""
     chunk = {
         "id": "c",
         "object": "chat.completion.chunk",
@@ -272,7 +272,7 @@ def test_a_stream_collected_in_its_format_keeps_unknown_fields() -> None:
 
 
 WRONG: tuple[Any, ...] = (None, True, 5, -1, "", [], [None], {}, {"a": 1}, [[]])
-"""Values that stand for every kind of thing that a leaf may wrongly be."""
+"""Values of every JSON type, which a leaf may have by mistake."""
 
 
 def _spoilt(value: Any) -> Iterator[Any]:
@@ -286,7 +286,7 @@ def _spoilt(value: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> None:
-    """Law 13: servers send null where a text belongs, a number for a kind, a list for an object; none of it raises what is not ours."""
+    """Law 13: servers send null in place of a text, a number for a type, a list for an object; none of it raises another exception."""
     reader = StreamReader()
     read = [*reader.feed(_stream(source)), *reader.finish()]
     for at, event in enumerate(read):
@@ -304,7 +304,7 @@ def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> N
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_events_before_an_invalid_event_are_returned(source: str) -> None:
-    """Where the bytes are cut decides nothing: the events before a broken one leave, then it is reported, and reported again."""
+    """The events before an invalid one are returned for any split of the bytes; then it is reported, and reported again."""
     other = "messages" if source != "messages" else "responses"
     stream, broken = _stream(source, "text_plain"), b"data: <html>\n\n"
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
@@ -324,7 +324,7 @@ def test_events_before_an_invalid_event_are_returned(source: str) -> None:
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
 def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, target: str, broken: bytes) -> None:
-    """A gateway that copies a stream has no other words for a user who reads behind it."""
+    """A gateway that copies a stream has no other message for its reader."""
     stream = _stream(source, "text_plain")
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
     head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
@@ -341,7 +341,7 @@ def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, targ
 
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
 def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format: str) -> None:
-    """Relays send errors as a message alone, and pings with one; another format's message is no error text."""
+    """Relays send errors as a message only, and pings with one; the message object of another format is no error text."""
     message = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
     for data, is_error in message.items():
         converter = fb.StreamConverter(source=format, target="messages")
@@ -351,7 +351,7 @@ def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_truncated_same_format_stream_ends_in_an_error_after_complete_events(format: str) -> None:
-    """Half an event is none: what was passed on stays readable, and the tail says that it is not all."""
+    """The events that were passed on stay readable, and the tail reports that the answer is incomplete."""
     stream = _stream(format, "text_plain")
     converter = fb.StreamConverter(source=format, target=format)
     converted = converter.feed(stream[: len(stream) // 2])
@@ -372,7 +372,10 @@ def _words(body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("stem", ["text_plain", "tools_parallel"])
 def test_a_truncated_stream_of_responses_fails_with_its_partial_answer(stem: str) -> None:
-    """A user who reads a stream that was passed on gets what a converted one has: open items done, all that came, numbers that go on."""
+    """The reader of a stream that was passed on gets what a converted one has:
+
+    finished items, the whole text, sequence numbers that continue.
+    """
     stream = next(each.data for each in fixtures.streams("responses") if each.stem == stem)
     events = [json.loads(event.data) for event in StreamReader().feed(stream)]
     done = next(at for at, event in enumerate(events) if event["type"] == "response.completed")
@@ -394,7 +397,7 @@ def test_a_truncated_stream_of_responses_fails_with_its_partial_answer(stem: str
 
 
 def test_a_stream_restores_custom_tools() -> None:
-    """A free-form tool that crossed over as a function answers as itself, streamed as well as whole."""
+    """A free-form tool that was sent as a function returns as itself, streamed and whole."""
     request = fb.convert_request(
         {
             "model": "m",
@@ -438,7 +441,7 @@ def test_a_stream_restores_custom_tools() -> None:
 
 @pytest.mark.parametrize("source", ["messages", "generate_content"])
 def test_arguments_that_are_an_object_are_replayed_whole(source: str) -> None:
-    """Two formats keep arguments as objects; a replay writes them as the text that the others stream."""
+    """Two formats have arguments as objects; a replay writes them as the text that the others stream."""
     answer = _answer(source)
 
     collected = fb.collect_stream(fb.replay_response(answer, source=source, target="chat_completions"), source="chat_completions")
@@ -453,12 +456,12 @@ FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "responses": lambda body: None if body["status"] == "in_progress" else body["status"],
     "generate_content": lambda body: body["candidates"][0].get("finishReason"),
 }
-"""Format to how an answer of it says why it ended."""
+"""Format to the field with the finish reason of its answer."""
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: str) -> None:
-    """A user who stores what came before a cut stores an answer that has no end."""
+    """A user who stores the part before a truncation stores an answer without an end."""
     stream = _stream(source, "text_plain")
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream[: len(stream) // 2])
@@ -496,7 +499,7 @@ def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: s
     ],
 )
 def test_unusual_events_raise_errors_of_this_library_only(source: str, target: str, events: list[Any]) -> None:
-    """What fuzzing found: other fields in place of log probabilities, an item that turns out to be a message at its end."""
+    """Examples from fuzzing: other fields in place of log probabilities, an item that is a message at its end."""
     converter = fb.StreamConverter(source=source, target=target)
 
     converter.feed(b"".join(encode_event(dumps(event)) for event in events))
@@ -506,7 +509,7 @@ def test_unusual_events_raise_errors_of_this_library_only(source: str, target: s
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_ends_once(source: str, target: str) -> None:
-    """A second end would be a second ``[DONE]``, and bytes behind the end those of another stream."""
+    """A second end would be a second ``[DONE]``, and bytes after it would belong to another stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))
     converter.finish()
@@ -520,7 +523,7 @@ def test_a_stream_ends_once(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
 def test_the_end_is_emitted_as_soon_as_it_arrives(source: str, target: str) -> None:
-    """A server may hold its connection open behind ``[DONE]`` or the last event; the caller's client must not wait for it."""
+    """A server may keep its connection open after ``[DONE]`` or the last event; the caller's client must not wait."""
     converter = fb.StreamConverter(source=source, target=target)
 
     converted = converter.feed(_stream(source))
@@ -533,7 +536,7 @@ def test_the_end_is_emitted_as_soon_as_it_arrives(source: str, target: str) -> N
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_partial_answer_reports_no_added_end(source: str, target: str) -> None:
-    """An answer that was cut has no reason for its end, so the report names none."""
+    """A truncated answer has no finish reason, so the report has no addition of one."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source)[:-200])
 
@@ -554,14 +557,14 @@ _OPENED = (
     b"event: error\n",
     b"event: error\ndata: ",
 )
-"""Beginnings of an event: of the name of a field, of a field, of the JSON."""
+"""Beginnings of an event: of a field name, of a field, of the JSON."""
 _NOTHING = (b"\n", b":", b": ping", b": ping\n\n", b"i", b"id: 7\n", b"retry: 1", b"data:\n\n", b"event: error\n\n", b"database: x")
-"""What begins no event: blank lines, comments, fields that say nothing, an event that is empty."""
+"""Bytes that begin no event: blank lines, comments, fields without an effect, an empty event."""
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_a_stream_that_breaks_within_an_event_is_truncated(target: str) -> None:
-    """Behind a finish reason that event may have been an error, wherever in it the bytes end."""
+    """After a finish reason that event may have been an error, wherever its bytes end."""
     ended = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
     result = {}
     for rest in (*_OPENED, *_NOTHING, b"data: [DONE]"):
@@ -580,7 +583,7 @@ def test_bytes_after_the_end_are_no_truncation() -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_unreferenced_converter_is_freed_at_once(source: str, target: str) -> None:
-    """It holds the answer. In a cycle it would hold it until the collector of garbage comes, which takes time of every stream."""
+    """It holds the answer. A reference cycle would hold it until the garbage collector runs, which slows down every stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))
     converter.finish()

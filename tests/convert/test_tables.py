@@ -258,7 +258,7 @@ def test_a_summary_of_losses_has_no_values() -> None:
 
 
 def test_without_losses_there_is_no_report() -> None:
-    """Who needs only the bodies pays for no report."""
+    """A user of the bodies alone does not pay for the report."""
     table = pa.table({"payload": [BODY]})
 
     (batch,) = fb.convert_table(table, losses="none", prefix="", **(TO_MESSAGES | {"column": "payload"}))

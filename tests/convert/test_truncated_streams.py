@@ -69,7 +69,7 @@ _LAST_EVENTS: dict[str, list[JsonObject]] = {
         },
     ],
 }
-"""The first events of an answer, with a field that no one knows at the answer, and at its choice where that has a separate place."""
+"""The first events of an answer, with an unknown field in the answer, and in its choice if that is a separate object."""
 _ERRORS: dict[str, JsonObject] = {
     "chat_completions": {"error": {"message": "out of luck", "type": "server_error"}},
     "messages": {"type": "error", "error": {"type": "api_error", "message": "out of luck"}},
@@ -77,11 +77,11 @@ _ERRORS: dict[str, JsonObject] = {
     "generate_content": {"error": {"code": 500, "message": "out of luck", "status": "INTERNAL"}},
 }
 _COUNTED = ("chat_completions", "messages", "generate_content")
-"""The formats that may tell what an answer costs before its end."""
+"""The formats that may send the usage before the end."""
 
 
 def _partial_of(source: str, target: str, last: list[JsonObject]) -> PartialAnswer:
-    """Return the answer so far of a stream that does not end well."""
+    """Return the partial answer of a stream without a good end."""
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in [*_LAST_EVENTS[source], *last])
     with pytest.raises(fb.StreamError) as raised:
         fb.collect_stream([data], source=source, target=target)
@@ -92,7 +92,7 @@ def _partial_of(source: str, target: str, last: list[JsonObject]) -> PartialAnsw
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, target: str, ends_in_error: bool) -> None:
-    """Law 1: the end of a stream mostly tells such fields, and this one has none."""
+    """Law 1: most such fields are reported at the end of a stream, and this one has no end."""
     partial = _partial_of(source, target, [_ERRORS[source]] if ends_in_error else [])
 
     lost = {loss.path.rpartition("/")[2] for loss in partial.losses}
@@ -102,7 +102,7 @@ def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, ta
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
 @pytest.mark.parametrize("source", _COUNTED)
 def test_an_answer_without_an_end_has_its_usage(source: str, ends_in_error: bool) -> None:
-    """A user who pays for it wants to know."""
+    """A user who pays for it needs the counts."""
     partial = _partial_of(source, "chat_completions", [_ERRORS[source]] if ends_in_error else [])
 
     counts = partial.body["usage"]
@@ -111,7 +111,7 @@ def test_an_answer_without_an_end_has_its_usage(source: str, ends_in_error: bool
 
 @pytest.mark.parametrize("source", _COUNTED)
 def test_a_closed_answer_has_its_usage(source: str) -> None:
-    """A cut that the caller asked to close is an answer as far as it came, with its counts."""
+    """A truncated stream that the caller asked to close is an answer with its counts."""
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in _LAST_EVENTS[source])
     closing = fb.Options(on_truncated="close")
 
@@ -122,7 +122,7 @@ def test_a_closed_answer_has_its_usage(source: str) -> None:
 
 @pytest.mark.parametrize(("first", "status"), [('{"path":"/', "incomplete"), ('{"path":"/"}', "completed"), ("", "completed")])
 def test_an_incomplete_call_has_no_complete_status(first: str, status: str) -> None:
-    """Calls come side by side, so any of them may be cut; a user who runs items by their status would run half of one."""
+    """Parallel calls may each be incomplete; a user who runs completed items would run half of one."""
     calls = [
         {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "f", "arguments": text}}
         for at, text in enumerate((first, "{}"))
@@ -157,7 +157,7 @@ _HELD_BY: dict[tuple[str, str, str], str] = {
     ("responses", "response.output_text.delta", "/logprobs/*"): "/output/*/content/*/logprobs",
     ("responses", "response.output_text.delta", "/logprobs/*/top_logprobs/*"): "/output/*/content/*/logprobs",
 }
-"""Source, kind of event and pointer in it (a star is any number) to the node of the answer whose loss includes a field of it."""
+"""Source, kind of event and pointer in it (a star is any number) to the node of the answer whose loss includes that field."""
 _REPEATED = {
     ("responses", f"response.{kind}", f"{place}/logprobs/*{below}")
     for kind, place in (("output_text.done", ""), ("content_part.done", "/part"), ("output_item.done", "/item/content/*"))

@@ -18,7 +18,7 @@ MARKED: dict[str, dict[str, Any]] = {
 
 
 def test_no_more_cache_marks_than_messages_accepts() -> None:
-    """Its server refuses a fifth, and a user who marks parts of a chat has no such bound."""
+    """Its server rejects a fifth, and servers of chat_completions have no such limit."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part] * 6}]}
 
@@ -29,7 +29,7 @@ def test_no_more_cache_marks_than_messages_accepts() -> None:
 
 
 def test_a_cache_mark_in_chat_completions_is_written_as_in_messages() -> None:
-    """The vendor's server knows no other."""
+    """The vendor's server has no other notation."""
     block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": [block]}]}
 
@@ -41,7 +41,7 @@ def test_a_cache_mark_in_chat_completions_is_written_as_in_messages() -> None:
 
 
 def test_the_cache_mark_of_the_request_counts_and_has_the_nearest_ttl() -> None:
-    """The server counts it among the four, and knows two durations."""
+    """The server counts it among the four, and has two durations."""
     part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
     request = {
         "model": "m",
@@ -60,7 +60,7 @@ def test_the_cache_mark_of_the_request_counts_and_has_the_nearest_ttl() -> None:
 
 
 def test_a_cache_mark_without_a_type_is_accepted() -> None:
-    """No specification says what those servers take; there is but one kind."""
+    """No specification requires it for these servers, and there is one type only."""
     part = {"type": "text", "text": "x", "cache_control": {"ttl": "1h"}}
     request = {"model": "m", "messages": [{"role": "user", "content": [part]}]}
 
@@ -75,7 +75,7 @@ def test_a_cache_mark_without_a_type_is_accepted() -> None:
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_a_part_converted_to_text_keeps_its_cache_mark(block: dict[str, Any], target: str, place: str) -> None:
-    """The words stand where the block stood, and the prompt is as long."""
+    """The text has the place of the block, and the prompt is as long."""
     result = _with_block(block, target, place)
 
     assert result.json().count(b'"prompt_cache_breakpoint":{"mode":"explicit"}') == 1
@@ -85,14 +85,14 @@ def test_a_part_converted_to_text_keeps_its_cache_mark(block: dict[str, Any], ta
 @pytest.mark.parametrize("place", ["turn", "result"])
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
 def test_a_cache_mark_of_a_part_converted_to_text_is_lost_in_formats_without_marks(block: dict[str, Any], place: str) -> None:
-    """Nothing is cached there by request, and the report says so."""
+    """These servers cache without marks, and the report has the loss."""
     result = _with_block(block, "generate_content", place)
 
     assert [loss.severity for loss in result.losses if loss.path.endswith("/cache_control")] == ["info"]
 
 
 def test_a_cache_mark_on_a_block_without_text_is_reported() -> None:
-    """Nothing is left that could bear it."""
+    """No block remains that could have it."""
     block = {"type": "document", "source": {"type": "content", "content": ""}, "cache_control": MARK}
 
     result = _with_block(block, "responses", "turn")
@@ -101,7 +101,7 @@ def test_a_cache_mark_on_a_block_without_text_is_reported() -> None:
 
 
 def _with_block(block: dict[str, Any], target: str, place: str) -> fb.Converted:
-    """Convert a request of messages with a block, in a turn of the user's or in a result."""
+    """Convert a request of messages with a block, in a user turn or in a result."""
     content: list[dict[str, Any]] = [{"type": "text", "text": "q"}, block]
     turns: list[dict[str, Any]] = [{"role": "user", "content": content}]
     if place == "result":

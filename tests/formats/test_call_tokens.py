@@ -1,4 +1,4 @@
-"""Tokens that a server of chat_completions joins to a call by the id of both."""
+"""Tokens that a server of chat_completions binds to a call by its id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _detail(call_id: str, token: str = "c2ln") -> dict[str, Any]:
 
 
 def _next_request(answer: dict[str, Any], caller: str, call_ids: tuple[str, ...]) -> dict[str, Any]:
-    """Return the request that goes on from an answer, with what came of its calls."""
+    """Return the next request, with an answer and the results of its calls."""
     if caller == "messages":
         results = [{"type": "tool_result", "tool_use_id": call_id, "content": "1"} for call_id in call_ids]
         turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": results}]
@@ -42,14 +42,14 @@ def _asked(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _signed(parts: list[dict[str, Any]]) -> list[tuple[str | None, str | None]]:
-    """Return, of each part, the id of its call and its token."""
+    """Return the id of the call and the token of each part."""
     return [(part.get("functionCall", {}).get("id"), part.get("thoughtSignature")) for part in parts]
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool) -> None:
-    """The server answers 400 where a call comes back without its token."""
+    """The server answers 400 if a call returns without its token."""
     if is_streamed:
         (stream,) = (each for each in streams("chat_completions") if each.stem == "reasoning_bound")
         pieces = fb.convert_stream([stream.data], source="chat_completions", target=caller)
@@ -74,7 +74,7 @@ def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool)
 @pytest.mark.parametrize("token", ["c2ln", "c2ln|x"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_id: str) -> None:
-    """Clients join the ids of a call and of its item with one, and a bar stands between a token and its id, too."""
+    """Clients join the ids of a call and of its item with a bar, which also separates a token from its id."""
     answer = _answer({"tool_calls": [_call(call_id)], "reasoning_details": [_detail(call_id, token)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
@@ -86,7 +86,7 @@ def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_i
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
-    """Servers of chat_completions take ids of 40 characters; the name of a function in one makes it longer."""
+    """Servers of chat_completions accept ids of 40 characters; the name of a function in an id makes it longer."""
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
@@ -97,7 +97,7 @@ def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
 
 
 def test_a_token_of_an_unknown_call_is_a_separate_reasoning_part() -> None:
-    """It is at home there, and its server may miss it."""
+    """Its server issued it, and may require it."""
     converted = fb.convert_request(
         _asked({"tool_calls": [_call("a")], "reasoning_details": [_detail("b")]}),
         source="chat_completions",
@@ -109,7 +109,7 @@ def test_a_token_of_an_unknown_call_is_a_separate_reasoning_part() -> None:
 
 
 def test_a_call_that_has_a_token_keeps_it() -> None:
-    """Of two tokens that name one call the first is that call's; the other stays a reasoning part, so that none is lost."""
+    """Of two tokens for one call the first belongs to it; the other stays a reasoning part, so that none is lost."""
     outer = {"extra_content": {"google": {"thought_signature": "b3V0ZXI="}}}
     details = [_detail("a"), _detail("b"), _detail("b", "bW9yZQ==")]
 
@@ -123,7 +123,7 @@ def test_a_call_that_has_a_token_keeps_it() -> None:
 
 
 def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
-    """A field that no one knows is lost wherever the token goes."""
+    """An unknown field is lost wherever the token is written."""
     message = {"tool_calls": [_call("a")], "reasoning_details": [_detail("a") | {"format": "google-gemini-v9", "more": 1}]}
 
     converted = fb.convert_request(_asked(message), source="chat_completions", target="generate_content")
@@ -133,7 +133,7 @@ def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
 
 
 def test_an_id_that_is_a_counter_names_no_call() -> None:
-    """We number reasoning parts so ourselves where their tokens stand apart."""
+    """The library uses such ids for reasoning parts with separate tokens."""
     details = [{"type": "reasoning.text", "text": "hm", "id": "rs_0", "index": 0}, _detail("rs_0")]
 
     converted = fb.convert_response(
@@ -146,7 +146,7 @@ def test_an_id_that_is_a_counter_names_no_call() -> None:
 
 
 def test_a_token_whose_call_never_arrives_is_emitted_at_the_end() -> None:
-    """No one knows before that it will not come."""
+    """Until then its call may still arrive."""
     converter = fb.StreamConverter(source="chat_completions", target="generate_content")
     before = converter.feed(_chunk({"reasoning_details": [_detail("a")]})) + converter.feed(_chunk({"content": "one"}))
 

@@ -46,7 +46,7 @@ def _answer(content: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _streamed(content: list[dict[str, Any]]) -> bytes:
-    """Return the stream of an answer in another format, of which each text comes in pieces."""
+    """Return the stream of an answer in another format, with its texts in pieces."""
     data = b"".join(fb.replay_response(_answer(content), source="messages"))
     data = data.replace(b'"delta":{"type":"text_delta","text":"I look it up."}', b'"delta":{"type":"text_delta","text":"I look"}')
     more = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":" it up."}}\n\n'
@@ -72,7 +72,7 @@ def _next_turn(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _returned_turn(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the model's turn of the next request, back in messages, with texts in one piece."""
+    """Return the model's turn of the next request in messages, with texts in one piece."""
     converted = fb.convert_request(_next_turn(parts), source="generate_content", target="messages", model="m", stream=False)
     turn: list[dict[str, Any]] = []
     for block in next(each for each in converted.body["messages"] if each["role"] == "assistant")["content"]:
@@ -85,7 +85,7 @@ def _returned_turn(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", TURNS)
 def test_a_token_is_on_the_part_that_follows_its_reasoning(name: str) -> None:
-    """The Vercel AI SDK and opencode drop an empty thought, and its token with it; Google puts its tokens on the part that follows."""
+    """The Vercel AI SDK and opencode drop an empty reasoning part with its token; Google sets its tokens on the part that follows."""
     whole = _parts(fb.convert_response(_answer(TURNS[name]), source="messages", target="generate_content").body)
     streamed = _parts(fb.collect_stream([_streamed(TURNS[name])], source="generate_content").body)
 
@@ -98,7 +98,10 @@ def test_a_token_is_on_the_part_that_follows_its_reasoning(name: str) -> None:
 
 @pytest.mark.parametrize("name", TURNS)
 def test_the_next_request_restores_each_token_to_its_reasoning(name: str) -> None:
-    """The vendor refuses a reasoning part whose token is gone or elsewhere. Clients send parts as received, in pieces, or accumulated."""
+    """The vendor rejects a reasoning part whose token is missing or elsewhere.
+
+    Clients send parts as received, in pieces, or accumulated.
+    """
     data = _streamed(TURNS[name])
     pieces = [part for event in events_of(data) for part in _parts(json.loads(event.data)) if part != {"text": ""}]
 
@@ -118,7 +121,7 @@ KEPT: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_token_without_a_following_part_is_a_separate_part(name: str) -> None:
-    """There is nothing else to put it on, and it still comes back."""
+    """No other part can have it, and it still returns."""
     data = _streamed(KEPT[name])
     whole = _parts(fb.convert_response(_answer(KEPT[name]), source="messages", target="generate_content").body)
 
@@ -128,7 +131,7 @@ def test_a_token_without_a_following_part_is_a_separate_part(name: str) -> None:
 
 
 def test_a_call_with_a_token_keeps_it() -> None:
-    """A part has room for one token: that of the reasoning before stays with the reasoning."""
+    """A part has one token: that of the reasoning before it stays with the reasoning."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     call |= {"extra_content": {"google": {"thought_signature": "b3du"}}}
     details = [{"type": "reasoning.text", "text": "Hm.", "signature": "c2lnLTE=", "format": "anthropic-claude-v1", "index": 0}]
@@ -151,7 +154,7 @@ def test_a_call_with_a_token_keeps_it() -> None:
 
 
 def test_a_token_does_not_sign_preceding_reasoning_without_a_token() -> None:
-    """A reasoning part whose signature a relay dropped must not get that of another one."""
+    """A reasoning part whose signature was dropped by a relay must not get that of another one."""
     unsigned: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": ""}
     content = [unsigned, OMITTED, CALL]
     answer = fb.convert_response(_answer(content), source="messages", target="generate_content")
@@ -165,7 +168,7 @@ def test_a_token_does_not_sign_preceding_reasoning_without_a_token() -> None:
 
 
 def test_only_a_token_is_held_back_until_the_next_part() -> None:
-    """Law 10: the text that follows leaves in the feed that brings it, and takes the token along."""
+    """Law 10: the text that follows is emitted in the same feed, with the token."""
     events = [event + b"\n\n" for event in b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).split(b"\n\n")]
     converter = fb.StreamConverter(source="messages", target="generate_content")
 
@@ -178,7 +181,7 @@ def test_only_a_token_is_held_back_until_the_next_part() -> None:
 
 @pytest.mark.parametrize("fault", ["finish", "abort", "error"])
 def test_a_token_that_is_held_back_is_emitted_before_an_error(fault: str) -> None:
-    """What came before a break was said; a user who keeps the half answer keeps its token."""
+    """The part before a break is valid; a user who stores it needs its token."""
     events = b"".join(fb.replay_response(_answer([THOUGHT, TEXT]), source="messages")).partition(b"event: content_block_stop")
     converter = fb.StreamConverter(source="messages", target="generate_content")
     converted = converter.feed(events[0] + b'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')
@@ -197,7 +200,7 @@ def test_a_token_that_is_held_back_is_emitted_before_an_error(fault: str) -> Non
 
 
 def test_a_request_to_the_same_format_loses_the_token_and_keeps_its_part() -> None:
-    """Google would refuse a token that it did not make; the call next to it is the caller's."""
+    """Google would reject a token of another vendor; the call with it belongs to the caller."""
     parts = _parts(fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content").body)
 
     converted = fb.convert_request(_next_turn(parts), source="generate_content", target="generate_content", model="m", stream=False)
@@ -207,7 +210,7 @@ def test_a_request_to_the_same_format_loses_the_token_and_keeps_its_part() -> No
 
 
 def test_a_loss_of_reasoning_names_its_token_alone() -> None:
-    """Law 2: the part on which the token stands is not lost."""
+    """Law 2: the part with the token is not lost."""
     parts = _parts(fb.convert_response(_answer([REDACTED, TEXT, CALL]), source="messages", target="generate_content").body)
 
     converted = fb.convert_request(_next_turn(parts), source="generate_content", target="chat_completions", model="m", stream=False)
@@ -217,7 +220,7 @@ def test_a_loss_of_reasoning_names_its_token_alone() -> None:
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_an_answer_without_carried_tokens_has_none(carry: bool) -> None:
-    """``carry_reasoning=False``: the token is reported, and the part that follows is as it was."""
+    """``carry_reasoning=False``: the token is reported, and the part that follows is unchanged."""
     options = fb.Options(carry_reasoning=carry)
     converted = fb.convert_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options)
     data = b"".join(fb.replay_response(_answer([REDACTED, CALL]), source="messages", target="generate_content", options=options))
@@ -255,7 +258,7 @@ CASES = [("messages", block) for block in BLOCKS] + [("responses", item) for ite
 
 
 def _turn(source: str, token: str, part: JSON) -> list[JSON]:
-    """Return what the model said: a carried token, and the part that it was carried for."""
+    """Return an answer: a carried token, and the part that has it."""
     if source == "messages":
         return [{"type": "redacted_thinking", "data": token}, part]
     return [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": token}, part]
@@ -285,7 +288,7 @@ def _streamed_of_lost(body: JSON, source: str, target: str, options: fb.Options)
 
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
 def test_a_token_is_in_the_output_or_in_the_report(source: str, part: JSON) -> None:
-    """Every other token is distinguished: in requests, answers and their streams, also where tokens are not to be carried."""
+    """Each token is changed, one at a time: in requests, answers and streams, also if tokens are not carried."""
     targets = {*fb.FORMATS} - {source}
     for target, returned, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
         if returned == source:
@@ -307,7 +310,7 @@ def test_a_token_is_in_the_output_or_in_the_report(source: str, part: JSON) -> N
 @pytest.mark.parametrize("carry", [True, False], ids=["carried", "not carried"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_the_token_of_a_result_that_joins_its_call_is_reported(streams: bool, carry: bool) -> None:
-    """Both stand in one item of responses, which has room for one token in front of it."""
+    """One item of responses has both, and has one token before it."""
     code = {"executableCode": {"language": "PYTHON", "code": "1"}, "thoughtSignature": "QUJD"}
     result = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}, "thoughtSignature": "WFla"}
     parts = [code, result, {"text": "done"}]
@@ -331,7 +334,7 @@ _ISSUERS: tuple[tuple[ir.Format, ir.SignatureKind], ...] = (("responses", "encry
 
 
 def _life(number: int, random: Random) -> Iterator[events.Event]:
-    """Yield what happens to a part: a reasoning part, which may learn its token in time, late or never, a text, or a call."""
+    """Yield the events of a part: a reasoning part, whose token comes before its end, after it, or never, a text, or a call."""
     kind = random.choice(("thought", "thought", "thought", "text", "call"))
     if kind == "call":
         yield events.PartStart(0, number, ir.ToolCall(f"call_{number}", "look_up", ""))
@@ -353,7 +356,7 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
 
 
 def _lives(random: Random) -> list[events.Event]:
-    """Return the events of an answer whose parts are open side by side, in the order in which they open."""
+    """Return the events of an answer with several open parts, in the order in which they open."""
     waiting = [iter(list(_life(number, random))) for number in range(random.randint(1, 5))]
     running: list[Iterator[events.Event]] = []
     emitted: list[events.Event] = [events.Start("a", "m")]
@@ -372,7 +375,7 @@ def _lives(random: Random) -> list[events.Event]:
 
 
 def _kept(data: bytes) -> dict[str, Any]:
-    """Return the answer as the history of a client of generate_content has it, which puts no pieces together."""
+    """Return the answer as a client of generate_content keeps it in its history, with its pieces separate."""
     reader = StreamReader()
     emitted = [json.loads(event.data) for event in (*reader.feed(data), *reader.finish()) if event.data != DONE]
     parts = [part for raw in emitted for part in raw["candidates"][0]["content"]["parts"]]
@@ -386,7 +389,7 @@ def _tokens(body: dict[str, Any], target: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_a_token_after_its_text_returns_with_that_text_or_is_reported(target: str) -> None:
-    """A server refuses a signed thought that was altered, and an item without the token that it is known by."""
+    """A server rejects a signed reasoning part that was changed, and an item without its token."""
     for seed in range(400):
         reported = _lives(Random(seed))
         signed = {

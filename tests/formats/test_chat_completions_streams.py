@@ -65,7 +65,7 @@ def _body(answer: ir.Response) -> Any:
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_a_recorded_stream_has_one_end(entry: Entry) -> None:
-    """Servers break every rule; the answer is still whole, or the failure is one."""
+    """Servers break every rule; the answer is complete, or the failure is one."""
     emitted = _decode(entry.bytes())
 
     assert sum(isinstance(event, events.End | events.Failed) for event in emitted) == 1
@@ -75,7 +75,7 @@ def test_a_recorded_stream_has_one_end(entry: Entry) -> None:
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=str)
 def test_an_answer_survives_being_streamed(sample: Sample) -> None:
-    """Law 6: what the chunks add up to is the answer, and law 8: they are grammatical."""
+    """Law 6: the accumulated chunks are the answer, and law 8: they follow the grammar."""
     whole = decode_response(check(sample.body, NAME, "response"))
 
     stream = _encode(whole)
@@ -85,8 +85,9 @@ def test_an_answer_survives_being_streamed(sample: Sample) -> None:
 
 
 def _comparable(body: Any) -> Any:
-    """Leave out what a stream says otherwise: the details around tokens, the blank lines
-    between sections of reasoning, empty text, and when sound expires.
+    """Leave out values that differ in a stream:
+
+    details of tokens, blank lines between reasoning sections, empty text, the expiry of audio.
     """
     for choice in body["choices"]:
         choice["message"].pop("audio", None)
@@ -100,7 +101,7 @@ def _comparable(body: Any) -> Any:
 
 
 def test_interleaved_calls_keep_their_arguments_apart() -> None:
-    """A server writes two calls at once; both get their text."""
+    """A server streams two calls in turn; both get their text."""
     chunks = [
         {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}}]},
         {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": ""}}]},
@@ -117,7 +118,7 @@ def test_interleaved_calls_keep_their_arguments_apart() -> None:
 
 
 def test_an_index_that_is_used_again_begins_a_new_call() -> None:
-    """Some servers say index 0 for every call; ids tell them apart."""
+    """Some servers use index 0 for every call; ids distinguish them."""
     first = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     second = {"index": 0, "id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}}
 
@@ -127,7 +128,7 @@ def test_an_index_that_is_used_again_begins_a_new_call() -> None:
 
 
 def test_a_stream_that_is_cut_has_no_end() -> None:
-    """Law 9: an end is an end."""
+    """Law 9: a truncated stream has no end event."""
     assert not any(isinstance(event, events.End) for event in _run([{"content": "Hel"}]))
 
 
@@ -147,7 +148,7 @@ def _chunks(*deltas: dict[str, Any], logprobs: dict[str, Any] | None = None) -> 
 
 
 def test_an_index_that_is_used_again_leads_to_the_latest_call() -> None:
-    """Servers that count nothing put every call at index 0; the pieces belong to the call that began last."""
+    """Such servers use index 0 for every call; the pieces belong to the call that began last."""
 
     def piece(arguments: str, call_id: str | None = None) -> dict[str, Any]:
         function = {"name": "f" if call_id else None, "arguments": arguments}
@@ -160,7 +161,7 @@ def test_an_index_that_is_used_again_leads_to_the_latest_call() -> None:
 
 
 def test_an_id_in_a_subsequent_delta_is_no_second_call() -> None:
-    """Some servers name the function first and the call later."""
+    """Some servers send the function first and the id later."""
     delayed = [
         {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{"}}]},
         {"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "}"}}]},
@@ -208,7 +209,7 @@ def _piece(arguments: str, name: str | None = None, call_id: str | None = None, 
 )
 @pytest.mark.parametrize("target", [NAME, "responses"])
 def test_calls_at_one_index_are_separated_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
-    """Servers without ids, and those that give an id to each piece, tell by the name where a call begins; two must not become one."""
+    """Servers without ids, or with an id for each piece, send the name at the start of a call; two calls must not become one."""
     collected = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
 
     message = (
@@ -220,7 +221,7 @@ def test_calls_at_one_index_are_separated_without_ids(target: str, pieces: list[
 
 
 def test_another_id_of_a_call_is_reported() -> None:
-    """The first id of a call is its own; one that a later piece tells is in the report."""
+    """The first id of a call counts; a later one is in the report."""
     collected = collect_stream([_chunks(_piece("{", "f", "a"), _piece("}", call_id="b"))], source=NAME, target="messages")
 
     assert [(loss.path, loss.before) for loss in collected.losses if loss.severity == "lossy"] == [
@@ -229,7 +230,7 @@ def test_another_id_of_a_call_is_reported() -> None:
 
 
 def test_the_tokens_of_a_refusal_stay_with_it() -> None:
-    """Log probabilities come apart for a text and for a refusal, and leave so."""
+    """Log probabilities are separate for text and refusal, in the source and in the target."""
     tokens = [{"token": "No", "logprob": -0.5, "bytes": [78, 111], "top_logprobs": []}]
     stream = _chunks({"refusal": "No"}, logprobs={"content": None, "refusal": tokens})
 
@@ -241,7 +242,7 @@ def test_the_tokens_of_a_refusal_stay_with_it() -> None:
 
 
 def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
-    """Servers that tell the reason too early go on with the call: it grows on, for none without a name was made."""
+    """Servers that send the finish reason too early continue the call; a call without a name is not created."""
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
     delayed = {"index": 0, "function": {"arguments": "1}"}}
     decoder = StreamDecoder()
@@ -286,7 +287,7 @@ CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "a
 )
 @pytest.mark.parametrize("target", FORMATS)
 def test_done_does_not_complete_an_empty_or_partial_answer(target: str, deltas: list[Any]) -> None:
-    """A relay whose time is up writes ``[DONE]``, and gives no reason: half a call must not be made."""
+    """A relay that reached its time limit writes ``[DONE]`` without a finish reason: half a call must not be created."""
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
     converter = StreamConverter(source=NAME, target=target)
@@ -312,7 +313,7 @@ def test_done_does_not_complete_an_empty_or_partial_answer(target: str, deltas: 
     ids=["a text", "a call", "a call in pieces", "free text"],
 )
 def test_done_completes_an_answer_with_complete_content(deltas: list[Any]) -> None:
-    """Servers that never give a reason are read all the same."""
+    """Servers that never send a finish reason are accepted."""
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
 
@@ -324,7 +325,7 @@ def test_done_completes_an_answer_with_complete_content(deltas: list[Any]) -> No
 @pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
 @pytest.mark.parametrize("target", FORMATS)
 def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes) -> None:
-    """The official client looks at how the data begins, so there are servers that no one has told."""
+    """The official client compares the beginning of the data only, so servers send such lines."""
     chunk = {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
     converter = StreamConverter(source=NAME, target=target)
 
@@ -337,7 +338,7 @@ def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes)
 
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
-    """A server that does not stream answers in one event; its answer is what a client gets that asked for no stream."""
+    """A server without streaming sends one event; its answer is that of a request without streaming."""
     message = {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
     answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -349,7 +350,7 @@ def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
 
 
 def test_a_message_next_to_a_delta_is_not_read_as_text() -> None:
-    """Some servers repeat in each event what has come so far."""
+    """Some servers repeat the whole text so far in each event."""
     items = [
         {"delta": {"content": text}, "message": {"content": accumulated}} for text, accumulated in (("Hel", "Hel"), ("lo", "Hello"))
     ]
@@ -375,7 +376,7 @@ def _thinks(index: int, *, kind: str = "text", **text: str) -> dict[str, Any]:
     ],
 )
 def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
-    """A server checks a token against the text next to it; where that has left, the report says so."""
+    """A server checks a token with the text next to it; if the text was sent, the token is reported."""
     stream = _chunks(*deltas)
     converter = StreamConverter(source=NAME, target=target)
 
@@ -390,7 +391,7 @@ def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(target: str) -> None:
-    """In generate_content it returns with its reasoning part; elsewhere that has left, and the report says so."""
+    """In generate_content it returns with its reasoning part; elsewhere that was sent, and the token is reported."""
     stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
     converter = StreamConverter(source=NAME, target=target)
 
@@ -412,7 +413,7 @@ def _cites(url: str, start: int, end: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", FORMATS)
 def test_citations_after_a_call_belong_to_the_text_that_they_cite(target: str) -> None:
-    """A server that searches tells its sources last; who collects gets what the whole answer would have become."""
+    """A server with a search sends its sources last; a collected stream equals the whole answer."""
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 7)]
     stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
     whole = collect_stream([stream], source=NAME)
@@ -424,7 +425,7 @@ def test_citations_after_a_call_belong_to_the_text_that_they_cite(target: str) -
 
 
 def test_a_span_selects_the_text_of_a_citation_that_follows_it() -> None:
-    """Two texts around a call are one content to the server; the second citation begins in the second."""
+    """Two texts around a call are one content to the server; the second citation begins in the second text."""
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 8)]
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"content": "Oslo."}, {"refusal": "No."}, {"annotations": cited})
 
@@ -439,7 +440,7 @@ def test_a_span_selects_the_text_of_a_citation_that_follows_it() -> None:
 
 @pytest.mark.parametrize(("target", "is_after_text"), [("messages", True), ("responses", True), ("generate_content", False)])
 def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_after_text: bool) -> None:
-    """A block that has closed takes no more; formats that cite at the end still can."""
+    """A block that has closed cannot have it; formats with citations at the end can."""
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
     converter = StreamConverter(source=NAME, target=target)
 
@@ -453,7 +454,7 @@ def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_af
 @pytest.mark.parametrize("source", [format for format in FORMATS if format != NAME])
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_every_chunk_has_a_usage_field_if_usage_is_requested(source: str, is_asked: bool) -> None:
-    """The vendor's servers say null in all but the last; a reader that takes the field for granted trips over one without it."""
+    """The vendor's servers send null in all chunks but the last; a reader may require the field."""
     requested = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
     requested |= {"stream_options": {"include_usage": True}} if is_asked else {}
     request = convert_request(requested, source=NAME, target=source)

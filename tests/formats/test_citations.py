@@ -17,14 +17,14 @@ def _answer(**more: str) -> dict[str, Any]:
 
 
 def test_a_quotation_of_a_page_becomes_cited_text_in_messages() -> None:
-    """Some servers tell the cited text of a page next to its address."""
+    """Some servers send the cited text of a page with its address."""
     converted = fb.convert_response(_answer(content="Founded in 753 BC."), source="chat_completions", target="messages")
 
     assert converted.body["content"][0]["citations"][0]["cited_text"] == "Founded in 753 BC."
 
 
 def _answer_of_spans(length: int, citations: int) -> dict[str, Any]:
-    """Return an answer whose citations each cite nearly all of its text."""
+    """Return an answer whose citations cite nearly all of its text."""
     cited = [
         {"type": "url_citation", "url_citation": {"start_index": at, "end_index": length, "title": "T", "url": "https://a.test/"}}
         for at in range(citations)
@@ -36,7 +36,7 @@ def _answer_of_spans(length: int, citations: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target: str) -> None:
-    """Else half a megabyte becomes hundreds, and two of them more than a machine has."""
+    """Otherwise half a megabyte would become hundreds."""
     body = _answer_of_spans(50_000, 1_500)
 
     converted = fb.convert_response(body, source="chat_completions", target=target)
@@ -47,7 +47,7 @@ def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target:
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_the_text_of_a_few_citations_is_repeated_at_each(target: str) -> None:
-    """Readers show it with the source, and do not count characters themselves."""
+    """Readers show it with the source, and do not count characters."""
     converted = fb.convert_response(_answer_of_spans(20, 3), source="chat_completions", target=target)
 
     assert converted.json().count(b'"' + b"x" * 18 + b'"') >= 1
@@ -97,20 +97,20 @@ def answer(*items: JsonObject) -> JsonObject:
 
 
 def stream(*reported: JsonObject, output: tuple[JsonObject, ...]) -> bytes:
-    """Frame the events of an answer of responses."""
+    """Write the events of an answer of responses."""
     first = {"type": "response.created", "response": HEAD | {"status": "in_progress", "output": []}}
     last = {"type": "response.completed", "response": answer(*output)}
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *reported, last))
 
 
 def written(output: bytes, target: str) -> JsonObject:
-    """Convert a stream and collect what the target's reader has of it."""
+    """Convert a stream and collect the output."""
     converter = fb.StreamConverter(source="responses", target=target)
     return fb.collect_stream([converter.feed(output) + converter.finish()], source=target).body
 
 
 def cited(body: JsonObject) -> list[tuple[str, str]]:
-    """Return the sources of an answer of chat completions, each with the words that it stands behind."""
+    """Return the sources of an answer of chat completions, each with the words before it."""
     text = body["choices"][0]["message"]
     notes = [each["url_citation"] for each in text.get("annotations", ())]
     return [(each["title"], text["content"][each["start_index"] : each["end_index"]]) for each in notes]
@@ -118,7 +118,7 @@ def cited(body: JsonObject) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("numbers", [(), (0,), (1,), (0, 1), (1, 0)], ids=str)
 def test_citations_in_no_event_are_emitted_at_the_end(numbers: tuple[int, ...]) -> None:
-    """Laws 1 and 6: where some events of citations get lost, whichever, the reader has each source once all the same."""
+    """Laws 1 and 6: if any of the citation events are missing, the reader still gets each source once."""
     item = message("msg_1", "Hello world", A, B)
     events = [added(0, item), delta(0, item, "Hello world"), *[noted(0, item, number) for number in numbers], done(0, item)]
 
@@ -142,7 +142,7 @@ APART = {
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("reported", APART.values(), ids=APART)
 def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list[JsonObject], target: str) -> None:
-    """Law 6: two messages may be open at once, and where the second begins is known when the first is whole."""
+    """Law 6: two messages may be open at once; the offset of the second is known when the first is complete."""
     data = stream(*reported, output=(M, N))
 
     collected = fb.collect_stream([data], source="responses", target=target)
@@ -154,7 +154,7 @@ def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list
 
 
 def test_annotations_count_from_their_text_whichever_block_stops() -> None:
-    """Laws 1 and 6: a block that is never stopped, or goes on later, stands before the text that cites; its words are not among it."""
+    """Laws 1 and 6: a block that is never stopped, or continues later, precedes the text with the citation; its words do not count."""
     cited = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
     begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}
     events: list[JsonObject] = [

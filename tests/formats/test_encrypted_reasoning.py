@@ -1,4 +1,4 @@
-"""Reasoning over an endpoint of responses: the request includes its token, and the next request has it again."""
+"""Reasoning over an endpoint of responses: the answer has its token, and the next request returns it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ASKED: dict[str, dict[str, Any]] = {
 
 
 def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the caller's request with an answer and the result of its call behind it, as an official client writes it."""
+    """Return the caller's request with an answer and the result of its call, as an official client writes it."""
     request = ASKED[caller]
     if caller == "messages":
         result = {"type": "tool_result", "tool_use_id": "call_1", "content": "A long inlet."}
@@ -62,7 +62,7 @@ def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ASKED)
 def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams: bool) -> None:
-    """The server reasons anew in each turn of a tool loop if its reasoning does not return."""
+    """The server reasons again in each turn of a tool loop if its reasoning does not return."""
     exchange = fb.Bridge(caller, via="responses").open(ASKED[caller], stream=streams)
     if streams:
         converter = exchange.stream()
@@ -103,7 +103,7 @@ NOT_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", NOT_ASKED)
 def test_a_request_without_reasoning_asks_for_no_token(case: str) -> None:
-    """Models that do not reason refuse the word for it: "Encrypted content is not supported with this model"."""
+    """Models without reasoning reject the value: "Encrypted content is not supported with this model"."""
     caller, settings = NOT_ASKED[case]
     request = {
         key: value for key, value in ASKED[caller].items() if key not in ("thinking", "reasoning_effort", "generationConfig")
@@ -116,7 +116,7 @@ def test_a_request_without_reasoning_asks_for_no_token(case: str) -> None:
 
 @pytest.mark.parametrize("store", [True, False])
 def test_an_explicit_store_setting_is_kept(store: bool) -> None:
-    """A stored chat completion is one that its caller wants to fetch again."""
+    """The caller of a stored chat completion will fetch it later."""
     converted = fb.convert_request(ASKED["chat_completions"] | {"store": store}, source="chat_completions", target="responses")
 
     assert converted.body["store"] is store
@@ -125,7 +125,7 @@ def test_an_explicit_store_setting_is_kept(store: bool) -> None:
 
 @pytest.mark.parametrize(("display", "expected"), [("summarized", "auto"), ("omitted", None)])
 def test_a_summary_is_asked_for_only_where_the_caller_asks(display: str, expected: str | None) -> None:
-    """The server writes summaries for verified organisations only, and refuses the others."""
+    """The server writes summaries for verified organisations only, and rejects the request of others."""
     thinking = {"type": "enabled", "budget_tokens": 2048, "display": display}
 
     converted = fb.convert_request(ASKED["messages"] | {"thinking": thinking}, source="messages", target="responses")
@@ -159,7 +159,7 @@ UNSIGNED: dict[str, Any] = {
     ],
 )
 def test_reasoning_without_a_token_is_handled_by_the_option(choice: Any, written: list[dict[str, Any]]) -> None:
-    """The server answers 404 to the id of a reasoning item that it never stored, so none is made up."""
+    """The server answers 404 to the id of a reasoning item that it never stored, so no id is generated."""
     converted = fb.convert_request(UNSIGNED, source="messages", target="responses", options=fb.Options(unsigned_reasoning=choice))
 
     message = {"type": "message", "role": "assistant", "content": "Hello."}
@@ -178,7 +178,7 @@ def test_reasoning_without_a_token_is_handled_by_the_option(choice: Any, written
 
 
 def test_a_limit_below_what_the_server_takes_is_raised() -> None:
-    """Clients probe an endpoint with a limit of 1 to 10 tokens; the server refuses less than 16."""
+    """Clients test an endpoint with a limit of 1 to 10 tokens; the server rejects less than 16."""
     converted = fb.convert_request(UNSIGNED | {"max_tokens": 1}, source="messages", target="responses")
 
     assert converted.body["max_output_tokens"] == 16
@@ -186,7 +186,7 @@ def test_a_limit_below_what_the_server_takes_is_raised() -> None:
 
 
 def test_reasoning_of_another_format_is_dropped_at_the_endpoint_of_responses() -> None:
-    """The id of the item was made for an answer that came from elsewhere, so the server has never stored it."""
+    """The id of the item was generated for an answer of another vendor, so the server has never stored it."""
     history = [
         {"type": "message", "role": "user", "content": "hi"},
         {

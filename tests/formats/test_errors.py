@@ -26,7 +26,7 @@ def error_of(format: str, word: str) -> dict[str, Any]:
 @pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
-    """Relays have separate words there, and they are what an operator looks for."""
+    """Relays have codes that no vendor has, which operators search for."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
 
     reported = [(loss.path, loss.severity, loss.before) for loss in converted.losses]
@@ -47,7 +47,7 @@ def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str,
 )
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
-    """The target has its word and status for the class, or one for two classes, and then says less."""
+    """The target has a type and a status for the class; sometimes one type stands for two classes."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
     is_less_specific = target == "generate_content" and status in (402, 413)
@@ -69,7 +69,7 @@ SHAPES: dict[str, tuple[int, Any]] = {
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str, target: str) -> None:
-    """Relays pass on what the server behind them said, in its shape."""
+    """Relays pass on the error of the server behind them, in its shape."""
     status, body = SHAPES[shape]
 
     read = [fb.convert_error(body, source=source, target=target, status=status) for source in FORMATS if source != target]
@@ -80,7 +80,7 @@ def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str
 
 @pytest.mark.parametrize("source", OPENAI)
 def test_the_code_of_an_error_decides_without_a_status(source: str) -> None:
-    """An overload that came with status 200 is worth another attempt, a fault of the server less so."""
+    """An overload that came with status 200 is worth another attempt, other errors of a server less."""
     converted = fb.convert_error(
         {"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200
     )
@@ -102,7 +102,7 @@ UNTYPED: dict[str, Any] = {
 def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_target_has_room(
     shape: str, source: str, target: str
 ) -> None:
-    """Azure leaves the type out. Callers look at the code to tell a refused prompt from a fault, and at the parameter for the field."""
+    """Azure omits the type. Callers read the code to distinguish a refused prompt, and the parameter to find the field."""
     detail = UNTYPED[shape]
     body = {"error": {"message": "no", "type": None, **detail}}
 
@@ -117,7 +117,7 @@ def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_targ
 @pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: str) -> None:
-    """The model never sees an error, so nothing of one is severe."""
+    """The model never sees an error, so no loss in it is severe."""
     body = {"error": {"message": "no", **UNTYPED[shape]}}
 
     losses = fb.convert_error(body, source="chat_completions", target=target, status=400).losses
@@ -128,7 +128,7 @@ def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target
 @pytest.mark.parametrize("source", [*OPENAI, "messages"])
 @pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
 def test_error_details_that_are_not_read_are_reported(source: str, details: Any) -> None:
-    """Only next to a word for the status do details say the reason, or how long to wait."""
+    """Details have a reason or a time to wait only next to a status name."""
     body = error_of(source, "invalid_request_error")
     body["error"]["details"] = details
 
@@ -146,7 +146,7 @@ def failed_call(word: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("word", "is_reported"), [("mcp_tool_execution_error", False), ("mcp_quota_error", True)])
 def test_a_new_kind_of_failure_of_a_remote_tool_is_reported(word: str, is_reported: bool) -> None:
-    """The other format knows one kind: the tool says that it failed."""
+    """The other format has one kind of failure: the tool failed."""
     converted = fb.convert_response(failed_call(word), source="responses", target="messages")
 
     assert ("/output/0/error/type" in {loss.path for loss in converted.losses}) is is_reported
@@ -164,7 +164,7 @@ UNKNOWN_SHAPES = [
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
-    """Gateways in front of a relay have separate shapes. What is in the message as text is not lost."""
+    """Gateways in front of a relay have other shapes. A text in the message is not lost."""
     converted = fb.convert_error(body, source=source, target=target, status=403)
 
     assert json.loads(converted.body["error"]["message"]) == body
@@ -175,7 +175,7 @@ def test_an_error_without_a_known_message_field_is_its_message(source: str, targ
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, body: dict[str, Any]) -> None:
-    """A user who asked in that format may know the shape."""
+    """A caller of that format may know the shape."""
     assert fb.convert_error(body, source=format, target=format, status=403).body == body
 
 
@@ -192,7 +192,7 @@ def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, bo
 def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
     source: str, target: str, message: dict[str, Any], text: str
 ) -> None:
-    """The frameworks of servers in front of a relay have both, and only one helps."""
+    """The frameworks of gateways send both, and only the details help."""
     converted = fb.convert_error(message, source=source, target=target, status=400)
 
     assert converted.body["error"]["message"] == text
@@ -201,7 +201,7 @@ def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
-    """An error has the same words, raised or converted."""
+    """An error has the same message, raised or converted."""
     converted = fb.convert_error(body, source="messages", target="chat_completions", status=403)
     answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
     with (
@@ -225,7 +225,7 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
 )
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: str, status: int, target: str) -> None:
-    """SDKs send a call again for a 500, and for none of these."""
+    """SDKs retry after a 500, and after none of these."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
 
     assert converted.status == status
@@ -236,7 +236,7 @@ def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: 
 @pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
-    """It has failed already; what stands where a word should be changes nothing of that."""
+    """The call has failed already; a value of a wrong type does not change that."""
     event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -254,8 +254,8 @@ def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
 @pytest.mark.parametrize("source", OPENAI)
-def test_a_quota_code_is_no_server_error_unless_the_status_says_so(source: str, code: str) -> None:
-    """SDKs send a call again after a 500, which an empty account does not fill."""
+def test_a_quota_code_is_a_server_error_only_with_its_status(source: str, code: str) -> None:
+    """SDKs retry after a 500, which does not help an account without credit."""
     error = {"code": code, "message": "no"}
 
     in_place = fb.convert_error({"error": error}, source=source, target="messages", status=200)
@@ -279,7 +279,7 @@ def test_a_quota_code_is_no_server_error_unless_the_status_says_so(source: str, 
     ],
 )
 def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
-    """A wait that no one can mean is none; in JSON it would be no number either."""
+    """An infinite or negative time is ignored; JSON could not represent it."""
     details = [7, {"@type": "other"}, {"retryDelay": delay}]
     body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
 
@@ -296,11 +296,11 @@ COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
     ("generate_content", "billing"): "permission",
     ("generate_content", "too_large"): "invalid_request",
 }
-"""The kinds that a format has no word for, and what it says in a stream, where no HTTP status stands next to the word."""
+"""The kinds without a name in a format, and the name that its streams have for them, which have no HTTP status."""
 
 
 def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
-    """Return a stream of a format in which an error comes, in the format's words for its kind."""
+    """Return a stream of a format with an error of a kind, as the format writes it."""
     _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
     event = {"type": "error", **body} if format == "responses" else body
     return b"data: " + json.dumps(event).encode() + b"\n\n"
@@ -309,7 +309,7 @@ def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
 @pytest.mark.parametrize("kind", get_args(ir.ErrorKind))
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_error_body_shows_the_family_of_its_format(format: str, kind: ir.ErrorKind) -> None:
-    """The client asks for the family first, because relays send bodies of any format, and converts from a format of that family."""
+    """The client decides by the family first, because relays send bodies of any format."""
     spec = formats.load(format)
     _, body = spec.encode_error(ir.Error(kind=kind, message="no"), null_ledger())
 
@@ -324,7 +324,7 @@ def through(source: str, target: str, stream: bytes) -> tuple[bytes, fb.StreamCo
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: ir.ErrorKind) -> None:
-    """A relay may be the reader of what this library wrote."""
+    """A relay may read the output of this library."""
     _, read = through(format, format, stream_of(format, kind))
 
     assert read.error is not None
@@ -334,7 +334,7 @@ def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: i
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, target: str, kind: ir.ErrorKind) -> None:
-    """SDKs send some calls again and others not; a kind that the target cannot say is reported."""
+    """SDKs retry some errors and not others; a kind that the target cannot express is reported."""
     there, first = through(source, target, stream_of(source, kind))
     _, second = through(target, source, there)
 
@@ -348,7 +348,7 @@ def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, ta
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != "responses"])
 def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: ir.ErrorKind) -> None:
-    """The codes inside such an answer are few; its type says the rest."""
+    """The codes in such an answer are few; its type states the kind."""
     answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
     failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
 
@@ -361,7 +361,7 @@ def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: i
 
 @pytest.mark.parametrize("message", ["", "cancelled", "stopped by hand"])
 def test_the_message_of_a_cancelled_answer_is_kept(message: str) -> None:
-    """An answer that was cancelled has a status for that, but no room for words."""
+    """An answer that was cancelled has a status for that, but no field for a message."""
     event = {"error": {"code": 499, "status": "CANCELLED", "message": message}}
 
     there, _ = through("generate_content", "responses", b"data: " + json.dumps(event).encode() + b"\n\n")
@@ -375,7 +375,7 @@ def test_the_message_of_a_cancelled_answer_is_kept(message: str) -> None:
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
 @pytest.mark.parametrize("code", sorted(QUOTA_CODES))
 def test_a_quota_error_is_the_same_in_a_body_and_in_a_stream(code: str, status: int) -> None:
-    """Relays choose the status as they like; who pays for the account has to hear of it either way."""
+    """Relays choose any status; the owner of the account must see the reason in both cases."""
     body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
 
     whole = fb.convert_error(body, source="chat_completions", target="messages", status=status)
@@ -399,7 +399,7 @@ def reports_kind(losses: tuple[fb.Loss, ...]) -> bool:
     ],
 )
 def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -> None:
-    """It is what an operator asks the relay about."""
+    """The support of the relay asks for it."""
     stream = b"data: " + json.dumps(event).encode() + b"\n\n"
 
     there, read = through("responses", "messages", stream)
@@ -413,7 +413,7 @@ def test_an_error_in_a_stream_has_the_id_of_its_request(event: dict[str, Any]) -
 
 
 def test_an_error_in_place_of_an_answer_is_an_error() -> None:
-    """Servers send it with status 200; it must not look like an answer that ended well."""
+    """Servers send it with status 200; it must not look like a complete answer."""
     body = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
 
     converted = fb.convert_response(body, source="generate_content", target="messages")
@@ -425,7 +425,7 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
 def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
-    """Clients retry by status, and a gateway's 502 is no 500."""
+    """Clients retry by status, and a 502 of a gateway is no 500."""
     converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
 
     assert converted.status == status
@@ -433,7 +433,7 @@ def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
-    """529 is known to one vendor only, and its clients wait for it."""
+    """Only one vendor has 529, and its clients wait after it."""
     for status in (503, 529):
         converted = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
 
@@ -442,7 +442,7 @@ def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> N
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_a_missing_model_is_404_whatever_the_source_status(target: str) -> None:
-    """One vendor says 400 for it."""
+    """One vendor uses 400 for it."""
     body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
 
     converted = fb.convert_error(body, source="responses", target=target, status=400)
@@ -469,7 +469,7 @@ def _message_of(converted: fb.ConvertedError) -> Any:
     ],
 )
 def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
-    """Also in its format, whose shape it gets."""
+    """The same format too, in which it gets the documented shape."""
     converted = fb.convert_error(body, source=source, target=target, status=502)
 
     assert _message_of(converted) == message
@@ -479,7 +479,7 @@ def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
-    """Frameworks that validate requests answer so."""
+    """Frameworks that validate requests send a list."""
     for key in ("detail", "message"):
         converted = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
 
@@ -492,7 +492,7 @@ OTHERS = ("chat_completions", "messages", "generate_content")
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> None:
-    """A stream that was asked for without SSE wraps its error so."""
+    """A stream that was requested without SSE has its error in a list."""
     converted = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
 
     assert [loss.path for loss in converted.losses] == ["/0/error/new"]
@@ -503,7 +503,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
 )
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
-    """Servers that stand for others say so in the choice; a user who reads a word of it for an end stores half an answer as a whole one."""
+    """Gateways write the error into the choice; a reader must not store half an answer as a whole one."""
     choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
@@ -520,7 +520,7 @@ def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], targ
 
 
 def test_an_error_in_one_of_several_streamed_choices_leaves_the_others() -> None:
-    """A chunk brings one choice at a time, so that it is alone there says nothing of the answer."""
+    """A chunk has one choice at a time, so one choice in a chunk does not mean one in the answer."""
 
     def chunk(index: int, text: str, **end: Any) -> bytes:
         choice = {"index": index, "delta": {"content": text}, "finish_reason": None, **end}

@@ -10,7 +10,7 @@ import formatbridge as fb
 
 
 def test_the_finish_reason_of_an_answer_without_candidates_is_reported() -> None:
-    """Nothing says why there are no candidates, so the normal end that the target shows is a loss, and points at what is there."""
+    """No reason is stated, so the normal end that the target shows is a loss; its pointer is that of the answer."""
     converted = fb.convert_response({"modelVersion": "m"}, source="generate_content", target="chat_completions")
 
     assert [(loss.path, loss.code) for loss in converted.losses] == [("", "finish_reason")]
@@ -36,7 +36,7 @@ def _answer(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
 def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str) -> None:
-    """A user who reads ``stop`` or ``pause_turn`` for it is told so."""
+    """The target shows ``stop`` or ``pause_turn``, and the report has the real status."""
     body = _answer(status=status)
 
     converted = fb.convert_response(body, source="responses", target=target)
@@ -48,7 +48,7 @@ def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_unknown_details_of_an_unfinished_answer_are_reported(target: str) -> None:
-    """Next to the reason as well as without one."""
+    """With a reason and without one."""
     for details in ({"reason": "max_output_tokens", "new": 1}, {"new": 1}):
         body = _answer(status="incomplete", incomplete_details=details)
 

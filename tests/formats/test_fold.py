@@ -60,7 +60,7 @@ def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
 @pytest.mark.parametrize("target", [target for target in fb.FORMATS if target != "chat_completions"])
 @pytest.mark.parametrize("order", [(0, -1), (-1, 0), (-1, -2), (0, -1, 1), (1, -1, 0), (5, -3), (2, 0, -1, 1), (-2, 5, -2)])
 def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int, ...], target: str) -> None:
-    """Law 6 for negative indexes: a format with one choice gets the same choice on each way."""
+    """Law 6 for negative indexes: a format with one choice gets the same choice from all three."""
     choices = [
         {"index": index, "message": {"role": "assistant", "content": f"text {at}"}, "finish_reason": "stop"}
         for at, index in enumerate(order)
@@ -92,7 +92,7 @@ def test_an_answer_and_its_replay_mean_the_same_to_others(format: str) -> None:
 
 
 def test_two_calls_at_one_index_do_not_fold() -> None:
-    """The vendor's rules would merge two calls to one; the canonical way keeps both."""
+    """The vendor's rules would merge two calls to one; the canonical model keeps both."""
     format = formats.load("chat_completions")
     calls = [{"index": 0, "id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}} for name in "ab"]
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
@@ -435,7 +435,7 @@ def test_deltas_of_the_deprecated_function_call_fold_to_one_call(has_name: bool)
 
 
 def _fold(rule: Rule, *values: Any) -> Any:
-    """Return what values of one field add up to; None is null, for which another rule holds."""
+    """Return the merged values of one field; None is null, for which another rule holds."""
     fold = Fold(Table({"key": rule}, other="ignore", null="first"))
     for value in values:
         fold.add({"key": value, "other": value})
@@ -475,7 +475,7 @@ def test_each_rule_merges_the_values_of_a_field(rule: Rule, values: list[Any], w
     ("rule", "values"), [("equal", ["a", "b"]), ("empty", ["a"]), ("text", ["a", ["b"]]), ("text", [["a"], "b"])]
 )
 def test_a_contradiction_makes_the_whole_unknown(rule: Rule, values: list[Any]) -> None:
-    """No guess is better than the way over the canonical model."""
+    """The canonical model is used then, instead of a guess."""
     with pytest.raises(ConflictError):
         _fold(rule, *values)
 

@@ -16,7 +16,7 @@ TAGS = ("fb1|", base64.b64encode(b"fb1|").decode()[:4])
 
 
 def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
-    """Return the request that goes on from an answer, as a caller builds it."""
+    """Return the next request after an answer, as a caller writes it."""
     ask = {"role": "user", "content": "And then?"}
     match format:
         case "messages":
@@ -32,7 +32,7 @@ def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("returned", "format"), DIRECTIONS)
 def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: str) -> None:
-    """It matters when one conversation goes to another vendor from one turn to the next: the server refuses a token it never made."""
+    """A conversation may go to another vendor with the next turn, and its server rejects a token that it did not issue."""
     carried = 0
     for fixture in fixtures("response", returned):
         converted = fb.convert_response(fixture.body, source=returned, target=format)
@@ -53,7 +53,7 @@ def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: st
 
 
 def test_a_request_without_carried_tokens_is_unchanged() -> None:
-    """A token that begins like a tag, and is none, is its vendor's own."""
+    """A token of the vendor may begin like a tag and be none."""
     reasoning = {"type": "thinking", "thinking": "hm", "signature": "fb1|nobody|thinking|c2ln"}
     body = _history({"content": [reasoning, {"type": "text", "text": "one"}]}, "messages")
 
@@ -66,7 +66,7 @@ TAGGED = "fb1|messages|thinking|c2ln"
 
 
 def test_a_part_with_content_stays_without_its_token() -> None:
-    """A call or a run of code is of use without the token on it; only what was there for the token goes with it."""
+    """A call or a run of code is useful without the token; only parts that exist for their token are removed with it."""
     tagged = base64.b64encode(TAGGED.encode()).decode()
     function = {"name": "f", "arguments": "{}"}
     call = {"id": "c", "type": "function", "function": function, "extra_content": {"google": {"thought_signature": TAGGED}}}
@@ -102,7 +102,7 @@ def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
 
 
 def test_a_turn_without_any_part_left_is_dropped() -> None:
-    """An answer that was cut while it thought is nothing but a token; servers refuse turns without content."""
+    """An answer that was truncated during its reasoning has a token only; servers reject turns without content."""
     message = {"role": "user", "content": "x"}
     reasoning: dict[str, list[dict[str, Any]]] = {
         "messages": [{"role": "assistant", "content": [THOUGHT, {"type": "redacted_thinking", "data": ABROAD}]}],
@@ -122,7 +122,7 @@ def test_a_turn_without_any_part_left_is_dropped() -> None:
 
 
 def test_dropped_reasoning_removes_no_other_part() -> None:
-    """Any other member may hold any text, and the next reasoning part is someone else's."""
+    """Other members may have any text, and the next reasoning part may belong to another vendor."""
     native = {"type": "thinking", "thinking": "ha", "signature": "c2ln"}
     body = _history({"content": [THOUGHT | {"data": ABROAD}, native, {"type": "text", "text": "one"}]}, "messages")
 
@@ -158,14 +158,14 @@ def test_dropped_reasoning_removes_no_other_part() -> None:
     ],
 )
 def test_text_that_looks_like_a_token_is_a_token_only_in_a_token_field(format: str, body: dict[str, Any]) -> None:
-    """A log of this library's, pasted into a document, is a document."""
+    """A document may contain a log of this library."""
     result = _sent(body, format)
 
     assert (result.body, result.losses) == (body, ())
 
 
 def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
-    """It looks for the reasoning part before the call that it is to go on from."""
+    """The server looks for the reasoning part before the call that it continues."""
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
     body = _history({"content": [THOUGHT, call]}, "messages") | {"thinking": {"type": "enabled", "budget_tokens": 2000}}
     body["messages"][2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
@@ -177,7 +177,7 @@ def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
 
 
 def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:
-    """A conversation that was stored in another format's words may return by way of a copy."""
+    """A conversation may be stored in another format and return from there."""
     body = _history({"content": [THOUGHT | {"signature": TAGGED}, {"type": "text", "text": "one"}]}, "messages")
 
     result = _sent(body, "messages")
@@ -189,7 +189,7 @@ def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
 def test_encrypted_reasoning_returns_under_its_original_id(format: str, is_streamed: bool) -> None:
-    """The server refuses the token under any other id, and with it the whole conversation."""
+    """The server rejects the token under any other id, and with it the whole conversation."""
     reasoning = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
     text = {"type": "output_text", "text": "hi", "annotations": []}
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
@@ -217,7 +217,7 @@ MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant", "status": "com
 @pytest.mark.parametrize("keeps", ["events", "response"])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
 def test_streamed_encrypted_reasoning_keeps_its_original_id(format: str, keeps: str) -> None:
-    """Its text has left before its token tells the id, so the token takes that along; whichever the caller stores, the server knows it."""
+    """Its text is sent before its token has the id, so the token carries the id; the server knows both."""
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     message = MESSAGE | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}
     body |= {"output": [SEALED, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
@@ -238,7 +238,7 @@ def test_streamed_encrypted_reasoning_keeps_its_original_id(format: str, keeps: 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 def test_encrypted_content_without_text_keeps_its_original_id(is_streamed: bool) -> None:
-    """A format whose tokens sit on any part may give it back on an empty text."""
+    """A format with tokens on any part may return it on an empty text."""
     token = base64.b64encode(b"fb1|responses|encrypted|gAAAAAB|rs_0a1b2c").decode()
     parts = [{"text": "", "thoughtSignature": token}, {"text": "hi"}]
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}

@@ -31,7 +31,7 @@ JsonObject = dict[str, Any]
 NAME: ir.Format = "generate_content"
 STREAMS = list(entries(NAME, "stream"))
 UNENDED = ("failure-invalid-json", "failure-malformed-content")
-"""Recorded streams in which no candidate says why it ended: the first is no answer, the second one is cut."""
+"""Recorded streams in which no candidate has a finish reason: the first is no answer, the second is truncated."""
 ANSWERS = [*shipped(kind="response"), *recorded(kind="response")]
 SAME_FORMAT = [sample for sample in ANSWERS if sample.format == NAME]
 
@@ -74,7 +74,7 @@ def _read(body: JsonObject) -> ir.Response:
 
 
 def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
-    """Put the events of a stream together as a reader of raw events would."""
+    """Accumulate the events of a stream as a reader of raw events would."""
     result: JsonObject = {"candidates": []}
     for chunk in chunks:
         for candidate in chunk["candidates"]:
@@ -92,9 +92,9 @@ def _accumulated(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _in_one_cut(body: JsonObject) -> JsonObject:
-    """Return an answer whose texts are cut in one way: neighbours joined, a token on an empty text of its behind them.
+    """Return an answer whose texts are split alike: adjacent texts joined, a token on a separate empty text after them.
 
-    That of another format's reasoning stands on an empty thought before the part that follows the reasoning.
+    That of another format's reasoning is on an empty reasoning part before the part that follows the reasoning.
     """
     result: JsonObject = json.loads(json.dumps(body))
     for candidate in result["candidates"]:
@@ -109,7 +109,7 @@ def _in_one_cut(body: JsonObject) -> JsonObject:
 
 
 def _without_separators(parts: list[JsonObject]) -> Iterator[JsonObject]:
-    """Yield parts without the empty text that a stream has between two reasoning parts, where the whole answer has none."""
+    """Yield parts without the empty text that a stream has between two reasoning parts and the whole answer lacks."""
     for at, part in enumerate(parts):
         around = (parts[at - 1], parts[at + 1]) if 0 < at < len(parts) - 1 else ()
         if part != {"text": ""} or not (around and all(each.get("thought") for each in around)):
@@ -148,7 +148,7 @@ def _recut(emitted: Iterable[events.Event], size: int) -> Iterator[events.Event]
 
 
 def breaches(data: bytes) -> list[str]:
-    """Hold the bytes of a stream against the grammar and return what breaks it."""
+    """Compare the bytes of a stream with the grammar and return the violations."""
     return grammar_check.check(data, NAME)
 
 
@@ -158,7 +158,7 @@ def breaches(data: bytes) -> list[str]:
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
 def test_recorded_streams_come_to_one_end_and_collect_to_an_answer(entry: Entry) -> None:
-    """What servers send is read in order, in either framing, and its answer can be written."""
+    """The events of servers are read in order, in both framings, and their answer can be written."""
     chunks = _parsed(entry.bytes())
 
     emitted = _decoded(chunks)
@@ -187,7 +187,7 @@ def _parts(candidate: JsonObject) -> list[JsonObject]:
 
 
 def _in_order(emitted: Iterable[events.Event]) -> None:
-    """Each part opens before it grows and closes before its choice ends, numbered in the order in which it opens."""
+    """Each part opens before its deltas and closes before its choice ends; parts are numbered in the order in which they open."""
     open: set[tuple[int, int]] = set()
     counts: dict[int, int] = {}
     for event in emitted:
@@ -224,7 +224,7 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
 
 
 def test_a_native_token_is_a_separate_part_and_a_foreign_one_is_on_its_text() -> None:
-    """The vendor's tokens stay where they stood; those that a bridge put behind text that had left go back to it."""
+    """Tokens of the vendor stay in their places; those that a bridge sent after their text return to it."""
     signature = ir.Signature(issuer="messages", kind="thinking", token="abc")
     *_, foreign = _parsed(
         _written(
@@ -253,7 +253,7 @@ def test_a_native_token_is_a_separate_part_and_a_foreign_one_is_on_its_text() ->
 
 
 def test_arguments_that_come_in_pieces_are_put_together() -> None:
-    """Pieces name their place by a path; the call opens when it is whole."""
+    """Pieces name their place by a path; the call opens when it is complete."""
 
     def event(call: JsonObject, **more: Any) -> JsonObject:
         return {"candidates": [{"content": {"parts": [{"functionCall": call}]}, **more}], "responseId": "r"}
@@ -283,7 +283,7 @@ def test_arguments_that_come_in_pieces_are_put_together() -> None:
 
 @pytest.mark.parametrize("path", ["$.a[5]", "$.a.b", "a", "$", "$.a[", "", None])
 def test_arguments_whose_path_leads_nowhere_are_refused(path: str | None) -> None:
-    """Nothing is guessed, and no index makes a long list."""
+    """Nothing is guessed, and no index creates a long list."""
     pieces = [{"jsonPath": "$.a", "stringValue": "x"}, {"jsonPath": path, "stringValue": "y"}]
     raw = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "partialArgs": pieces}}]}}]}
 
@@ -317,7 +317,7 @@ def test_errors_end_the_stream_in_whatever_shape(raw: JsonObject) -> None:
 
 
 def test_padding_is_ignored_and_a_prompt_may_be_blocked() -> None:
-    """``{}`` keeps a connection alive; a blocked prompt is an answer without parts."""
+    """``{}`` keeps a connection open; a blocked prompt is an answer without parts."""
     blocked = {"promptFeedback": {"blockReason": "SAFETY", "safetyRatings": [{"category": "X"}]}, "modelVersion": "m"}
 
     emitted = _decoded([{}, blocked, {}])
@@ -329,7 +329,7 @@ def test_padding_is_ignored_and_a_prompt_may_be_blocked() -> None:
 
 
 def test_sources_of_several_events_add_up() -> None:
-    """Numbers of sources count within their event, unless it repeats what came before."""
+    """The indexes of sources count within their event, unless it repeats earlier ones."""
 
     def event(text: str, start: int, uri: str) -> JsonObject:
         support = {"segment": {"startIndex": start, "endIndex": start + 1}, "groundingChunkIndices": [0]}
@@ -347,7 +347,7 @@ def test_sources_of_several_events_add_up() -> None:
 
 
 def test_audio_in_several_events_is_one_part() -> None:
-    """Speech streams as raw samples; a message of chat_completions has room for one sound, and a client adds its data up as text."""
+    """Speech streams as raw samples; a message of chat_completions has one audio, and a client joins its data as text."""
     pieces = [b"abcd", b"ef", b"ghijk"]
     media = [{"mimeType": "audio/L16;codec=pcm;rate=24000", "data": base64.b64encode(piece).decode()} for piece in pieces]
     parts = [{"content": {"parts": [{"inlineData": each}]}} for each in [*media, {"mimeType": "audio/mp3", "data": "QUJD"}]]
@@ -363,7 +363,7 @@ def test_audio_in_several_events_is_one_part() -> None:
 
 
 def test_pages_of_several_events_add_up() -> None:
-    """A page that was read early is as true as the last one."""
+    """A page in an early event is as valid as one in the last."""
     pages = [{"retrievedUrl": f"https://{name}.example"} for name in "ab"]
     items = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
 
@@ -374,7 +374,7 @@ def test_pages_of_several_events_add_up() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
-    """It looks like a whole one, and a caller would run it."""
+    """It looks complete, and a caller would run it."""
     piece = {
         "name": "f",
         "partialArgs": [{"jsonPath": "$.path", "stringValue": "/tmp", "willContinue": True}],
@@ -398,7 +398,7 @@ def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
     ],
 )
 def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: str) -> None:
-    """Sources come at the end, when the text that they cite may have closed; then the report says that it left without them."""
+    """Sources come at the end, when the cited text may have been sent; then the report has them."""
     grounding = {
         "groundingChunks": [{"web": {"uri": "https://a.example"}}],
         "groundingSupports": [{"segment": {"endIndex": 8}, "groundingChunkIndices": [0]}],
@@ -420,7 +420,7 @@ def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: s
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
 def test_texts_may_be_cut_anywhere(entry: Entry) -> None:
-    """Law 7: the same text in other pieces is the same answer, whatever it rests on."""
+    """Law 7: the same text in other pieces is the same answer."""
     chunks = _parsed(entry.bytes())
     pieces = [_with_cut_texts(chunk) for chunk in chunks]
 
@@ -446,7 +446,7 @@ def _with_cut_texts(chunk: JsonObject) -> JsonObject:
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
 def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
-    """Law 9: without the reason of every candidate there is no end."""
+    """Law 9: without the finish reason of every candidate there is no end."""
     chunks = _parsed(entry.bytes())
     ending = next((n for n, chunk in enumerate(chunks) for each in chunk.get("candidates") or () if each.get("finishReason")), None)
     for count in range(len(chunks) if ending is None else ending + 1):
@@ -463,7 +463,7 @@ def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=lambda sample: f"{sample.format}-{sample}")
 def test_a_written_stream_adds_up_to_the_written_answer(sample: Sample) -> None:
-    """Laws 6, 7 and 8: from every format, the events put together are the body that would have been written whole."""
+    """Laws 6, 7 and 8: from every format, the accumulated events are the body of the whole answer."""
     answer = _answer(sample)
     if answer.error:
         assert _parsed(_written(events_of_response(answer)))[-1].keys() == {"error"}
@@ -480,7 +480,7 @@ def test_a_written_stream_adds_up_to_the_written_answer(sample: Sample) -> None:
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=lambda sample: f"{sample.format}-{sample}")
 def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
-    """Law 6: what the stream says is what the whole body says, once both have been through this format."""
+    """Law 6: the stream and the whole body are decoded to the same answer."""
     answer = _answer(sample)
     if answer.error:
         return
@@ -493,7 +493,7 @@ def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
 
 
 def test_deltas_leave_at_once_and_calls_when_whole() -> None:
-    """Law 10: only what the format cannot cut up waits."""
+    """Law 10: only values that the format cannot split are delayed."""
     encoder = StreamEncoder(DEFAULT_OPTIONS, None)
     assert encoder.feed(events.Start("i", "m")) == b""
     assert encoder.feed(events.PartStart(0, 0, ir.Text(""))) == b""
@@ -506,7 +506,7 @@ def test_deltas_leave_at_once_and_calls_when_whole() -> None:
 
 
 def test_a_failure_is_an_error_event_and_nothing_else() -> None:
-    """The client looks for the key ``error`` at the very beginning."""
+    """The client looks for the key ``error`` at the beginning."""
     encoder = StreamEncoder(DEFAULT_OPTIONS, None)
     data = encoder.feed(events.Start("i", "m")) + encoder.feed(events.Failed(ir.Error(kind="overloaded", message="busy")))
 
@@ -516,7 +516,7 @@ def test_a_failure_is_an_error_event_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("sample", [sample for sample in ANSWERS if sample.id.startswith("response-")], ids=str)
 def test_the_official_client_reads_written_streams_to_their_end(sample: Sample) -> None:
-    """Law 5: what the vendor's reader sees adds up to the written answer."""
+    """Law 5: the events that the vendor's client returns add up to the answer."""
     genai = pytest.importorskip("google.genai")
     httpx = pytest.importorskip("httpx")
     answer = _answer(sample)

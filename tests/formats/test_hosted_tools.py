@@ -11,7 +11,7 @@ from tests.support.judges import problems
 
 
 def test_a_code_execution_with_warnings_has_not_failed() -> None:
-    """Warnings go to the error output of a run that did what it should; there is one text for both, and what was printed is it."""
+    """Warnings are in the error output of a successful run; the target has one text, which is the standard output."""
     ran = {"type": "code_execution_result", "stdout": "42\n", "stderr": "DeprecationWarning", "return_code": 0, "content": []}
     content = [
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "print(42)"}},
@@ -28,7 +28,7 @@ def test_a_code_execution_with_warnings_has_not_failed() -> None:
 
 
 def _whole_and_streamed(body: Any, source: str, target: str) -> list[Any]:
-    """Return what an answer says in another format, whole and as a stream."""
+    """Return an answer in another format, whole and as a stream."""
     whole = fb.convert_response(body, source=source, target=target).body
     stream = b"".join(fb.convert_stream(fb.replay_response(body, source=source), source=source, target=target))
     streamed = fb.collect_stream([stream], source=target).body
@@ -50,7 +50,7 @@ _RUN = {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "cod
     ],
 )
 def test_a_code_execution_has_its_reported_result(run: dict[str, Any], codes: list[int]) -> None:
-    """Servers tell what code printed only where they are asked to; to make up an empty success would mislead the next turn."""
+    """Servers send the output of code only on request; an invented empty success would mislead the next turn."""
     body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": [_RUN | run]}
 
     for content in _whole_and_streamed(body, "responses", "messages"):
@@ -65,7 +65,7 @@ def test_a_code_execution_has_its_reported_result(run: dict[str, Any], codes: li
     ],
 )
 def test_a_server_tool_that_failed_is_no_success(name: str, body: dict[str, Any], error: str) -> None:
-    """The server had no machine to run the code on, or too many searches; an application that shows it green would lie."""
+    """The server had no machine to run the code on, or too many searches; an application must not show a success."""
     call = {"type": "server_tool_use", "id": "s1", "name": name, "input": body}
     result = {"type": error, "tool_use_id": "s1", "content": {"type": f"{error}_error", "error_code": "unavailable"}}
     usage = {"input_tokens": 1, "output_tokens": 1}
@@ -79,7 +79,7 @@ ASKED = [{"role": "user", "content": "x"}]
 
 
 def test_a_tool_of_an_unknown_version_is_read_by_its_fields() -> None:
-    """No type holds it to a shape: an option of another type is reported as it stands, and not written where the target would refuse it."""
+    """No type describes it: an option of another type is reported, and not written if the target would reject it."""
     options: dict[str, Any] = {"max_uses": "few", "allowed_domains": ["example.org"], "blocked_domains": {"a": 1}}
     tool = {"type": "web_search_20990101", "name": "web_search", **options}
     body = {"model": "m", "max_tokens": 99, "messages": ASKED, "tools": [tool]}

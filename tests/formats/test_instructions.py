@@ -19,7 +19,7 @@ def _request(system: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])
 def test_the_billing_header_is_removed_with_the_option(target: str) -> None:
-    """It changes from call to call, and a cache that goes by the beginning of the prompt finds nothing."""
+    """It changes from call to call, so a cache of the prompt's beginning is never used."""
     converted = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
 
     assert converted.body == fb.convert_request(_request([PROMPT]), source="messages", target=target).body
@@ -30,7 +30,7 @@ def test_the_billing_header_is_removed_with_the_option(target: str) -> None:
 
 @pytest.mark.parametrize("system", [[HEADER], HEADER["text"]])
 def test_a_system_prompt_with_only_a_billing_header_is_removed(system: Any) -> None:
-    """An empty instruction is none."""
+    """An empty instruction has no effect."""
     converted = fb.convert_request(_request(system), source="messages", target="chat_completions", options=STRIP)
 
     assert [message["role"] for message in converted.body["messages"]] == ["user"]
@@ -40,7 +40,7 @@ def test_a_system_prompt_with_only_a_billing_header_is_removed(system: Any) -> N
     "system", [[PROMPT, HEADER], "Explain x-anthropic-billing-header: to me.", f"{HEADER['text']}\nNever delete files."]
 )
 def test_other_system_text_stays(system: Any) -> None:
-    """Only the first text that begins so is the header."""
+    """Only the first text with this beginning is the header."""
     kept = fb.convert_request(_request(system), source="messages", target="responses", options=STRIP)
 
     assert kept.body == fb.convert_request(_request(system), source="messages", target="responses").body
@@ -63,7 +63,7 @@ ALONE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("source", ALONE)
 def test_instructions_alone_are_what_is_answered(source: str) -> None:
-    """A server refuses instructions without an input, and answers them as the only item of one."""
+    """A server rejects instructions without an input, and accepts them as its only item."""
     converted = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
 
     assert converted.body["input"] == [{"type": "message", "role": "system", "content": "Tell a joke."}]
@@ -72,7 +72,7 @@ def test_instructions_alone_are_what_is_answered(source: str) -> None:
 
 
 def test_instructions_alone_come_back() -> None:
-    """There is nothing to lose on the way; that the exchange is not stored is added on it."""
+    """Nothing is lost; the addition is that the exchange is not stored."""
     there = fb.convert_request(ALONE["chat_completions"], source="chat_completions", target="responses")
     back = fb.convert_request(there.body, source="responses", target="chat_completions")
 
@@ -80,7 +80,7 @@ def test_instructions_alone_come_back() -> None:
 
 
 def test_instructions_are_answered_where_all_turns_are_empty() -> None:
-    """Such a turn is left out, and then nothing else is there."""
+    """Empty turns are left out, and then only the instructions remain."""
     empty = {"role": "assistant", "content": None}
     body = ALONE["chat_completions"] | {"messages": [*ALONE["chat_completions"]["messages"], empty]}
 
@@ -91,7 +91,7 @@ def test_instructions_are_answered_where_all_turns_are_empty() -> None:
 
 
 def test_empty_instructions_are_nothing_to_answer() -> None:
-    """No server answers nothing."""
+    """Every server rejects such a request."""
     body = {"model": "m", "messages": [{"role": "system", "content": ""}]}
 
     converted = fb.convert_request(body, source="chat_completions", target="responses")
@@ -119,7 +119,7 @@ def _converted(source: str, body: dict[str, Any], **options: Any) -> fb.Converte
 
 @pytest.mark.parametrize("source", BODIES)
 def test_an_instruction_replaces_json_mode(source: str) -> None:
-    """Without it the model answers in prose, and the caller fails to parse that."""
+    """Without it the model answers in prose, which the caller fails to parse."""
     body, path = BODIES[source]
 
     converted = _converted(source, body)
@@ -132,7 +132,7 @@ def test_an_instruction_replaces_json_mode(source: str) -> None:
 
 
 def test_the_json_instruction_follows_the_system_prompt() -> None:
-    """A cache mark of the prompt keeps what it marks."""
+    """A cache mark of the prompt must mark the same text."""
     system = {"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}
     body, _ = BODIES["chat_completions"]
 
@@ -145,7 +145,7 @@ def test_the_json_instruction_follows_the_system_prompt() -> None:
 
 @pytest.mark.parametrize("source", BODIES)
 def test_json_mode_is_dropped_with_the_option(source: str) -> None:
-    """The report then says that the request no longer means the same."""
+    """The report states that the request no longer means the same."""
     body, path = BODIES[source]
 
     converted = _converted(source, body, json_mode="drop")
@@ -155,7 +155,7 @@ def test_json_mode_is_dropped_with_the_option(source: str) -> None:
 
 
 def test_a_schema_needs_no_instruction() -> None:
-    """The server holds the answer to it."""
+    """The server enforces the schema."""
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     format = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
 
@@ -166,7 +166,7 @@ def test_a_schema_needs_no_instruction() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: str) -> None:
-    """Some servers refuse instructions in mid-conversation."""
+    """Some servers reject instructions in the middle of a conversation."""
     turns = [("user", "a"), ("system", "later"), ("assistant", "b"), ("user", "c")]
     messages = [{"role": role, "content": text} for role, text in turns]
     body = {"model": "m", "max_tokens": 99, "system": "first", "messages": messages}

@@ -22,13 +22,13 @@ CALL = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "ar
 
 
 def _shipped(source: str) -> bytes:
-    """Return the stream in which a text, its tokens and a call come in one event."""
+    """Return the stream with a text, its tokens and a call in one event."""
     (data,) = (each.data for each in streams(source) if each.stem == "logprobs_before_calls_own")
     return data
 
 
 def _behind(source: str) -> bytes:
-    """Return a stream in which the tokens of a text come behind a call; no fixture, for it breaks law 6."""
+    """Return a stream in which the tokens of a text follow a call. It is no fixture, because it breaks law 6."""
     events: list[dict[str, Any]]
     if source == "chat_completions":
         head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
@@ -48,14 +48,14 @@ def _converted(data: bytes, source: str, target: str) -> tuple[bytes, fb.StreamC
 
 
 def _tokens(body: Any) -> list[Any]:
-    """Return the tokens of an answer with their runners-up, list by list."""
+    """Return the tokens of an answer with their alternatives, list by list."""
     texts = [part for item in body.get("output", ()) for part in item.get("content", ())]
     return [each.get("logprobs") or each.get("logprobsResult") for each in texts or body.get("choices") or body["candidates"]]
 
 
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in SOURCES for b in (*SOURCES, "responses") if a != b])
 def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: str, target: str) -> None:
-    """One event may bring all three; by the time the call begins, the text has its tokens."""
+    """One event may have all three; when the call begins, the text has its tokens."""
     result, converter = _converted(_shipped(source), source, target)
 
     whole = converter.response()
@@ -67,7 +67,7 @@ def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: str, 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logprobs(source: str) -> None:
-    """A list of a whole choice goes on, whatever has closed."""
+    """The list of a whole choice can still grow."""
     (target,) = {*SOURCES} - {source}
 
     result, converter = _converted(_behind(source), source, target)
@@ -84,7 +84,7 @@ def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logpro
     ],
 )
 def test_logprobs_after_the_end_of_their_text_are_reported(source: str, lost: list[str]) -> None:
-    """The answer that is collected has them; the stream has left without."""
+    """The collected answer has them; the stream was sent without."""
     result, converter = _converted(_behind(source), source, "responses")
 
     assert b'"token":' not in result
@@ -95,7 +95,7 @@ def test_logprobs_after_the_end_of_their_text_are_reported(source: str, lost: li
 
 @pytest.mark.parametrize("parts", [[{"functionCall": {"name": "f", "args": {}}}], [{"text": ""}], []])
 def test_a_replay_has_the_logprobs_of_an_answer_without_text(parts: list[Any]) -> None:
-    """They are of the whole choice, whatever it says."""
+    """They belong to the whole choice."""
     candidate = {
         "content": {"role": "model", "parts": parts},
         "finishReason": "STOP",
@@ -129,7 +129,7 @@ def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Con
 def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
     message: Any, tokens: list[str], kept: list[str], lost: list[int]
 ) -> None:
-    """Servers count tokens of reasoning parts, calls and the end, too; a probability next to the wrong text is worse than none."""
+    """Servers also count tokens of reasoning, calls and the end; a probability of a wrong text is worse than none."""
     result = _answered(message, tokens, "responses")
 
     assert [token["token"] for token in result.body["output"][-1]["content"][0]["logprobs"]] == kept
@@ -137,7 +137,7 @@ def test_logprobs_of_a_text_are_the_tokens_that_compose_it(
 
 
 def test_logprobs_of_calls_are_reported_one_by_one() -> None:
-    """There is no text that they could stand next to."""
+    """No text can have them."""
     calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
 
     result = _answered({"content": None, "tool_calls": calls}, ["f", "{}"], "responses")
@@ -147,7 +147,7 @@ def test_logprobs_of_calls_are_reported_one_by_one() -> None:
 
 
 def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None:
-    """In generate_content they have a separate list, of which nothing is left either."""
+    """generate_content has a separate list for them, which is lost too."""
     (fixture,) = (each for each in fixtures("response", "generate_content") if each.stem == "logprobs_of_calls")
 
     lost = [loss.path for loss in fixture.convert("responses").losses]
@@ -164,7 +164,7 @@ def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
 
 @pytest.mark.parametrize(("first", "lost"), [(["a"], ["/output/0", "/output/1"]), ([], ["/output/1"])])
 def test_each_dropped_list_of_logprobs_is_reported(first: list[str], lost: list[str]) -> None:
-    """An answer of several messages has a list for each; an empty one says nothing."""
+    """An answer of several messages has a list for each; an empty one is no loss."""
 
     def message_of(index: int, tokens: list[str]) -> dict[str, Any]:
         events = [{"token": token, "logprob": -0.1, "bytes": [97], "top_logprobs": []} for token in tokens]
@@ -179,7 +179,7 @@ def test_each_dropped_list_of_logprobs_is_reported(first: list[str], lost: list[
 
 @pytest.mark.parametrize(("item", "text"), [(0, 1), (16, 0)])
 def test_logprobs_are_reported_wherever_their_text_is(item: int, text: int) -> None:
-    """An answer may call twenty tools before it speaks, and speak in several parts."""
+    """An answer may have twenty calls before its text, and several texts."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
     texts: list[dict[str, Any]] = [{"type": "output_text", "text": "a", "annotations": []} for _ in range(text + 1)]
     texts[-1]["logprobs"] = [{"token": "a", "logprob": -0.1, "bytes": [97], "top_logprobs": []}]

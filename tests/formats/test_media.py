@@ -14,7 +14,7 @@ PDF = "JVBERi0xLjQK"
 
 
 def _asked(part: dict[str, Any], target: str, source: str = "chat_completions") -> fb.ConvertedRequest:
-    """Convert a request of one turn that is one part."""
+    """Convert a request with one turn of one part."""
     if source == "generate_content":
         body: dict[str, Any] = {"contents": [{"role": "user", "parts": [part]}]}
     elif source == "responses":
@@ -25,7 +25,7 @@ def _asked(part: dict[str, Any], target: str, source: str = "chat_completions") 
 
 
 def _written(converted: fb.ConvertedRequest) -> Any:
-    """Return the one part of the one turn."""
+    """Return the only part of the only turn."""
     turns = next(converted.body[name] for name in ("messages", "input", "contents") if name in converted.body)
     return (turns[0].get("content") or turns[0]["parts"])[0]
 
@@ -39,7 +39,7 @@ def _written(converted: fb.ConvertedRequest) -> Any:
     ],
 )
 def test_a_document_without_a_name_gets_one_and_it_is_reported(source: str, part: dict[str, Any], target: str) -> None:
-    """Two vendors refuse inline files without a name; the others name theirs seldom."""
+    """Two vendors reject inline files without a name; callers of the others seldom set one."""
     result = _asked(part, target, source)
 
     written = _written(result)
@@ -49,7 +49,7 @@ def test_a_document_without_a_name_gets_one_and_it_is_reported(source: str, part
 
 
 def test_a_document_with_a_name_keeps_it() -> None:
-    """A name is added where there is none, and nowhere else."""
+    """A name is added only if there is none."""
     part = {"type": "document", "title": "a.pdf", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}}
 
     result = _asked(part, "chat_completions", "messages")
@@ -67,7 +67,7 @@ def test_a_document_with_a_name_keeps_it() -> None:
     ],
 )
 def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: dict[str, Any]) -> None:
-    """The relay takes both there; as an address it would lead nowhere."""
+    """The relay accepts both in this field; as a URL it would be invalid."""
     result = _asked({"type": "image_url", "image_url": {"url": PNG}}, target)
 
     assert _written(result) == expected
@@ -76,13 +76,13 @@ def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: di
 
 @pytest.mark.parametrize("url", ["https://example.com/a.png", "/9j/a", "img"])
 def test_an_address_stays_an_address(url: str) -> None:
-    """Whatever does not begin like an image is passed on for the server to judge."""
+    """A value that does not begin like an image is passed on."""
     assert _written(_asked({"type": "image_url", "image_url": {"url": url}}, "messages"))["source"] == {"type": "url", "url": url}
 
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
 def test_a_pdf_sent_as_an_image_becomes_a_document(source: str, target: str) -> None:
-    """Servers refuse it as an image."""
+    """Servers reject it as an image."""
     url = f"data:application/pdf;base64,{PDF}"
     part: dict[str, Any] = {"type": "input_image", "detail": "auto", "image_url": url}
     if source == "chat_completions":
@@ -95,7 +95,7 @@ def test_a_pdf_sent_as_an_image_becomes_a_document(source: str, target: str) -> 
 
 
 def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None:
-    """A user who reads a PNG as a JPEG sees nothing."""
+    """A reader of a PNG with the type of a JPEG shows nothing."""
     drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PNG}
     body = {"model": "m", "input": [{"role": "user", "content": "draw"}, drawn, {"role": "user", "content": "again"}]}
 
@@ -106,7 +106,7 @@ def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
-    """The id is of use to one vendor only, and the report says that it is gone."""
+    """The id is valid for one vendor only, and the report has its loss."""
     result = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
 
     assert PDF in result.json().decode()
@@ -115,7 +115,7 @@ def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
-    """No one else can read ``gs://``; a server that tried would refuse the whole request."""
+    """Other vendors cannot read ``gs://`` and would reject the whole request."""
     stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
 
     result = _asked(stored, target)
@@ -127,14 +127,14 @@ def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
 
 
 def test_a_data_url_without_a_type_has_that_of_its_first_bytes() -> None:
-    """As text, which the standard says, no server takes it for an image."""
+    """By the standard it is text, which no server accepts as an image."""
     result = _asked({"type": "image_url", "image_url": {"url": f"data:;base64,{JPEG}"}}, "messages")
 
     assert _written(result)["source"] == {"type": "base64", "media_type": "image/jpeg", "data": JPEG}
 
 
 def test_parameters_of_the_type_of_a_generated_image_are_reported() -> None:
-    """The item of responses has a word for the type, and the word has no parameters."""
+    """The item of responses has a word for the format, without parameters."""
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;colors=16;base64,{PNG}"}}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "", "images": [image]}}
     body = {"id": "a", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
@@ -147,28 +147,28 @@ def test_parameters_of_the_type_of_a_generated_image_are_reported() -> None:
 
 @pytest.mark.parametrize("head", ["data:text/plain;;base64,", "data:TEXT/plain; base64 ,", "data:text/plain;base64,"])
 def test_a_type_without_parameters_stays_bare(head: str) -> None:
-    """An empty parameter says nothing, and the mark of base64 is none."""
+    """An empty parameter has no meaning, and the mark of base64 is none."""
     result = _asked({"type": "file", "file": {"filename": "a.txt", "file_data": f"{head}YQ=="}}, "generate_content")
 
     assert _written(result)["inlineData"] == {"mimeType": "text/plain", "data": "YQ==", "displayName": "a.txt"}
 
 
 def test_image_jpg_becomes_image_jpeg() -> None:
-    """Servers list ``image/jpeg`` alone; callers write both."""
+    """Servers list ``image/jpeg`` only; callers write both."""
     raw = {"type": "image_url", "image_url": {"url": f"data:image/jpg;base64,{JPEG}"}}
 
     assert _written(_asked(raw, "generate_content"))["inlineData"]["mimeType"] == "image/jpeg"
 
 
 def test_a_file_without_name_or_type_has_the_type_of_its_first_bytes() -> None:
-    """The server wants a data URL, which has a type."""
+    """The server requires a data URL, which has a type."""
     result = _asked({"type": "file", "file": {"file_data": PDF}}, "responses")
 
     assert _written(result)["file_data"] == f"data:application/pdf;base64,{PDF}"
 
 
 def test_media_of_results_are_in_one_turn_after_them_labelled_with_the_call() -> None:
-    """Towards chat a result is text; two turns of the user's in a row would look to many servers as if one were missing between them."""
+    """Results of chat are text; many servers reject two user turns in a row."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     calls: list[dict[str, Any]] = [{"type": "tool_use", "id": name, "name": "draw", "input": {}} for name in ("a", "b")]
     results = [{"type": "tool_result", "tool_use_id": name, "content": [image]} for name in ("a", "b")]
@@ -184,7 +184,7 @@ def test_media_of_results_are_in_one_turn_after_them_labelled_with_the_call() ->
 
 
 def _moved_in_a_result(content: list[dict[str, Any]]) -> tuple[Any, set[tuple[str, Any]]]:
-    """Return what generate_content has of a result, and the index and severity of each part that is told to have moved."""
+    """Return the content of a result in generate_content, and the index and severity of each part that is reported as moved."""
     call = {"type": "tool_use", "id": "t1", "name": "shot", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
     turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
@@ -200,7 +200,7 @@ def _moved_in_a_result(content: list[dict[str, Any]]) -> tuple[Any, set[tuple[st
 
 
 def test_text_after_media_of_a_result_is_reported_as_moved() -> None:
-    """A function's response stands before its parts; words such as "the picture above" do not mean the same there."""
+    """The response of a function precedes its parts; words such as "the picture above" mean something else there."""
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     first, second = {"type": "text", "text": "before"}, {"type": "text", "text": "after"}
 
@@ -212,7 +212,7 @@ def test_text_after_media_of_a_result_is_reported_as_moved() -> None:
 
 
 def test_a_result_in_unchanged_order_is_not_reported_as_moved() -> None:
-    """Texts before all media stand there already, and media that are not written have nothing behind them."""
+    """Texts before all media are there already, and media that are not written have nothing after them."""
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     stored = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
     words = {"type": "text", "text": "words"}
@@ -235,7 +235,7 @@ def test_a_result_in_unchanged_order_is_not_reported_as_moved() -> None:
     ],
 )
 def test_a_cloud_storage_url_is_a_url_in_every_field(source: str, part: dict[str, Any]) -> None:
-    """Callers of Google's models put one into ``file_data`` too; as base64 it would be bytes of nothing."""
+    """Callers of Google's models also put one into ``file_data``; as base64 it would be invalid."""
     stored = _asked(part, "generate_content", source)
     elsewhere = _asked(part, "messages", source)
 
@@ -247,7 +247,7 @@ def test_a_cloud_storage_url_is_a_url_in_every_field(source: str, part: dict[str
 
 @pytest.mark.parametrize("kind", ["image", "document"])
 def test_an_address_in_cloud_storage_in_messages_is_one_too(kind: str) -> None:
-    """No other vendor can read it."""
+    """Other vendors cannot read it."""
     part = {"type": kind, "source": {"type": "url", "url": "gs://bucket/a.png"}}
 
     assert _written(_asked(part, "generate_content", "messages"))["fileData"]["fileUri"] == "gs://bucket/a.png"
@@ -267,7 +267,7 @@ def _candidate(*parts: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("first", "is_reported"), [("inlineData", True), ("text", False)])
 def test_media_moved_after_text_is_reported(first: str, is_reported: bool) -> None:
-    """The message has its images behind its text, whatever the order was."""
+    """The message has its images after its text, whatever the order was."""
     parts: list[dict[str, Any]] = [{"inlineData": {"mimeType": "image/png", "data": "aaaa"}}, {"text": "below"}]
     body = _candidate(*sorted(parts, key=lambda part: first not in part))
 
@@ -278,7 +278,7 @@ def test_media_moved_after_text_is_reported(first: str, is_reported: bool) -> No
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
-    """Lists of models tell whole seconds; what is cut off is a value of the source's."""
+    """Lists of models have whole seconds; the fraction is a value of the source."""
     model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
     body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}
 
@@ -289,7 +289,7 @@ def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
 
 
 def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
-    """The words of a sound come back as words next to it, so an application would show them twice."""
+    """The transcript returns as text next to the audio, so an application would show it twice."""
     audio = {"id": "a", "data": "UklGRgAAAAA=", "expires_at": 9, "transcript": "Hello"}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}, "finish_reason": "stop"}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -307,7 +307,7 @@ def test_a_transcript_of_audio_is_reported_as_flattened() -> None:
     ("mime", "severity"), [("audio/L16;codec=pcm;rate=24000", "lossy"), ("audio/pcm", "lossy"), ("audio/wav", "info")]
 )
 def test_the_type_of_raw_audio_is_a_more_severe_loss_than_that_of_a_file(mime: str, severity: str) -> None:
-    """A file says itself how it is to be played; bare samples are noise to a user who does not know their rate."""
+    """A file has its format in its first bytes; raw samples cannot be played without their rate."""
     parts = [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]
     body = {"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": parts}}]}
 

@@ -32,12 +32,12 @@ FOREIGN = [sample for sample in SAMPLES if sample.format != "messages"]
 
 
 def breaches(stream: Iterable[JsonObject]) -> list[str]:
-    """Law 8: say where a stream breaks the grammar."""
+    """Law 8: return where a stream breaks the grammar."""
     data = b"".join(encode_event(json.dumps(event).encode(), event["type"]) for event in stream)
     return grammar_check.check(data, "messages")
 
 
-# Ways there and back.
+# Round trips.
 
 
 def parsed(data: bytes) -> list[JsonObject]:
@@ -77,7 +77,7 @@ def answer_of(sample: Sample) -> ir.Response:
 
 
 def naively_streamed(body: JsonObject) -> Iterator[JsonObject]:
-    """Cut an answer as the vendor's server would; written down without the library's help."""
+    """Split an answer as the vendor's server would, without the library."""
     delayed = ("stop_reason", "stop_sequence", "stop_details", "container")
     start = {key: value for key, value in body.items() if key not in delayed} | {"content": [], "stop_reason": None}
     yield {"type": "message_start", "message": start}
@@ -110,7 +110,7 @@ def _cut(text: str, size: int = 7) -> list[str]:
 
 
 def naively_collected(stream: Iterable[JsonObject]) -> JsonObject:
-    """Put a stream together as the official client does."""
+    """Accumulate a stream as the official client does."""
     body: JsonObject = {}
     for event in stream:
         match event["type"]:
@@ -158,7 +158,7 @@ def _add(block: JsonObject, delta: JsonObject) -> None:
 
 
 def comparable(answer: ir.Response) -> ir.Response:
-    """Return an answer with arguments as objects, as text or object they say the same, and without a place for its one choice."""
+    """Return an answer with arguments as objects, which mean the same as text, and without a place for its only choice."""
     for choice in answer.choices:
         choice.src = ""
         for part in choice.parts:
@@ -173,7 +173,7 @@ def comparable(answer: ir.Response) -> ir.Response:
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
-    """Laws 6 and 9: a stream ends once, and what it brought is what the official client puts together."""
+    """Laws 6 and 9: a stream ends once, and its events add up to the answer of the official client."""
     stream = parsed(entry.bytes())
 
     emitted = decoded(stream)
@@ -186,7 +186,7 @@ def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
 
 @pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
 def test_answers_cut_to_streams_fold_to_themselves(sample: Sample) -> None:
-    """Law 6: every block, extra field, citation and token comes out of its deltas as out of a whole answer."""
+    """Law 6: every block, extra field, citation and token is the same from deltas and from a whole answer."""
     wanted = comparable(answer_of(sample))
 
     result = comparable(collected(decoded(naively_streamed(check(sample.body, "messages", "response")))))
@@ -271,7 +271,7 @@ ODD: dict[str, list[JsonObject]] = {
 
 @pytest.mark.parametrize("stream", ODD.values(), ids=ODD)
 def test_servers_that_bend_the_grammar_are_understood(stream: list[JsonObject]) -> None:
-    """What is missing is made up for, and nothing is read twice."""
+    """Missing events are replaced, and nothing is read twice."""
     emitted = decoded(stream)
 
     assert [part.text for part in collected(emitted).choices[0].parts if isinstance(part, ir.Text)] == ["Hello"]
@@ -293,7 +293,7 @@ CUT: dict[str, list[JsonObject]] = {
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("stream", CUT.values(), ids=CUT)
 def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], target: str) -> None:
-    """Law 9: some relays send ``message_stop`` behind a stream that broke off; its half call is not to be run."""
+    """Law 9: some relays send ``message_stop`` after a broken stream; its half call must not be run."""
     converter = StreamConverter(source="messages", target=target)
     full = {"type": "message", "role": "assistant", "stop_reason": None, "stop_sequence": None, **START["message"]}
 
@@ -304,14 +304,14 @@ def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], 
 
 
 def test_a_stop_reason_ends_what_is_open() -> None:
-    """The server says why the answer ended, so it knows that it did; that nothing closed the block means nothing then."""
+    """The server sent a finish reason, so the answer is complete although a block is open."""
     emitted = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
 
     assert [event.finish.reason for event in emitted if isinstance(event, events.Finished)] == ["length"]
 
 
 def test_a_repeated_start_emits_nothing_new() -> None:
-    """What both say has left on time; what only the second says leaves with the first where nothing has left yet."""
+    """Values of both were sent; a value of the second only is emitted with the first if nothing was sent yet."""
     bare = {**START, "message": {"content": []}}
 
     for stream in ([START, START, *HELLO, END, STOP], [bare, START, *HELLO, END, STOP], [START, *HELLO, START, END, STOP]):
@@ -322,7 +322,7 @@ def test_a_repeated_start_emits_nothing_new() -> None:
 
 
 def test_overlapping_blocks_are_kept_apart() -> None:
-    """Each delta goes to the block that it names."""
+    """Each delta belongs to the block that it names."""
     calls = [block(at, {"type": "tool_use", "id": f"t{at}", "name": "f", "input": {}}) for at in (0, 1)]
     deltas = [delta_event(at, "input_json", partial_json=text) for text in ('{"a"', ":1}") for at in (0, 1)]
 
@@ -353,7 +353,7 @@ def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
 
 
 def test_the_end_is_emitted_with_the_last_event() -> None:
-    """Law 10: the stop itself brings the end, not the end of the bytes."""
+    """Law 10: the stop event has the end, not the end of the bytes."""
     decoder = MESSAGES.stream_decoder()
 
     emitted = [event for raw in (START, *HELLO, END, STOP) for event in decoder.feed(raw)]
@@ -364,7 +364,7 @@ def test_the_end_is_emitted_with_the_last_event() -> None:
 
 
 def test_a_model_that_took_over_is_named() -> None:
-    """Law 6: the start waits for the block that tells of it, which is no content."""
+    """Law 6: the start is delayed until the block with its name, which is no content."""
     over = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}}
 
     answer = collected(decoded([START, block(0, over), stopped(0), HELLO[0] | {"index": 1}, stopped(1), END, STOP]))
@@ -377,7 +377,7 @@ def test_a_model_that_took_over_is_named() -> None:
 
 @pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
 def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
-    """Laws 6 and 8: an answer replayed, written, read and collected is the answer, in a stream that keeps the grammar."""
+    """Laws 6 and 8: an answer that is replayed, written, read and collected is the same, in a stream that follows the grammar."""
     answer = answer_of(sample)
 
     stream = encoded(events_of_response(answer))
@@ -390,7 +390,7 @@ def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
 def test_recorded_streams_are_written_as_the_whole_answer(entry: Entry) -> None:
-    """Law 6: events as they came, not only replayed ones, accumulate to the answer."""
+    """Law 6: recorded events, not only replayed ones, accumulate to the answer."""
     emitted = decoded(parsed(entry.bytes()))
 
     stream = encoded(emitted)
@@ -400,7 +400,7 @@ def test_recorded_streams_are_written_as_the_whole_answer(entry: Entry) -> None:
 
 
 def early(emitted: Iterable[events.Event]) -> list[events.Event]:
-    """Bring tokens of calls and texts with the start of their part, as live streams do where the format has a slot for them."""
+    """Move tokens of calls and texts to the start of their part, as live streams do if the format has a field for them."""
     results = list(emitted)
     tokens = {event.index: event.signature for event in results if isinstance(event, events.PartMeta) and event.signature}
     for at, event in enumerate(results):
@@ -412,7 +412,7 @@ def early(emitted: Iterable[events.Event]) -> list[events.Event]:
 
 
 def uncited(body: JsonObject) -> JsonObject:
-    """Put texts together that only citations kept apart: their text has left before they come, and is cut at no border of theirs."""
+    """Join texts that only citations separated: their text was sent before the citations, so it has no borders there."""
     blocks: list[JsonObject] = []
     for block in body["content"]:
         if blocks and block["type"] == blocks[-1]["type"] == "text":
@@ -424,7 +424,7 @@ def uncited(body: JsonObject) -> JsonObject:
 
 @pytest.mark.parametrize("format", ["chat_completions", "responses", "generate_content"])
 def test_answers_of_other_formats_are_written_as_the_whole_answer(format: str) -> None:
-    """Laws 6 and 8: the same with what only other formats say, but for the spans of citations."""
+    """Laws 6 and 8: the same with content that only other formats have, except the spans of citations."""
     for sample in SAMPLES:
         if sample.format != format:
             continue
@@ -453,7 +453,7 @@ def contents(stream: list[JsonObject]) -> list[JsonObject]:
 
 
 def test_deltas_leave_as_they_come() -> None:
-    """Law 10: text, reasoning parts and arguments of the open block never wait."""
+    """Law 10: text, reasoning and arguments of the open block are never delayed."""
     encoder = MESSAGES.stream_encoder(Options(), None)
     encoder.feed(events.Start("msg_1", "m"))
     parts: list[ir.Part] = [
@@ -493,7 +493,7 @@ def test_open_parts_are_closed_by_the_end() -> None:
 
 @pytest.mark.parametrize("pieces", [[], [""], [" ", "\n"], [" ", "{}"]])
 def test_a_call_without_arguments_has_an_empty_object(pieces: list[str]) -> None:
-    """Clients parse what they put together, and nothing is no JSON."""
+    """Clients parse the accumulated text, and an empty text is no JSON."""
     emitted = answered(
         events.PartStart(0, 0, ir.ToolCall("c", "f", "")), *(events.Delta(0, 0, piece) for piece in pieces), events.PartEnd(0, 0)
     )
@@ -506,7 +506,7 @@ def test_a_call_without_arguments_has_an_empty_object(pieces: list[str]) -> None
 
 
 def test_free_text_is_wrapped_piece_by_piece() -> None:
-    """A custom call becomes one argument, whatever its text is."""
+    """A custom call becomes one argument with any text."""
     for pieces in ([], ['a"b', "\n\\", "\u2028"]):
         call = events.PartStart(0, 0, ir.ToolCall("c", "f", "", kind="custom"))
         emitted = answered(call, *(events.Delta(0, 0, piece) for piece in pieces), events.PartEnd(0, 0))
@@ -515,7 +515,7 @@ def test_free_text_is_wrapped_piece_by_piece() -> None:
 
 
 def test_a_block_without_text_is_never_opened() -> None:
-    """An empty text that returns is refused by the vendor."""
+    """The vendor rejects an empty text in the next request."""
     parts: list[ir.Part] = [ir.Text(""), ir.Refusal(text=""), ir.Reasoning()]
     emitted = [event for at, part in enumerate(parts) for event in (events.PartStart(0, at, part), events.PartEnd(0, at))]
 
@@ -523,7 +523,7 @@ def test_a_block_without_text_is_never_opened() -> None:
 
 
 def test_citations_follow_the_text_that_has_left() -> None:
-    """The block of a text carries its citations, in their order."""
+    """The block of a text has its citations, in their order."""
     other = replace(CITED, url="https://b.example")
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
@@ -537,7 +537,7 @@ def test_citations_follow_the_text_that_has_left() -> None:
 
 @pytest.mark.parametrize("carry", [True, False])
 def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
-    """What has left cannot be preceded; the token returns all the same."""
+    """The text was sent already; the token returns from its separate block."""
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "a"),
@@ -559,7 +559,7 @@ def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
 
 
 def test_the_first_of_several_choices_is_written() -> None:
-    """This format gives one answer."""
+    """This format has one answer."""
     emitted = [
         event
         for choice in (0, 1)
@@ -592,7 +592,7 @@ def test_a_failure_leaves_the_block_open_and_ends_the_stream() -> None:
 
 
 def judged(stream: list[JsonObject]) -> JsonObject:
-    """Return what the official client puts together from a stream."""
+    """Return the answer that the official client accumulates from a stream."""
     anthropic = pytest.importorskip("anthropic", reason="the official SDK 'anthropic' is not installed")
     httpx2 = pytest.importorskip("httpx2", reason="the official SDK's client is not installed")
     data = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in stream)
@@ -616,7 +616,7 @@ UNREADABLE = {
 
 
 def test_the_official_client_reads_what_is_written() -> None:
-    """Law 5: to the end, and to the same answer."""
+    """Law 5: it reads to the end, and gets the same answer."""
     for sample in shipped(kind="response"):
         answer = answer_of(sample)
         if answer.error or sample.id in UNREADABLE:

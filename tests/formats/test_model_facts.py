@@ -1,4 +1,4 @@
-"""With facts about a model, a request has what the documentation of that model asks for, and the report has the rest."""
+"""With facts about a model, a request matches the documentation of that model, and the report has the differences."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_kind_of_reasoning_is_enough(kind: Any, target: str, setting: dict[str
 
 
 def test_media_that_a_model_cannot_read_are_left_out_and_reported() -> None:
-    """A model for text only answers about an image that it never saw, unless the caller is told."""
+    """A text model would answer about an image that it never saw, so the caller needs the report."""
     part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     content = [{"type": "text", "text": "What is it?"}, part]
     target = fb.Target("messages", model=fb.ModelFacts(inputs=frozenset({"text"})))

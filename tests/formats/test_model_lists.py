@@ -25,7 +25,7 @@ def asked(body: object, profile: str | None = None) -> list[str]:
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "messages"])
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_list_that_is_null_is_empty(source: str, target: str) -> None:
-    """Relays written in Go say so where there are no models; the SDKs read it so. In its format it stays as it came."""
+    """Relays written in Go send null if there are no models, and the SDKs accept it. In the same format it is unchanged."""
     converted = fb.convert_models(NULL, source=source, target=target)
 
     assert converted.body.get("data", converted.body.get("models")) == (None if source == target else [])
@@ -49,7 +49,7 @@ NO_LISTS: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize(("body", "text"), NO_LISTS)
 def test_an_object_with_nothing_of_a_list_is_no_empty_list(body: object, text: str) -> None:
-    """One format demands no field of a list; a user who serves this page has no models to offer and does not say so."""
+    """One format requires no field of a list; a server that sends this page sent no list."""
     with pytest.raises(fb.UnexpectedResponseError, match=text):
         asked(body)
 
@@ -80,7 +80,7 @@ LIMITS = [
 def test_the_limits_of_compatible_servers_are_read(
     source: str, fields: dict[str, object], longest_input: int | None, longest_output: int | None
 ) -> None:
-    """Groq, OpenRouter, Mistral, vLLM and LiteLLM each have a separate name for one limit."""
+    """Groq, OpenRouter, Mistral, vLLM and LiteLLM have different names for one limit."""
     body = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x", **fields}]}
 
     messages = fb.convert_models(body, source=source, target="messages")
@@ -119,7 +119,7 @@ def test_every_loss_of_a_model_list_has_severity_info(source: str, target: str, 
 
 
 def test_a_field_of_many_models_is_reported_once() -> None:
-    """A list of 353 models had 3,527 losses of 11 fields, and no one read them."""
+    """A list of 353 models had 3,527 losses of 11 fields, which no user read."""
     models = [
         {"id": f"m{number}", "created": 1, "owned_by": "x" if number else None, "pricing": {"prompt": "0"}} for number in range(100)
     ]
@@ -131,7 +131,7 @@ def test_a_field_of_many_models_is_reported_once() -> None:
 
 
 def test_different_losses_of_one_field_are_each_reported() -> None:
-    """Of one model the time is rounded, of another it cannot be written."""
+    """The time of one model is rounded, that of another cannot be written."""
     body = {"data": [{"id": "a", "created": 1}, {"id": "b", "created": 10**15}, {"id": "c", "created": 10**15}]}
 
     losses = fb.convert_models(body, source="chat_completions", target="messages").losses
@@ -140,7 +140,7 @@ def test_different_losses_of_one_field_are_each_reported() -> None:
 
 
 def test_the_full_report_has_the_losses_of_every_model() -> None:
-    """What is left out of the report is exactly what an earlier model has for the same reason."""
+    """The short report leaves out only losses that an earlier model has for the same reason."""
     for sample in (*shipped(None, "models"), *recorded(None, "models")):
         if not isinstance(sample.body.get("data") or sample.body.get("models"), list):
             continue

@@ -1,4 +1,4 @@
-"""Reasoning is requested in the way that a model accepts, and each difference is in the report."""
+"""Reasoning is requested as a model accepts it, and each difference is in the report."""
 
 from __future__ import annotations
 

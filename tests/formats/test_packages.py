@@ -1,6 +1,6 @@
 """The four format packages have the same files, with the same public functions in the same order.
 
-A reader who knows one package then finds each subject in the others. What differs is listed here with its reason.
+A reader who knows one package then finds each subject in the others. Differences are listed here with their reasons.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ ASKED = [{"role": "user", "content": "x"}]
 
 
 def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
-    """An empty list next to the summary is no reasoning part that could be lost."""
+    """An empty list next to the summary is no reasoning."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "So."}], "content": []}
 
     converted = fb.convert_request({"model": "m", "input": [reasoning, *ASKED]}, source="responses", target="messages")
@@ -22,7 +22,7 @@ def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
 
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
 def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target: str, place: list[str]) -> None:
-    """An effort next to them would make the model think before it speaks, which was turned off."""
+    """An effort would turn on the reasoning before the answer."""
     request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
     converted = fb.convert_request(
@@ -39,8 +39,8 @@ def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target
     }
 
 
-def test_include_thoughts_without_thinking_is_reported() -> None:
-    """Nothing is shown of thinking that is off; law 1 wants it in the report all the same."""
+def test_shown_reasoning_without_thinking_is_reported() -> None:
+    """It has no effect if thinking is off; law 1 requires it in the report."""
     config = {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}}
     body = {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": config}
 
@@ -64,7 +64,7 @@ def test_include_thoughts_without_thinking_is_reported() -> None:
     ],
 )
 def test_thinking_without_a_budget_is_requested(target: str, result: dict[str, Any]) -> None:
-    """Some clients leave the budget to the server; without a word of it recent models would not think at all."""
+    """Some clients leave the budget to the server; without the field recent models would not reason at all."""
     body = {"model": "m", "max_tokens": 9000, "messages": ASKED, "thinking": {"type": "enabled"}}
 
     converted = fb.convert_request(body, source="messages", target=target)

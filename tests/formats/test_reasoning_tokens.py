@@ -26,7 +26,7 @@ def _answer(**message: Any) -> dict[str, Any]:
 
 
 def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the caller's next request, with an answer that it got in its history."""
+    """Return the caller's next request with an answer in its history."""
     result = {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}
     if caller == "messages":
         turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": [result]}]
@@ -41,7 +41,7 @@ def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_the_token_of_a_call_returns_to_its_issuer(caller: str, streams: bool) -> None:
-    """Without it the vendor behind that wire refuses the next request."""
+    """Without it the vendor rejects the next request."""
     answer = _answer(tool_calls=[CALL])
     if streams:
         stream = b"".join(fb.replay_response(answer, source="chat_completions"))
@@ -61,7 +61,7 @@ def test_the_token_of_a_call_returns_to_its_issuer(caller: str, streams: bool) -
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_the_token_of_a_message_returns_to_its_field(caller: str, streams: bool) -> None:
-    """A compatible server of that vendor has no other place for the token of a text."""
+    """A compatible server of that vendor has no other field for the token of a text."""
     answer = _answer(content="Hi", extra_content=CALL["extra_content"])
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
     if streams:
@@ -79,7 +79,7 @@ def test_the_token_of_a_message_returns_to_its_field(caller: str, streams: bool)
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_the_token_of_a_message_without_text_belongs_to_its_call(streams: bool) -> None:
-    """Its vendor refuses a call in the history that has none."""
+    """Its vendor rejects a call in the history without it."""
     call = {key: value for key, value in CALL.items() if key != "extra_content"}
     answer = _answer(tool_calls=[call], extra_content=CALL["extra_content"])
     body = fb.convert_response(answer, source="chat_completions", target="generate_content").body
@@ -96,7 +96,7 @@ def test_the_token_of_a_message_without_text_belongs_to_its_call(streams: bool) 
 
 @pytest.mark.parametrize("caller", ["responses", "generate_content"])
 def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
-    """A user who serves several vendors behind one wire names them in the details of reasoning."""
+    """A gateway for several vendors names them in the details of reasoning."""
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
 
     request = _next(caller, kept)
@@ -110,7 +110,7 @@ def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_the_token_of_a_message_returns_without_a_loss(caller: str) -> None:
-    """It stands on the text, and next to the message again: nothing is gone, so a client that minds losses goes on."""
+    """It is on the text, and returns to the message: nothing is lost, so a client that forbids losses continues."""
     answer = _answer(content="Hi", extra_content={"google": {"thought_signature": TOKEN}})
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
 
@@ -122,7 +122,7 @@ def test_the_token_of_a_message_returns_without_a_loss(caller: str) -> None:
 
 
 def test_encrypted_reasoning_is_untagged_at_its_issuer() -> None:
-    """An answer that was kept in another format reads as it came once it is back."""
+    """An answer that was stored in another format is unchanged when it returns."""
     answer = _answer(content="Hi", reasoning_details=[DETAIL])
     kept = fb.convert_response(answer, source="chat_completions", target="responses").body
 
@@ -135,7 +135,7 @@ def test_encrypted_reasoning_is_untagged_at_its_issuer() -> None:
 
 @pytest.mark.parametrize("caller", ["messages", "generate_content"])
 def test_encrypted_reasoning_returns_with_its_original_id(caller: str) -> None:
-    """Its server refuses it under another id, and these two formats have no place for one but the token itself."""
+    """Its server rejects it under another id, and these two formats can have the id in the token only."""
     sealed = DETAIL | {"format": "openai-responses-v1", "id": "rs_07f3"}
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[sealed]), source="chat_completions", target=caller).body
 
@@ -146,7 +146,7 @@ def test_encrypted_reasoning_returns_with_its_original_id(caller: str) -> None:
 
 
 def test_streamed_encrypted_reasoning_returns_to_its_issuer() -> None:
-    """Its text leaves before the details that name its vendor and its id; a caller of that vendor's format keeps both all the same."""
+    """Its text is sent before the details with its vendor and id; a caller of that vendor's format still keeps both."""
     named = {"format": "openai-responses-v1", "id": "rs_07f3", "index": 0}
     details = [{"type": "reasoning.summary", "summary": "Hm", **named}, {"type": "reasoning.encrypted", "data": TOKEN, **named}]
     answer = _answer(content="Hi", reasoning_content="Hm", reasoning_details=details)
@@ -166,7 +166,7 @@ def test_streamed_encrypted_reasoning_returns_to_its_issuer() -> None:
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
-    """A token that the vendor's wire told is no one else's, though the format has a slot that names that vendor."""
+    """A token belongs to the vendor that sent it, although the format has a field for another vendor's name."""
     part = {"functionCall": {"id": "call_1", "name": "f", "args": {}}, "thoughtSignature": TOKEN}
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
     kept = fb.convert_response(answer, source="generate_content", target=caller).body
@@ -180,7 +180,7 @@ def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
 @pytest.mark.parametrize("token", ["a|chat_completions", "a|generate_content", "|messages", "a|b|", "|"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 def test_a_token_that_resembles_a_tag_returns_unchanged(caller: str, token: str) -> None:
-    """The tag ends in names that a token might end in, too."""
+    """A token may end like a tag."""
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     kept = fb.convert_response(_answer(tool_calls=[call]), source="chat_completions", target=caller).body
 
@@ -190,7 +190,7 @@ def test_a_token_that_resembles_a_tag_returns_unchanged(caller: str, token: str)
 
 
 def test_an_image_returns_with_its_token() -> None:
-    """The token of an image on the text before it is refused, and so is the image without it."""
+    """The token of an image is rejected on the text before it, and so is the image without it."""
     parts = [{"text": "Here it is."}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}, "thoughtSignature": TOKEN}]
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
     bridge = fb.Bridge("chat_completions", via="generate_content")
@@ -207,7 +207,7 @@ def test_an_image_returns_with_its_token() -> None:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("token", ["s1", "abcdef", "a+b_", "QUI==", "=", "not base64!"])
 def test_a_token_that_is_no_base64_is_sent_with_a_tag(token: str, streams: bool) -> None:
-    """It takes base64 of one alphabet without bits left over, and refuses the whole answer over anything else."""
+    """The server accepts base64 of one alphabet without remaining bits, and rejects the whole request otherwise."""
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     answer = _answer(tool_calls=[call])
     if streams:
@@ -232,7 +232,7 @@ ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
 def _answer_and_losses(
     answer: dict[str, Any], source: str, caller: str, streams: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return an answer as a caller gets it, whole or streamed, and the report of it."""
+    """Return an answer as a caller gets it, whole or streamed, and its report."""
     if not streams:
         converted = fb.convert_response(answer, source=source, target=caller)
         return converted.body, [(loss.path, loss.code) for loss in converted.losses]
@@ -249,7 +249,7 @@ def _answer_of(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parts in which an answer returns to generate_content, from the history of a caller of another format."""
+    """Return the parts of an answer that returns to generate_content from the history of a caller of another format."""
     request: dict[str, Any] = {"model": "m", "max_tokens": 9}
     if caller == "responses":
         request["input"] = [{"role": "user", "content": "q"}, *kept["output"], {"role": "user", "content": "x"}]
@@ -281,7 +281,7 @@ def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
     ],
 )
 def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]], moved: list[int], streams: bool) -> None:
-    """A message has one text, its calls behind it, and the tokens of both texts and empty ones before them."""
+    """A message has one text, then its calls; tokens of texts, also empty ones, precede them."""
     kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", "chat_completions", streams)
 
     returned = _again("chat_completions", kept)
@@ -304,7 +304,7 @@ def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]],
     ],
 )
 def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict[str, Any]], caller: str, streams: bool) -> None:
-    """A token belongs to its part: the server's documentation forbids to join that part with one that has none."""
+    """A token belongs to its part: the documentation forbids joining that part with one without a token."""
     kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", caller, streams)
 
     assert _again(caller, kept) == parts
@@ -312,7 +312,7 @@ def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict
 
 
 def test_adjacent_texts_without_tokens_are_joined() -> None:
-    """Then there is nothing to keep apart."""
+    """Nothing must stay separate then."""
     converted = fb.convert_response(
         _answer_of(ONE | SIGNED, TWO), source="generate_content", target="responses", options=fb.Options(carry_reasoning=False)
     )
@@ -341,7 +341,7 @@ RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "co
 def test_a_separate_token_does_not_sign_the_reasoning_before_it(
     reasoning: list[tuple[list[Any], str | None]], streams: bool
 ) -> None:
-    """A token that is sealed to an item is of no other item, and the server refuses it there."""
+    """An encrypted token belongs to one item, and the server rejects it on another."""
     items = [{"type": "reasoning", "id": f"rs_{number}", "summary": summary} for number, (summary, _) in enumerate(reasoning)]
     sealed = [item | ({"encrypted_content": token} if token else {}) for item, (_, token) in zip(items, reasoning, strict=True)]
     answer = RESPONSE | {"output": [*sealed, CALLED], "tool_choice": "auto", "tools": []}
@@ -355,7 +355,7 @@ def test_a_separate_token_does_not_sign_the_reasoning_before_it(
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_a_signature_without_text_does_not_sign_the_reasoning_before_it(streams: bool) -> None:
-    """A server that hides what it thinks sends a signature alone."""
+    """A server that hides its reasoning sends a signature only."""
     reasoning = [{"type": "thinking", "thinking": "S", "signature": ""}, {"type": "thinking", "thinking": "", "signature": TOKEN}]
     content = [*reasoning, {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
@@ -369,7 +369,7 @@ def test_a_signature_without_text_does_not_sign_the_reasoning_before_it(streams:
 
 
 def test_reasoning_returns_complete_over_chat_completions() -> None:
-    """Text, sealed token and id of one item are one item again, in their order."""
+    """Text, encrypted token and id of an item return as one item, in their order."""
     output = [
         {"type": "reasoning", "id": "rs_a", "summary": [{"type": "summary_text", "text": "why"}], "encrypted_content": "A"},
         {"type": "reasoning", "id": "rs_b", "summary": [{"type": "summary_text", "text": "how"}]},
@@ -388,7 +388,7 @@ def test_reasoning_returns_complete_over_chat_completions() -> None:
 
 
 def test_a_token_that_is_moved_is_reported() -> None:
-    """A vendor may refuse a token that no longer stands where it was issued."""
+    """A vendor may reject a token in another place."""
     body = {
         "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
         "output": [

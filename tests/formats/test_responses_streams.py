@@ -39,7 +39,7 @@ TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
 def check_grammar(stream: bytes) -> list[JsonObject]:
-    """Hold a stream against the grammar and return its events."""
+    """Compare a stream with the grammar and return its events."""
     assert grammar_check.check(stream, "responses") == []
     reader = StreamReader()
     return [json.loads(each.data) for each in (*reader.feed(stream), *reader.finish())]
@@ -78,7 +78,7 @@ def _whole(answer: ir.Response) -> JsonObject:
 
 
 def _unfold(answer: ir.Response) -> list[events.Event]:
-    """Replay an answer as live streams come: the token of a part other than reasoning is known before the part grows."""
+    """Replay an answer as a live stream: the token of a part other than reasoning is known before its deltas."""
     decoded = events_of_response(answer)
     starts = {(each.choice, each.index): each for each in decoded if isinstance(each, events.PartStart)}
     items = [each for each in decoded if isinstance(each, events.PartMeta) and each.signature]
@@ -91,7 +91,7 @@ def _unfold(answer: ir.Response) -> list[events.Event]:
 
 
 def _cut(emitted: list[events.Event], size: int) -> Iterator[events.Event]:
-    """Cut each delta into pieces; its tokens go with the first."""
+    """Split each delta into pieces; its tokens are with the first."""
     for event in emitted:
         if isinstance(event, events.Delta) and event.text:
             for at in range(0, len(event.text), size):
@@ -117,7 +117,7 @@ def _answer(sample: Sample) -> ir.Response:
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_every_recorded_stream_is_read_to_its_end(entry: Entry) -> None:
-    """Law 9: a start first, exactly one end or failure, last; what was collected can be written."""
+    """Law 9: the start is first, exactly one end or failure is last; the collected answer can be written."""
     decoded = _decode(_events_of(entry.bytes()))
 
     assert isinstance(decoded[0], events.Start)
@@ -127,17 +127,17 @@ def test_every_recorded_stream_is_read_to_its_end(entry: Entry) -> None:
 
 SEALED_AGAIN = "the server seals reasoning a second time for the last event; either token is good"
 SEALS = ("fingerprint", "encrypted_content")
-"""Members of items that only their server reads; it encrypts them anew for the last event."""
+"""Members of items that only their server reads; it encrypts them again for the last event."""
 NEW_IDS = "the server gives every event another id; the first holds"
 
 
 def _fails_early(reported: list[Any]) -> bool:
-    """Return whether an error event comes before the last event; nothing behind it counts."""
+    """Return whether an error event precedes the last event; nothing after it counts."""
     return any(isinstance(each, dict) and each["type"] == "error" for each in reported)
 
 
 def _renames_the_answer(reported: list[Any], last: JsonObject) -> bool:
-    """Return whether the last event has another response id than the first: a server that does that renames all, ids in fields too."""
+    """Return whether the last event has another response id than the first. Such a server changes all ids, also in fields."""
     return (
         len({body.get("id") for each in reported if isinstance(each, dict) and (body := each.get("response"))} - {last["id"]}) > 0
     )
@@ -150,7 +150,7 @@ def _renames_items(reported: list[Any], last: JsonObject) -> bool:
 
 
 def _without_seals(answer: JsonObject, *, has_ids: bool) -> JsonObject:
-    """Return an answer without what servers write differently in the last event: seals, the last digits of probabilities, and some ids."""
+    """Return an answer without values that servers change in the last event: encrypted content, last digits of probabilities, some ids."""
     for choice in answer["choices"]:
         for token in choice.get("logprobs") or ():
             for each in (token, *(token.get("top") or ())):
@@ -170,7 +170,7 @@ def _without_seals(answer: JsonObject, *, has_ids: bool) -> JsonObject:
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_a_stream_emits_the_answer_of_its_last_event(entry: Entry) -> None:
-    """Law 6: folding the events gives the answer that decoding the last event's copy gives."""
+    """Law 6: the folded events and the body of the last event are decoded to the same answer."""
     emitted = _events_of(entry.bytes())
     last = next(each for each in emitted if isinstance(each, dict) and each["type"] in TERMINAL)["response"]
     if contradicts_itself(entry.bytes()) or _fails_early(emitted) or _renames_the_answer(emitted, last):
@@ -187,7 +187,7 @@ def test_a_stream_emits_the_answer_of_its_last_event(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
-    """Law 9: neither an end nor a failure, wherever the cut is."""
+    """Law 9: there is neither an end nor a failure, wherever the stream is truncated."""
     emitted = [each for each in _events_of(entry.bytes()) if each != DONE]
     last = next(at for at, each in enumerate(emitted) if isinstance(each, dict) and each["type"] in (*TERMINAL, "error"))
 
@@ -198,7 +198,7 @@ def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
 def test_a_delta_becomes_an_event_at_once(entry: Entry) -> None:
-    """Law 10: the text of every delta of words, reasoning parts or arguments is in what the same call returns."""
+    """Law 10: the text of every delta is in the events that the same call returns."""
     decoder = StreamDecoder()
     for each in _events_of(entry.bytes()):
         if not isinstance(each, dict):
@@ -223,14 +223,14 @@ def _bare_events() -> list[JsonObject]:
 
 
 def test_a_stream_without_envelopes_and_with_an_empty_last_output_keeps_its_text() -> None:
-    """Servers leave out what opens an item, and repeat nothing at the end."""
+    """Servers leave out the events that open an item, and the output of the last event."""
     parts = _collect(_decode(_bare_events())).choices[0].parts
 
     assert [part.text for part in parts if isinstance(part, ir.Text)] == ["Hello"]
 
 
 def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() -> None:
-    """The reason of the end comes from what was streamed where the last event is empty."""
+    """If the last event has no output, the finish reason comes from the streamed items."""
     item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
     items = [
         {"type": "response.created", "response": {"id": "resp_1", "model": "m"}},
@@ -270,7 +270,7 @@ def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) 
     "raw", [{"type": "response.output_text.delta", "delta": None}, {"type": "new", "error": None}, {}, {"type": None}]
 )
 def test_an_unknown_event_is_ignored(raw: JsonObject) -> None:
-    """Nulls, padding and events of tomorrow."""
+    """Nulls, padding and events of future versions."""
     assert not any(isinstance(each, events.Delta | events.Failed) for each in StreamDecoder().feed(raw))
 
 
@@ -279,7 +279,7 @@ def test_an_unknown_event_is_ignored(raw: JsonObject) -> None:
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=str)
 def test_an_answer_streamed_and_collected_is_the_answer(sample: Sample) -> None:
-    """Laws 6 and 8: the last event repeats what the whole answer would be, and so does what was collected on the way."""
+    """Laws 6 and 8: the last event, the collected answer and the whole answer are the same."""
     answer = _answer(sample)
     stream = _encode(_unfold(answer))
     wanted = _whole(answer)
@@ -333,7 +333,7 @@ def test_a_recorded_stream_written_again_is_the_collected_answer(entry: Entry) -
 
 
 def test_a_delta_leaves_at_once() -> None:
-    """Law 10: words, reasoning parts, refusals, arguments and code."""
+    """Law 10: text, reasoning, refusals, arguments and code."""
     parts: list[ir.Part] = [
         ir.Text(""), ir.Reasoning(""), ir.Refusal(text=""), ir.ToolCall("c", "f", ""), ir.ToolCall("d", "g", "", kind="custom"),
         ir.Hosted(family="code", role="both", id="e", arguments=""), ir.Hosted(family="mcp", role="both", id="h", arguments=""),
@@ -350,7 +350,7 @@ def test_a_delta_leaves_at_once() -> None:
 
 
 def test_deltas_of_parallel_calls_may_alternate() -> None:
-    """Items interleave; each repeats its deltas."""
+    """The deltas of items alternate; each item repeats its deltas at its end."""
     emitted: list[events.Event] = [events.Start("resp_1", "m")]
     emitted += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
     emitted += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
@@ -363,7 +363,7 @@ def test_deltas_of_parallel_calls_may_alternate() -> None:
 
 @pytest.mark.parametrize("sample", ANSWERS[::5], ids=str)
 def test_a_failure_closes_open_items_and_keeps_their_content(sample: Sample) -> None:
-    """A truncated source ends in ``response.failed``; what was cut off is incomplete."""
+    """A truncated source ends in ``response.failed``; the item that was open is incomplete."""
     results = list(_cut(_unfold(_answer(sample)), 20))
     error = ir.Error(kind="server", message="cut off")
     for end in range(0, len(results) - 1, max(1, len(results) // 20)):
@@ -379,7 +379,7 @@ def test_a_failure_closes_open_items_and_keeps_their_content(sample: Sample) -> 
 
 
 def test_a_token_precedes_a_part_without_a_field_for_it() -> None:
-    """A signature of another format travels in a separate item, and returns to its part."""
+    """A signature of another format has a separate item, and returns to its part."""
     signature = ir.Signature(issuer="generate_content", kind="thought", token="dG9rZW4=")
     call = ir.ToolCall("c", "f", "{}", signature=signature)
     answer = ir.Response("generate_content", "resp_1", "m", [ir.Choice([ir.Text("a"), call, ir.Text("", signature=signature)])])
@@ -395,7 +395,7 @@ def test_a_token_precedes_a_part_without_a_field_for_it() -> None:
 
 
 def _judged(stream: bytes) -> JsonObject:
-    """Return the answer that the official client puts together from a stream."""
+    """Return the answer that the official client accumulates from a stream."""
     openai = pytest.importorskip("openai", reason="the official SDK 'openai' is not installed")
     httpx2 = pytest.importorskip("httpx2", reason="the official SDK's client is not installed")
     answer = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=stream)
@@ -411,7 +411,7 @@ def _judged(stream: bytes) -> JsonObject:
 
 
 def _repeats_ids(sample: Sample) -> bool:
-    """Say whether the vendor itself gave two items one id, which its client rejects in the vendor's stream, too."""
+    """Return whether the vendor gave two items one id, which its client rejects in the vendor's stream too."""
     items = sample.body.get("output") if sample.format == "responses" else None
     ids = [item.get("id") for item in items or () if item.get("id")]
     return len(set(ids)) < len(ids)
@@ -419,7 +419,7 @@ def _repeats_ids(sample: Sample) -> bool:
 
 @pytest.mark.parametrize("sample", [each for each in (*ANSWERS, *OTHERS) if not _repeats_ids(each)], ids=str)
 def test_the_official_client_reads_what_is_written(sample: Sample) -> None:
-    """Law 5: to the end, and to the same answer; an answer that failed is an error."""
+    """Law 5: it reads to the end, and gets the same answer; an answer that failed is an error."""
     openai = pytest.importorskip("openai", reason="the official SDK 'openai' is not installed")
     answer = _answer(sample)
     stream = _encode(_unfold(answer))
@@ -467,7 +467,7 @@ def test_a_stream_that_failed_is_an_error_to_the_official_client() -> None:
 
 
 def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
-    """The call has left as it was when it was done; a user who runs it must be able to see that it lacks its end."""
+    """The call was sent as complete; a user who runs it must see that a part is missing."""
     call = {"type": "function_call", "id": "fc_a", "call_id": "call_1", "name": "f", "arguments": '{"a"'}
     head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     events = [
@@ -487,7 +487,7 @@ def test_arguments_that_only_the_last_event_completes_are_reported() -> None:
 
 
 def test_a_different_token_in_the_last_event_is_the_same_reasoning() -> None:
-    """Servers encrypt a reasoning part again for each event; any token is valid, and only a missing one is reported."""
+    """Servers encrypt a reasoning part again for each event; each token is valid, and only a missing one is reported."""
     item = {"type": "reasoning", "id": "rs_a", "summary": [], "encrypted_content": "one"}
     head = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     events = [
@@ -502,7 +502,7 @@ def test_a_different_token_in_the_last_event_is_the_same_reasoning() -> None:
 
 
 def test_reasoning_text_after_its_summary_is_reported() -> None:
-    """The digest has left as the reasoning part, which cannot be taken back: the report names what did not leave, not what did."""
+    """The summary was sent as the reasoning, which cannot be undone: the report names the text that was not sent."""
     place = {"item_id": "rs_a", "output_index": 0}
     item = {
         "type": "reasoning",
@@ -530,7 +530,7 @@ def test_reasoning_text_after_its_summary_is_reported() -> None:
 
 
 def test_a_collected_answer_has_the_order_of_the_output() -> None:
-    """Law 6: a reasoning part that was announced first and grew last comes first, as it must in the next request."""
+    """Law 6: a reasoning part that was opened first and completed last is first, as the next request requires."""
     reasoning = {
         "type": "reasoning",
         "id": "rs_a",
@@ -570,7 +570,7 @@ _NO = {"code": 502, "message": "no"}
     ],
 )
 def test_an_item_interrupted_by_a_failure_is_incomplete_in_every_event(delta: JsonObject, ends: list[JsonObject]) -> None:
-    """A user who runs items by their status would run half a call, whichever way the server told that it failed."""
+    """A user who runs completed items would run half a call, whatever the form of the failure."""
     head = {"id": "c", "model": "m"}
     begun = head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     converter = fb.StreamConverter(source="chat_completions", target="responses")
@@ -586,7 +586,7 @@ def test_an_item_interrupted_by_a_failure_is_incomplete_in_every_event(delta: Js
 
 @pytest.mark.parametrize("ended", [{"finish_reason": "error"}, {"finish_reason": "stop", "error": _NO}, {"error": _NO}])
 def test_a_whole_answer_that_failed_is_incomplete_in_its_last_item(ended: JsonObject) -> None:
-    """As in a stream: what came before the failure is not all that was to come."""
+    """As in a stream: the item before the failure is not complete."""
     body = {"id": "c", "model": "m", "choices": [{"index": 0, "message": _HALF, **ended}]}
 
     converted = fb.convert_response(body, source="chat_completions", target="responses").body

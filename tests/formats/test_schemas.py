@@ -11,7 +11,7 @@ from formatbridge.formats.shared.schemas import fold_root_union
 
 
 def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb.Loss, ...]]:
-    """Return what becomes of a function's parameters that are to come in an order."""
+    """Return the result of a function's parameters that have an order."""
     properties = {name: {"type": "STRING"} for name in ("answer", "reason", "doubt")}
     parameters = {"propertyOrdering": order, "type": "OBJECT", "properties": properties}
     tools = [{"functionDeclarations": [{"name": "tell", "description": "Tells.", "parameters": parameters}]}]
@@ -24,7 +24,7 @@ def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_properties_have_the_requested_order(target: str) -> None:
-    """A model that gives its reasons first gives better answers; a server that has no word for it writes in the order of the schema."""
+    """A model that writes its reasons first answers better; other servers use the order of the schema."""
     result, losses = _parameters(["reason", "answer", "doubt"], target)
 
     assert list(result["properties"]) == ["reason", "answer", "doubt"]
@@ -34,7 +34,7 @@ def test_properties_have_the_requested_order(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
-    """Some callers name only what is to come first."""
+    """Some callers name the first properties only."""
     result, losses = _parameters(["doubt"], target)
 
     assert list(result["properties"]) == ["doubt", "answer", "reason"]
@@ -44,7 +44,7 @@ def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
 
 @pytest.mark.parametrize("order", [["reason", "anger"], ["reason", "reason"]])
 def test_an_impossible_property_order_is_kept(order: list[str]) -> None:
-    """It is a mistake of the caller's, which no one finds who does not see it."""
+    """It is a mistake of the caller, who finds it only if it is visible."""
     result, _ = _parameters(order, "responses")
 
     assert list(result["properties"]) == ["reason", "answer", "doubt"]
@@ -56,7 +56,7 @@ REFERENCE = {"$ref": "#/$defs/D"}
 
 
 def _property(schema: dict[str, Any], target: str = "messages") -> Any:
-    """Return what becomes of the schema of a property."""
+    """Return the result of the schema of a property."""
     parameters = {"type": "OBJECT", "properties": {"a": schema}, "defs": {"D": {"type": "STRING"}}}
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
     body = {"contents": [{"parts": [{"text": "hi"}]}], "tools": tools}
@@ -87,12 +87,12 @@ def _property(schema: dict[str, Any], target: str = "messages") -> Any:
     ids=["alone", "described", "beside a type", "beside literals", "beside variants", "not at all"],
 )
 def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: str) -> None:
-    """A server, and a user who checks arguments, would refuse the null that the caller allowed."""
+    """A server, or a check of arguments, would reject the null that the caller allowed."""
     assert _property({"ref": "#/defs/D", **schema}, target) == wanted
 
 
 def test_arguments_are_an_object_whatever_their_schema_allows() -> None:
-    """No server takes a choice of variants there."""
+    """No server accepts a choice of variants there."""
     parameters = {"ref": "#/defs/D", "nullable": True, "defs": {"D": {"type": "OBJECT"}}}
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
     body = {"contents": [{"parts": [{"text": "hi"}]}], "tools": tools}

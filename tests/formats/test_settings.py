@@ -26,7 +26,7 @@ def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("seed", "is_taken"), [(-(2**31) - 1, False), (-(2**31), True), (2**31 - 1, True), (2**31, False)])
 def test_a_seed_of_more_than_32_bits_is_dropped_in_generate_content(seed: int, is_taken: bool) -> None:
-    """The server refuses it, and the nearest one would give another answer."""
+    """The server rejects it, and the nearest value would give another answer."""
     result = _chat("generate_content", seed=seed)
 
     assert result.body.get("generationConfig", {}).get("seed") == (seed if is_taken else None)
@@ -39,7 +39,7 @@ def test_a_seed_of_more_than_32_bits_is_dropped_in_generate_content(seed: int, i
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 @pytest.mark.parametrize("usage", [{}, {"include_usage": None}, {"include_usage": True}], ids=str)
 def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], target: str) -> None:
-    """The others count in any case."""
+    """The other formats send the usage in any case."""
     result = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
 
     assert _losses_of(result) == []
@@ -47,14 +47,14 @@ def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], targ
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_stream_options_are_reported_one_by_one(target: str) -> None:
-    """What stands next to a lost one may be no loss at all."""
+    """One option may be a loss and another none."""
     result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
     assert _losses_of(result) == [("/stream_options/include_obfuscation", "dropped", "info")]
 
 
 def test_include_obfuscation_is_kept_in_chat_completions() -> None:
-    """Two formats have the same word for it; counts are asked for besides."""
+    """Two formats have the same field; the request for usage is separate."""
     body = {"model": "m", "input": "q", "stream": True, "stream_options": {"include_obfuscation": False}}
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -64,7 +64,7 @@ def test_include_obfuscation_is_kept_in_chat_completions() -> None:
 
 
 def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> None:
-    """Its server refuses them where the answer comes whole."""
+    """Its server rejects them without a stream."""
     body = {"model": "m", "input": "q", "stream_options": {"include_obfuscation": False}}
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -78,7 +78,7 @@ def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> Non
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_metadata_is_limited_to_what_the_server_accepts(target: str) -> None:
-    """It takes sixteen pairs with keys of 64 characters and values of 512, and refuses a request with more."""
+    """It accepts sixteen pairs with keys of 64 characters and values of 512, and rejects a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
     converted = fb.convert_request(CONTENTS | {"labels": labels}, source="generate_content", target=target, model="m")
@@ -108,7 +108,7 @@ SERIAL: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
 def test_parallel_tool_calls_matters_with_tools_only(source: str, target: str) -> None:
-    """No one calls anything without them."""
+    """Without tools there are no calls."""
     converted = fb.convert_request(SERIAL[source], source=source, target=target)
 
     assert {(loss.code, loss.severity) for loss in converted.losses} == {("without_tools", "info")}
@@ -116,7 +116,7 @@ def test_parallel_tool_calls_matters_with_tools_only(source: str, target: str) -
 
 @pytest.mark.parametrize(("choice", "severity"), [("none", "info"), ("auto", "lossy")])
 def test_a_lost_parallel_tool_calls_setting_is_reported(choice: str, severity: str) -> None:
-    """A server that always may ask for several does not if it may ask for none."""
+    """The target may return several calls where the source asked for one at a time."""
     tools = [{"type": "function", "function": {"name": "f"}}]
 
     result = _chat("generate_content", tools=tools, tool_choice=choice, parallel_tool_calls=False)
@@ -129,7 +129,7 @@ def test_a_lost_parallel_tool_calls_setting_is_reported(choice: str, severity: s
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 def test_the_text_modality_is_never_lost(target: str) -> None:
-    """Every answer is text, so what is missing is what was to come besides."""
+    """Every answer has text, so only the other modalities are missing."""
     result = _chat(target, modalities=["text", "audio"])
 
     assert _losses_of(result) == [("/modalities/1", "dropped", "impossible")]
@@ -137,7 +137,7 @@ def test_the_text_modality_is_never_lost(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_a_lost_modality_is_reported_at_its_field(target: str) -> None:
-    """A word that says nothing still has its place in the list."""
+    """A modality without an effect still has an index in the list."""
     config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
 
     converted = fb.convert_request(CONTENTS | {"generationConfig": config}, source="generate_content", target=target, model="m")
@@ -165,12 +165,12 @@ def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> 
     ],
 )
 def test_a_setting_with_its_default_value_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
-    """Callers write down what counts anyway."""
+    """Callers write out defaults."""
     assert _losses_of(_remote(defaults, switches, target)) == []
 
 
 def test_a_setting_with_another_value_than_its_default_is_a_loss() -> None:
-    """The target loads all tools of a server alike, and has a list of those that are allowed, none of those that are not."""
+    """The target loads all tools of a server, and can only list the allowed ones."""
     result = _remote({"defer_loading": True}, {"enabled": False, "defer_loading": False}, "responses")
 
     assert {path for path, _, _ in _losses_of(result)} == {"/tools/0/configs/f/enabled", "/tools/0/configs/f/defer_loading"}
@@ -187,7 +187,7 @@ def test_a_setting_with_another_value_than_its_default_is_a_loss() -> None:
     ],
 )
 def test_an_effort_makes_generate_content_show_its_reasoning(changes: dict[str, Any], config: dict[str, Any]) -> None:
-    """Every other server shows what it thinks; this one only where it is asked to."""
+    """Every other server shows its reasoning; this one only on request."""
     result = _chat("generate_content", **changes)
 
     assert result.body["generationConfig"]["thinkingConfig"] == config
@@ -206,7 +206,7 @@ def test_an_effort_makes_generate_content_show_its_reasoning(changes: dict[str, 
     ],
 )
 def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, Any], shown: bool | None, is_added: bool) -> None:
-    """The caller's word comes first."""
+    """A setting of the caller has precedence."""
     body = {"model": "m", "max_tokens": 4096, "messages": [ASKED], "thinking": thinking}
 
     converted = fb.convert_request(body, source="messages", target="generate_content")
@@ -216,7 +216,7 @@ def test_a_budget_makes_generate_content_show_its_reasoning(thinking: dict[str, 
 
 
 def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
-    """Nothing is added where no one spoke of reasoning."""
+    """Nothing is added if the request has no reasoning setting."""
     result = _chat("generate_content", max_completion_tokens=9)
 
     assert (result.body["generationConfig"], result.additions) == ({"maxOutputTokens": 9}, ())
@@ -226,7 +226,7 @@ def test_a_request_without_reasoning_does_not_ask_for_any() -> None:
 
 
 def test_generate_content_has_no_metadata() -> None:
-    """The Developer API refuses ``labels``; only the Vertex API has them."""
+    """The Developer API rejects ``labels``; only the Vertex API has them."""
     result = _chat("generate_content", metadata={"team": "x"})
 
     assert "labels" not in result.body
@@ -237,7 +237,7 @@ def test_generate_content_has_no_metadata() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None:
-    """The vendor's documentation names the enum, its examples the media type."""
+    """The vendor's documentation has the enum, its examples the media type."""
     unchanged, request = [
         fb.convert_request(
             {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseFormat": [{"text": text}]}},
@@ -262,7 +262,7 @@ def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None
     ],
 )
 def test_speed_and_service_tier_are_separate_settings(target: str, key: str, word: str, lost: str) -> None:
-    """A user who has one word for both keeps the speed; a user who has no speed keeps the tier."""
+    """A format with one field for both keeps the speed; without a speed it keeps the tier."""
     body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
     request = body | {"speed": "fast", "service_tier": "standard_only"}
 

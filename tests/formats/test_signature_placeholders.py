@@ -33,7 +33,7 @@ def _signatures(converted: fb.Converted) -> list[list[str | None]]:
 
 
 def test_the_first_call_of_each_turn_gets_the_placeholder() -> None:
-    """Gemini 3 answers 400 without; the calls next to the first need none."""
+    """Gemini 3 answers 400 without it; parallel calls after the first need none."""
     converted = fb.convert_request(
         _request([_call("a"), _call("b")], [_call("c")]), source="chat_completions", target="generate_content"
     )
@@ -47,7 +47,7 @@ def test_the_first_call_of_each_turn_gets_the_placeholder() -> None:
 
 
 def test_a_signature_is_never_replaced() -> None:
-    """Only the first call of a turn must have one: a signature on a later call does not stand for it."""
+    """Only the first call of a turn requires one: a signature on a later call does not count for it."""
     steps = [_call("a", "c2ln"), _call("b")], [_call("c"), _call("d", "c2ln")]
 
     converted = fb.convert_request(_request(*steps), source="chat_completions", target="generate_content")
@@ -56,7 +56,7 @@ def test_a_signature_is_never_replaced() -> None:
 
 
 def test_leave_adds_nothing() -> None:
-    """Older models and other servers of the format take calls without."""
+    """Older models and other servers of the format accept calls without."""
     options = fb.Options(unsigned_calls="leave")
 
     converted = fb.convert_request(_request([_call("a")]), source="chat_completions", target="generate_content", options=options)
@@ -78,7 +78,7 @@ def test_answers_get_no_placeholder() -> None:
 @pytest.mark.parametrize("word", PLACEHOLDERS)
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "generate_content"])
 def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: str) -> None:
-    """Clients send either word, or its base64."""
+    """Clients send one of two texts, or its base64."""
     call = {"functionCall": {"id": "a", "name": "f", "args": {}}, "thoughtSignature": word}
     result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}
     contents = [
@@ -96,7 +96,7 @@ def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: s
 
 @pytest.mark.parametrize("word", PLACEHOLDERS)
 def test_a_placeholder_of_a_compatible_server_is_none_either(word: str) -> None:
-    """In OpenAI's format the word stands in ``extra_content``."""
+    """In OpenAI's format the text is in ``extra_content``."""
     body = _request([_call("a", word)])
 
     assert fb.convert_request(body, source="chat_completions", target="messages").losses == ()
@@ -104,7 +104,7 @@ def test_a_placeholder_of_a_compatible_server_is_none_either(word: str) -> None:
 
 
 def test_a_request_in_its_format_is_unchanged() -> None:
-    """A call without a signature too: a user who writes the format knows the server."""
+    """This also holds for a call without a signature: a caller of the format knows the server."""
     calls = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}, "thoughtSignature": WORD}]
     body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": calls}]}
 

@@ -17,14 +17,14 @@ TARGETS = ("chat_completions", "messages", "responses")
 
 
 def _converted(parts: list[dict[str, Any]], target: str) -> fb.ConvertedRequest:
-    """Convert a conversation in which each part of the model's is a separate content."""
+    """Convert a conversation in which each part of the model is a separate content."""
     body = {"contents": [USER, *({"role": "model", "parts": [part]} for part in parts), USER]}
     return fb.convert_request(body, source="generate_content", target=target, model="m")
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
-    """It forgets a turn, and the question before it, of which one event has no parts."""
+    """It removes a turn with an event without parts, and the question before it."""
     relay = FakeRelay(["Rome is sunny, said the relay.", "Fine."], longest_delta=9)
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
     chat = official_sdks.sdk("generate_content", "https://vendor.test", "k", httpx2.Client(transport=transport)).chats.create(
@@ -43,7 +43,7 @@ def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
 
 
 def test_reasoning_in_several_contents_is_joined_with_its_token() -> None:
-    """The token signs all of the reasoning part; sent with a part of it, or with none, it is refused."""
+    """The token signs all of the reasoning; with a part of it, or with none, it is rejected."""
     token = base64.b64encode(b"fb1|messages|thinking|c2lnbmVk").decode()
     pieces = [{"text": "First I ", "thought": True}, {"text": "think.", "thought": True}]
 
@@ -58,7 +58,7 @@ def test_reasoning_in_several_contents_is_joined_with_its_token() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_text_in_several_contents_is_joined(target: str) -> None:
-    """Forty pieces would be forty parts, between which some servers put line ends."""
+    """Forty pieces would be forty parts, which some servers join with line ends."""
     converted = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
 
     assert (converted.body.get("messages") or converted.body["input"])[1]["content"] == "One,\n\ntwo."
@@ -67,7 +67,7 @@ def test_text_in_several_contents_is_joined(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_calls_in_several_contents_are_parallel(target: str) -> None:
-    """Results that stand between calls would say that the second was made knowing the first one's."""
+    """Results between calls would mean that the second call depends on the result of the first."""
     calls = [{"functionCall": {"id": f"c{number}", "name": "f", "args": {}}} for number in range(2)]
     results = [{"functionResponse": {"id": f"c{number}", "name": "f", "response": {"output": "ok"}}} for number in range(2)]
     body = {"contents": [USER, *({"role": "model", "parts": [call]} for call in calls), {"role": "user", "parts": results}]}
@@ -80,7 +80,7 @@ def test_calls_in_several_contents_are_parallel(target: str) -> None:
 
 
 def test_unknown_fields_of_a_content_are_reported_at_that_content() -> None:
-    """A field that no one knows may stand on any of the contents that become one turn."""
+    """An unknown field may be on any of the contents that become one turn."""
     body = {"contents": [USER, *({"role": "model", "parts": [{"text": "x"}], "wild": at} for at in range(2)), USER]}
 
     converted = fb.convert_request(body, source="generate_content", target="messages", model="m")
@@ -90,7 +90,7 @@ def test_unknown_fields_of_a_content_are_reported_at_that_content() -> None:
 
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "generate_content"])
 def test_blank_text_between_texts_keeps_their_paragraphs(source: str) -> None:
-    """Messages refuses blank texts; left out, two paragraphs would be one word."""
+    """Messages rejects blank texts; without them two paragraphs would be joined."""
     texts = ["One.", "\n\n", "Two.", " "]
     word = "input_text" if source == "responses" else "text"
     turns = [{"role": "user", "content": [{"type": word, "text": text} for text in texts]}]

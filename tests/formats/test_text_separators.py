@@ -53,13 +53,13 @@ def _message(answer: dict[str, Any], is_streamed: bool) -> Any:
     ],
 )
 def test_a_blank_line_replaces_a_dropped_hosted_tool_call(content: list[dict[str, Any]], expected: str, is_streamed: bool) -> None:
-    """Texts that only citations part are still one."""
+    """Texts that only citations separate are one text."""
     assert _message(_answer(*content), is_streamed)["content"] == expected
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "stream"])
 def test_citations_count_the_blank_line(is_streamed: bool) -> None:
-    """Offsets are into the content as the caller has it."""
+    """Offsets refer to the content that the caller has."""
     message = _message(_answer(_text("Let me look."), SEARCH, RESULT, _text("865 m", citations=[CITATION])), is_streamed)
 
     span = message["annotations"][0]["url_citation"]
@@ -68,7 +68,7 @@ def test_citations_count_the_blank_line(is_streamed: bool) -> None:
 
 @pytest.mark.parametrize("pieces", [["a\n", "\n", "b"], ["a", "\n\n", "b"], ["a\n\n", "b"]])
 def test_the_blank_line_does_not_depend_on_deltas(pieces: list[str]) -> None:
-    """A server may cut its deltas anywhere."""
+    """A server may split its deltas anywhere."""
     separators, result = TextSeparators(), ""
     for piece in pieces[:-1]:
         result += separators.take(piece) + piece

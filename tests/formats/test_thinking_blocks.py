@@ -23,9 +23,9 @@ def _chunks(*deltas: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
 def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: str) -> None:
-    """Proxies tell reasoning parts as text and then in a block with the token; told twice they would be two, of which one has no proof.
+    """Proxies send reasoning as text and then as a block with the token. Sent twice it would be two parts, of which one has no token.
 
-    Where the reasoning part has left the report says so, but in generate_content a token may stand apart from it.
+    If the reasoning was sent already, the report has the token, except in generate_content, in which a token may be separate.
     """
     block = {"type": "thinking", "thinking": "one", "signature": "S1"}
     stream = _chunks({"reasoning_content": "one"}, {"content": "Hi."}, {"thinking_blocks": [block]})
@@ -201,7 +201,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
 def test_repeated_reasoning_is_emitted_once_with_its_token(
     deltas: list[dict[str, Any]], reasoning: list[tuple[str, str | None]], reported: list[str]
 ) -> None:
-    """Proxies tell reasoning parts as text, as blocks or as both, in any order; a vendor refuses a token on any other text than its own."""
+    """Proxies send reasoning as text, as blocks or as both, in any order; a vendor rejects a token on another text."""
     converter = StreamConverter(source=NAME, target="messages")
 
     converter.feed(_chunks(*deltas, _ANSWERS))
@@ -213,7 +213,7 @@ def test_repeated_reasoning_is_emitted_once_with_its_token(
 
 @pytest.mark.parametrize("pieces", [("Fi", "rst."), ("First.",)])
 def test_a_repeated_whole_block_is_one_block_in_the_same_format(pieces: tuple[str, ...]) -> None:
-    """What is collected goes back to the proxy, whose vendor refuses a token on a text told twice."""
+    """The collected answer returns to the proxy, whose vendor rejects a token on a repeated text."""
     for ends in ([_WHOLE], [_block("", "S1"), _WHOLE]):
         folded = collect_stream([_chunks(*map(_twice, pieces), *ends, _ANSWERS)], source=NAME).body
 
@@ -221,7 +221,7 @@ def test_a_repeated_whole_block_is_one_block_in_the_same_format(pieces: tuple[st
 
 
 def _collected_reasoning(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, str | None]]]:
-    """Return what a stream says of reasoning parts when it is collected in its format: the text, and the blocks."""
+    """Return the reasoning of a stream that is collected in its format: the text, and the blocks."""
     message = collect_stream([_chunks(*deltas, _ANSWERS)], source=NAME).body["choices"][0]["message"]
     blocks = [(block["thinking"], block.get("signature") or None) for block in message.get("thinking_blocks", [])]
     return message.get("reasoning_content", ""), blocks
@@ -248,13 +248,13 @@ def _collected_reasoning(*deltas: dict[str, Any]) -> tuple[str, list[tuple[str, 
 def test_repeated_reasoning_is_one_part_in_the_same_format(
     deltas: list[dict[str, Any]], text: str, blocks: list[tuple[str, str | None]]
 ) -> None:
-    """Who collects a stream sends its blocks back; one told twice, or with the token of another, is refused."""
+    """A user who collects a stream sends its blocks back; a repeated one, or one with the token of another, is rejected."""
     assert _collected_reasoning(*deltas) == (text, blocks)
 
 
 @pytest.mark.parametrize("deltas", [deltas for deltas, _, reported in _OF_BLOCKS.values() if _TEXT not in reported])
 def test_a_collected_answer_has_the_same_reasoning_as_the_stream(deltas: list[dict[str, Any]]) -> None:
-    """Streams are converted as they come or when they are collected; a reasoning part is reported once either way."""
+    """Streams are converted as they arrive or after they are collected; reasoning is emitted once in both cases."""
     stream = _chunks(*deltas, _ANSWERS)
     converter = StreamConverter(source=NAME, target="messages")
     converter.feed(stream)
@@ -306,7 +306,7 @@ _SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("server", _SERVERS)
 def test_each_reasoning_part_keeps_its_token_in_every_notation(server: str) -> None:
-    """Servers keep to one way, with one reasoning part or several, with the answer between them or behind them."""
+    """Servers use one notation, with one reasoning part or several, before, between or after the texts."""
     for seed in range(60):
         random = Random(seed)
         reasoning_texts = [

@@ -54,7 +54,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """An answer of each format with reasoning tokens of its vendor."""
 TOKEN: dict[str, str] = {name: "VE9LRU4" if name == "generate_content" else "TOKEN" for name in fb.FORMATS}
-"""How all tokens of such an answer begin."""
+"""The beginning of all tokens of such an answer."""
 
 
 def request_with(answer: dict[str, Any], format: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ FORGERIES = {
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: str) -> None:
-    """A conversation over two turns: with the key as without, the vendor gets its tokens back."""
+    """In a conversation of two turns the vendor gets its tokens back, with a key and without."""
     answers = [fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=options) for options in (None, SEALED)]
     expected, sealed = (request_with(answer.body, caller) for answer in answers)
 
@@ -140,7 +140,7 @@ def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: st
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=list(FORGERIES))
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller: str, forge: Any) -> None:
-    """A user who changes a stored history cannot choose what is sent as a vendor's token."""
+    """A user who changes a stored history cannot choose a token for a vendor."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=SEALED).body
     forged = request_with(edited(answer, forge), caller)
     if not tags(answer):
@@ -156,7 +156,7 @@ def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
 def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> None:
-    """Another deployment's history, or one from before the key was changed."""
+    """The history may be of another deployment, or older than the key."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=OTHER).body
 
     converted = fb.convert_request(request_with(answer, caller), source=caller, target=wire, options=SEALED)
@@ -166,7 +166,7 @@ def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> N
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None:
-    """A carried token of the target's vendor is unwrapped even where nothing else is converted."""
+    """A carried token of the target's vendor is unwrapped even if nothing else is converted."""
     sources = [name for name in fb.FORMATS if name != format]
     answer = next(
         sealed
@@ -208,7 +208,7 @@ def test_a_stream_has_the_seals_of_its_whole_answer(wire: str, caller: str) -> N
 
 @pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
 def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: str) -> None:
-    """The other side of a gateway is no friend either: a tag in its answer needs the seal as well."""
+    """An answer of an untrusted server may contain a tag, which needs the seal too."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = edited(fb.convert_response(ANSWERS[wire], source=wire, target=via).body, lambda tag: tag)
     if not tags(answer):
@@ -233,7 +233,7 @@ def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: s
 
 @pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
 def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> None:
-    """An answer passes through a process that has no key, and the next request reaches the one that has it."""
+    """An answer passes through a process without the key, and the next request reaches the one that has it."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=via, options=SEALED).body
 
@@ -247,7 +247,7 @@ def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> No
 
 @pytest.mark.parametrize("fixture", [pytest.param(each, id=str(each)) for each in fixtures("response")])
 def test_an_answer_differs_by_its_seals_alone(fixture: Any) -> None:
-    """A key changes nothing of what vendors and callers say themselves."""
+    """A key changes no value of vendors and callers."""
     for target in fb.FORMATS:
         unsealed_body = fb.convert_response(fixture.body, source=fixture.format, target=target)
         if target == fixture.format:
@@ -263,7 +263,7 @@ def test_an_answer_differs_by_its_seals_alone(fixture: Any) -> None:
 
 
 def test_a_bridge_seals_and_checks() -> None:
-    """The documented way to run a gateway with a key."""
+    """The documentation runs a gateway with a key like this."""
     bridge = fb.Bridge("chat_completions", via="messages", options=SEALED)
     first = bridge.open({"model": "m", "messages": [{"role": "user", "content": "x"}]})
 
@@ -292,7 +292,7 @@ def test_what_is_no_key_is_refused_and_not_shown(key: Any, text: str) -> None:
 
 
 def test_the_key_is_never_shown() -> None:
-    """Options are logged, and results are pickled before anybody has read their report."""
+    """Options are logged, and results may be pickled before their report is read."""
     key = b"a-very-secret-key"
     options = fb.Options(token_key=key)
     answer = fb.convert_response(ANSWERS["messages"], source="messages", target="responses", options=options)

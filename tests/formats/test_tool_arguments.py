@@ -24,7 +24,7 @@ ARGUMENTS = [
 
 
 def _converted(target: str, *arguments: str) -> tuple[list[Any], list[tuple[str, Any, Any]]]:
-    """Return what becomes of the arguments of an answer's calls, and the losses at them, by the number of the call."""
+    """Return the result of the arguments of an answer's calls, and their losses, by the number of the call."""
     calls = [
         {"id": f"call_{number}", "type": "function", "function": {"name": "f", "arguments": text}}
         for number, text in enumerate(arguments)
@@ -44,7 +44,7 @@ def _converted(target: str, *arguments: str) -> tuple[list[Any], list[tuple[str,
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 @pytest.mark.parametrize("text", ARGUMENTS)
 def test_a_call_is_read_as_if_it_were_alone(target: str, text: str) -> None:
-    """One infinity, or one broken text, would otherwise change what stands next to it, or pass."""
+    """An infinity or an invalid text must not change other calls."""
     alone, reported = _converted(target, text)
 
     together, reported_together = _converted(target, '{"x":1.5}', text, '{"y":[true,null]}')
@@ -70,7 +70,7 @@ def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "ls -l", ""])
 def test_free_text_input_of_a_tool_stays_text_in_formats_with_object_arguments(text: str) -> None:
-    """Text that looks like JSON is text all the same; a user who parses it calls the tool with something else."""
+    """Text that looks like JSON stays text; parsed, the tool would get something else."""
     call = {"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "f", "input": text}
 
     result = _of_responses([call], "generate_content")

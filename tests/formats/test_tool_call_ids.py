@@ -1,4 +1,4 @@
-"""Ids of tool calls: equal ids are made different where the target demands it, and results follow their calls."""
+"""Ids of tool calls: equal ids become different if the target requires it, and results follow their calls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _blocks(converted: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
     ids=["the nearest turn first", "in the order of its calls", "beside another id", "of letters that must go"],
 )
 def test_a_result_follows_the_new_id_of_its_call(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
-    """A server that counts its calls in each answer repeats their ids; the server of messages refuses them."""
+    """A server that counts its calls in each answer repeats ids; the server of messages rejects them."""
     result = _to_messages(*turns)
 
     assert {block["tool_use_id"]: block["content"] for block in _blocks(result, "tool_result")} == results
@@ -56,7 +56,7 @@ def test_a_result_follows_the_new_id_of_its_call(turns: list[dict[str, Any]], re
 
 
 def test_a_surplus_result_stays_with_the_last_call_of_its_id() -> None:
-    """No call is made up for it."""
+    """No call is invented for it."""
     result = _to_messages(_calls("c"), _result("c", "a"), _calls("c"), _result("c", "b"), _result("c", "again"))
 
     assert [block["tool_use_id"] for block in _blocks(result, "tool_result")] == ["c", "c_2", "c_2"]
@@ -64,7 +64,7 @@ def test_a_surplus_result_stays_with_the_last_call_of_its_id() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
 def test_ids_may_repeat_if_the_server_accepts_it(target: str) -> None:
-    """What need not change stays: the caller's logs know the call by it."""
+    """The caller's logs have the call under this id."""
     turns = (
         [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
         [{"type": "tool_result", "tool_use_id": "c", "content": "a"}],
@@ -79,7 +79,7 @@ def test_ids_may_repeat_if_the_server_accepts_it(target: str) -> None:
 
 
 def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
-    """Of three calls in an answer only the second has another's id."""
+    """Of three calls in an answer only the second has the id of another."""
     message = _calls("c", "c", "c_2")
     body = {"id": "x", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
 
@@ -91,7 +91,7 @@ def test_an_id_that_only_looks_numbered_stays_with_its_call() -> None:
 
 
 def test_calls_in_candidates_without_an_index_get_different_ids() -> None:
-    """A server leaves out what its type lets it leave out; whole and replayed, a result finds its call."""
+    """A server may leave out the index; whole and replayed, a result finds its call."""
     named = [{"content": {"role": "model", "parts": [{"functionCall": {"name": name}}]}, "finishReason": "STOP"} for name in "ab"]
     answer = {"responseId": "r", "modelVersion": "m", "candidates": named}
 
@@ -120,7 +120,7 @@ def _call(call_id: str | None, name: str, arguments: str = "{}") -> dict[str, An
 
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
 def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None:
-    """Both answers end up in one history, where equal ids would give a result to the wrong call."""
+    """Both answers are in one history, where equal ids would assign a result to the wrong call."""
 
     def generated_id(arguments: dict[str, Any], text: str) -> str:
         body = _answer({"tool_calls": [_call(None, "f", text)]})
@@ -137,7 +137,7 @@ def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
-    """A user who looks for the id finds it, and that the rest of the call is as it was."""
+    """The report names the id, and the rest of the call is unchanged."""
     raw = f"run:0/{'a' * 70}"
     calls: dict[str, tuple[dict[str, Any], list[str]]] = {
         "chat_completions": (

@@ -1,4 +1,4 @@
-"""Tool results: which call a result answers, results without ids, and results that are JSON objects."""
+"""Tool results: the call that a result answers, results without ids, and results that are JSON objects."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _orphans(turns: list[tuple[str, list[Part]]], target: str) -> set[str]:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_call_in_a_turn_of_the_user_has_no_result(target: str) -> None:
-    """The model alone calls; a server has never received of a call that the user made."""
+    """Only the model calls tools; a server does not know a call of the user."""
     assert _orphans([("user", [{"text": "q"}, CALL]), ("user", [RESULT])], target) == {"/contents/1/parts/0"}
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_result_in_a_turn_of_the_model_answers_no_call(target: str) -> None:
-    """It is not written, so the user's result of the same call is the one that counts."""
+    """It is not written, so the user's result of the same call counts."""
     assert _orphans([("user", [{"text": "q"}]), ("model", [CALL, RESULT]), ("user", [RESULT])], target) == set()
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
-    """Every server refuses it; where it stands before its call, too."""
+    """Every server rejects it, also before its call."""
     once = [("user", [{"text": "q"}]), ("model", [CALL]), ("user", [RESULT])]
 
     assert _orphans(once, target) == set()
@@ -50,7 +50,7 @@ def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_a_call_without_a_result_is_an_orphan(target: str) -> None:
-    """Every server refuses it, whether it is the last word, one of several, or left behind; a result is never made up."""
+    """Every server rejects it, wherever it is; a result is never invented."""
     request: list[tuple[str, list[Part]]] = [("user", [{"text": "q"}])]
     other = {"functionCall": {"id": "2", "name": "f", "args": {}}}
 
@@ -68,7 +68,7 @@ def _call(name: str, id: str | None = None) -> dict[str, Any]:
 
 
 def _answered(body: dict[str, Any], source: str) -> dict[str, str]:
-    """Read a request; return the name of each call to the text that answers it."""
+    """Decode a request; return the name of each call to the text of its result."""
     request = load(source).decode_request(body, model=None, stream=None)
     parts = [part for message in request.messages for part in message.parts]
     names = {part.id: part.name for part in parts if isinstance(part, ir.ToolCall)}
@@ -77,7 +77,7 @@ def _answered(body: dict[str, Any], source: str) -> dict[str, str]:
 
 
 def _in_two_namespaces(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Make a request of responses whose two namespaces have a function of one name, with a call of each."""
+    """Return a request of responses with a function of one name in two namespaces, and a call of each."""
     function = {"type": "function", "name": "get", "parameters": None, "strict": False}
     spaces = [{"type": "namespace", "name": name, "description": name, "tools": [function]} for name in ("crm", "erp")]
     calls = [
@@ -88,7 +88,7 @@ def _in_two_namespaces(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def test_results_without_an_id_answer_the_call_of_their_namespace() -> None:
-    """Two namespaces may have a function of one name; what the one found must not be read as the other's."""
+    """Two namespaces may have a function of one name, and the results must not be swapped."""
     body = _in_two_namespaces([{"namespace": name, "output": name.upper()} for name in ("erp", "crm")])
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -100,7 +100,7 @@ def test_results_without_an_id_answer_the_call_of_their_namespace() -> None:
 
 @pytest.mark.parametrize("namespace", ["erp", None])
 def test_a_result_has_the_name_of_its_call(namespace: str | None) -> None:
-    """The target has no namespaces, so the name that it knows has it in front, in the result as in the call."""
+    """The target has no namespaces, so the name includes it, in the result as in the call."""
     results = [{"call_id": name, "output": "x"} | ({"namespace": name} if namespace else {}) for name in ("crm", "erp")]
 
     converted = fb.convert_request(_in_two_namespaces(results), source="responses", target="generate_content")
@@ -111,7 +111,7 @@ def test_a_result_has_the_name_of_its_call(namespace: str | None) -> None:
 
 
 def test_a_result_with_another_namespace_than_its_call_is_reported() -> None:
-    """The id counts; what contradicts it is no one's, and the report says so."""
+    """The id counts; a namespace that contradicts it is reported."""
     results = [{"call_id": "crm", "namespace": "erp", "output": "x"}, {"call_id": "erp", "output": "y"}]
 
     converted = fb.convert_request(_in_two_namespaces(results), source="responses", target="messages")
@@ -121,7 +121,7 @@ def test_a_result_with_another_namespace_than_its_call_is_reported() -> None:
 
 @pytest.mark.parametrize("id", [None, ""])
 def test_results_without_an_id_answer_the_calls_without_one_in_order(id: str | None) -> None:
-    """What came from a server without ids goes back without them."""
+    """A conversation from a server without ids returns to it without ids."""
     raw = {} if id is None else {"tool_call_id": id}
     calls = {"role": "assistant", "content": None, "tool_calls": [_call("f", id), _call("g", id)]}
     results = [{"role": "tool", "content": text} | raw for text in ("F", "G")]
@@ -130,7 +130,7 @@ def test_results_without_an_id_answer_the_calls_without_one_in_order(id: str | N
 
 
 def test_results_without_an_id_answer_the_call_of_their_name() -> None:
-    """A name says more than the order."""
+    """A name identifies the call better than the order."""
     calls = {"role": "assistant", "content": None, "tool_calls": [_call("f"), _call("g")]}
     results = [{"role": "tool", "name": name, "content": name.upper()} for name in ("g", "f")]
 
@@ -138,7 +138,7 @@ def test_results_without_an_id_answer_the_call_of_their_name() -> None:
 
 
 def test_results_without_an_id_answer_calls_without_a_result() -> None:
-    """Callers forget the id; one call is left, so it is that."""
+    """Callers omit the id; one call has no result, so the result is its."""
     calls = {"role": "assistant", "content": None, "tool_calls": [_call("f", "a"), _call("g", "b")]}
     results = [{"role": "tool", "content": "G"}, {"role": "tool", "tool_call_id": "a", "content": "F"}]
 
@@ -146,7 +146,7 @@ def test_results_without_an_id_answer_calls_without_a_result() -> None:
 
 
 def test_an_empty_id_of_responses_is_none() -> None:
-    """An empty text names nothing; the id of the item does."""
+    """An empty text is no id; the id of the item is used."""
     call = {"type": "function_call", "call_id": "", "name": "f", "arguments": "{}"}
     items = [ASKED, call, call | {"name": "g", "id": "fc_2"}]
     results = [{"type": "function_call_output", "call_id": "", "output": text} for text in ("F", "G")]
@@ -168,7 +168,7 @@ LOOSE = {
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(LOOSE, fb.FORMATS) if pair[0] != pair[1]])
 def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source: str, target: str) -> None:
-    """Every server refuses it, so a client says so before the request leaves."""
+    """Every server rejects it, so a client reports it before the request is sent."""
     converted = fb.convert_request(LOOSE[source], source=source, target=target, model="m")
 
     assert [loss.code for loss in converted.losses if loss.severity == "impossible"] == ["orphan"]
@@ -177,7 +177,7 @@ def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source
 @pytest.mark.parametrize(("name", "lost"), [("f", []), ("other", ["/input/2/name"])])
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 def test_the_name_of_a_result_is_lost_where_its_call_has_another(name: str, lost: list[str], target: str) -> None:
-    """The call says it already, or something else."""
+    """The call has the same name, or contradicts it."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     items = [ASKED, call, {"type": "function_call_output", "call_id": "c", "name": name, "output": "x"}]
 
@@ -224,7 +224,7 @@ def _response(converted: fb.Converted) -> Any:
 
 @pytest.mark.parametrize("text", LOSSLESS)
 def test_a_json_object_is_sent_as_that_object(text: str) -> None:
-    """Google's models read the fields of ``response``; JSON inside of a string costs them tokens and quality."""
+    """Google's models read the fields of ``response``; JSON in a string costs tokens and quality."""
     converted = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
     back = fb.convert_request(converted.body, source="generate_content", target="chat_completions", model="m")
 
@@ -235,7 +235,7 @@ def test_a_json_object_is_sent_as_that_object(text: str) -> None:
 
 @pytest.mark.parametrize("text", LOSSY.values(), ids=LOSSY.keys())
 def test_text_that_an_object_would_change_stays_text(text: str) -> None:
-    """The text comes back as it was."""
+    """The text must return unchanged."""
     converted = fb.convert_request(_request(text), source="chat_completions", target="generate_content")
     back = fb.convert_request(converted.body, source="generate_content", target="chat_completions", model="m")
 
@@ -245,7 +245,7 @@ def test_text_that_an_object_would_change_stays_text(text: str) -> None:
 
 
 def test_an_error_stays_text_under_its_key() -> None:
-    """The key says that the function failed."""
+    """The key states that the function failed."""
     result = {"type": "tool_result", "tool_use_id": "c1", "content": '{"a":1}', "is_error": True}
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
@@ -256,7 +256,7 @@ def test_an_error_stays_text_under_its_key() -> None:
 
 
 def test_a_json_object_next_to_an_image_is_sent_as_that_object() -> None:
-    """The image has a separate place."""
+    """The image has a separate field."""
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": '{"a":1}'}, image]}
     call = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
@@ -281,7 +281,7 @@ def _assistant_call(call_id: str | None, name: str, arguments: str = "{}") -> di
 
 
 def test_a_result_answers_the_nearest_call_of_its_id() -> None:
-    """Some servers count their calls anew in each answer, so that an id names several calls of one conversation."""
+    """Some servers count their calls again in each answer, so one id names several calls of a conversation."""
     body = {
         "model": "m",
         "messages": [
@@ -304,7 +304,7 @@ def test_a_result_answers_the_nearest_call_of_its_id() -> None:
 
 
 def test_a_result_without_an_id_answers_an_unanswered_call_even_where_its_id_was_answered_before() -> None:
-    """An id that comes again is another call."""
+    """An id that is repeated names another call."""
     called = {"functionCall": {"id": "call_0", "name": "f", "args": {}}}
     body = {
         "contents": [
@@ -322,7 +322,7 @@ def test_a_result_without_an_id_answers_an_unanswered_call_even_where_its_id_was
 
 
 def test_a_result_that_follows_other_turns_is_moved_after_its_call() -> None:
-    """Of two calls with one id the second has its result already, so a result that comes late is the first one's."""
+    """Of two calls with one id the second has a result already, so a later result belongs to the first."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     body = {
         "model": "m",

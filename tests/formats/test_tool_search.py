@@ -46,7 +46,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", ANSWERS)
 def test_a_call_of_the_search_returns_as_a_search(via: str, streams: bool) -> None:
-    """Codex CLI runs its search for an item of that type only; a function of that name it does not have."""
+    """Codex CLI runs its search for an item of this type only; it has no function of that name."""
     exchange = fb.Bridge("responses", via=via).open(SEARCH, stream=streams)
     if streams:
         converter = exchange.stream()
@@ -64,7 +64,7 @@ def test_a_call_of_the_search_returns_as_a_search(via: str, streams: bool) -> No
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 def test_arguments_of_a_search_that_are_no_object_are_passed_on(streams: bool) -> None:
-    """A model that writes no JSON made a mistake that the caller must see."""
+    """The caller must see that a model wrote invalid JSON."""
     answer = ANSWERS["chat_completions"]
     message = answer["choices"][0]["message"]
     call = message["tool_calls"][0] | {"function": {"name": "tool_search", "arguments": "tides"}}
@@ -102,7 +102,7 @@ def test_a_search_that_the_stream_breaks_off_in_is_incomplete() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 def test_a_search_among_allowed_tools_is_a_function(target: str) -> None:
-    """The choice names the tool by its type, since it has no name there."""
+    """The choice names the tool by its type, because it has no name there."""
     tool = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}, "strict": False}
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "tool_search"}]}
 
@@ -114,7 +114,7 @@ def test_a_search_among_allowed_tools_is_a_function(target: str) -> None:
 
 
 def test_a_search_that_the_server_runs_is_none_of_the_callers() -> None:
-    """No one would answer the call."""
+    """The caller could not answer the call."""
     body = {"model": "m", "input": "hi", "tools": [{"type": "tool_search"}]}
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -133,7 +133,7 @@ STORED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("path", STORED)
 def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> None:
-    """Only the server that stored it can look it up; a client that sends everything needs no state."""
+    """Only the server that stored it can look it up; a client that sends everything needs no stored state."""
     converted = fb.convert_request({"model": "m"} | STORED[path], source="responses", target=target)
 
     assert {(loss.path, loss.severity, loss.why) for loss in converted.losses} == {
@@ -143,7 +143,7 @@ def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> Non
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 def test_a_streamed_search_is_a_whole_call_elsewhere(target: str) -> None:
-    """The query comes with the end of its item, and no event brings a piece of it."""
+    """The query is in the last event of its item, and no event has a piece of it."""
     stream = next(each for each in streams("responses") if each.stem == "tools_search_client")
     converter = fb.StreamConverter(source="responses", target=target)
 

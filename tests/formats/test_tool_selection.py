@@ -1,4 +1,4 @@
-"""Which tools a request has in another format: those that its choice allows, each once."""
+"""The tools of a request in another format: those that its choice allows, each once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _names(body: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
-    """A server refuses two functions of one name."""
+    """A server rejects two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f"))], "tools": [_function("f")]}
 
     converted = fb.convert_request(body, source="responses", target=target)
@@ -40,7 +40,7 @@ def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_a_repeated_tool_with_another_description_gets_another_name(target: str) -> None:
-    """Both are there from the start elsewhere, and a server refuses two functions of one name."""
+    """Other formats have both tools from the start, and a server rejects two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f", "Look up a place."))], "tools": [_function("f")]}
 
     converted = fb.convert_request(body, source="responses", target=target)
@@ -50,7 +50,7 @@ def test_a_repeated_tool_with_another_description_gets_another_name(target: str)
 
 
 def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
-    """The target has no list of allowed tools: what stands there may be called."""
+    """The target has no list of allowed tools: every tool in the request may be called."""
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}
     body = {"model": "m", "input": [USER, _added(_function("g"))], "tools": [_function("f")], "tool_choice": choice}
 
@@ -62,7 +62,7 @@ def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_the_kept_part_of_a_choice_is_not_reported(target: str) -> None:
-    """That calls come one at a time is said in the same object that forces a tool which no one else has."""
+    """The same object disables parallel calls and forces a tool that no other format has."""
     bash = {"type": "bash_20250124", "name": "bash"}
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}, bash]}
@@ -97,7 +97,7 @@ DRAW = {"type": "image_generation"}
 def test_an_omitted_tool_is_not_forced(
     tools: list[dict[str, Any]], added: list[dict[str, Any]], choice: dict[str, Any], loss: tuple[str, str]
 ) -> None:
-    """The server refuses a choice of what it does not know."""
+    """The server rejects a choice of an unknown tool."""
     body = {"model": "m", "input": [USER, _added(*added)], "tools": tools, "tool_choice": choice}
 
     converted = fb.convert_request(body, source="responses", target="messages")
@@ -113,7 +113,7 @@ def test_an_omitted_tool_is_not_forced(
     ids=["a function", "the search"],
 )
 def test_a_tool_of_a_turn_may_be_forced(tool: dict[str, Any], choice: dict[str, Any], name: str) -> None:
-    """It counts from there on."""
+    """It is available from that turn on."""
     body = {"model": "m", "input": [USER, _added(tool)], "tool_choice": choice}
 
     converted = fb.convert_request(body, source="responses", target="messages")
@@ -123,7 +123,7 @@ def test_a_tool_of_a_turn_may_be_forced(tool: dict[str, Any], choice: dict[str, 
 
 
 def test_a_server_tool_is_not_repeated() -> None:
-    """A server refuses two tools of one name, wherever they are defined."""
+    """A server rejects two tools of one name, wherever they are defined."""
     small = {"type": "web_search", "search_context_size": "low"}
     body = {"model": "m", "input": [USER, _added(small)], "tools": [{"type": "web_search"}]}
 
@@ -134,7 +134,7 @@ def test_a_server_tool_is_not_repeated() -> None:
 
 
 def test_a_remote_server_is_not_repeated() -> None:
-    """Its tools name it by its label alone, which could mean either of two."""
+    """Its tools refer to it by its label, which could mean either of two."""
     there, later = ({"type": "mcp", "server_label": "s", "server_url": f"https://{host}.example"} for host in "ab")
     body = {"model": "m", "input": [USER, _added(later)], "tools": [there]}
 
@@ -145,7 +145,7 @@ def test_a_remote_server_is_not_repeated() -> None:
 
 
 def test_a_remote_server_replaces_its_tools_only() -> None:
-    """Whatever it is called: with no name at all, it once stood where a function had been."""
+    """This holds for any label, also an empty one."""
     server = {"type": "url", "name": "", "url": "https://a.example"}
     function = {"name": "f", "input_schema": {"type": "object"}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": [function], "mcp_servers": [server]}
@@ -161,7 +161,7 @@ def _allowing(*tools: dict[str, Any], mode: str = "required") -> dict[str, Any]:
 
 
 def test_a_weaker_choice_is_reported_as_it_is_written() -> None:
-    """A list with room for functions alone would force one of them."""
+    """A list of functions only would force one of them."""
     body = _allowing({"type": "function", "name": "f"}, SEARCH)
 
     chat = fb.convert_request(body, source="responses", target="chat_completions")
@@ -174,7 +174,7 @@ def test_a_weaker_choice_is_reported_as_it_is_written() -> None:
 
 
 def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -> None:
-    """The list of chat_completions is of functions only."""
+    """The list of chat_completions has functions only."""
     body = _allowing({"type": "function", "name": "f"}, SEARCH, mode="auto")
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -185,7 +185,7 @@ def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -
 
 @pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
 def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: str, kind: str) -> None:
-    """The model could never call it. Where the target has servers, that one is missing follows from a value of it, which is not lost."""
+    """The model could never call it. If the target has servers, its absence follows from a value that is kept."""
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
 
@@ -203,7 +203,7 @@ SERVER_TOOLS = ("web_search", "googleSearch", "codeExecution", "IMAGE")
 
 
 def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, Any]:
-    """Return a request with a function and the search, and a choice in the words of ``responses``."""
+    """Return a request with a function and the search, and a choice as ``responses`` writes it."""
     tools: list[dict[str, Any]]
     if source == "generate_content":
         config = {"functionCallingConfig": {"mode": {"none": "NONE", "required": "ANY"}[choice]}}
@@ -233,7 +233,7 @@ def _searches(body: dict[str, Any]) -> bool:
 
 
 def _chosen(body: dict[str, Any]) -> str | None:
-    """Return the choice in the words of ``responses``."""
+    """Return the choice as ``responses`` writes it."""
     choice = body.get("tool_choice") or body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode", "").lower() or None
     word = choice["type"] if isinstance(choice, dict) else choice
     return "required" if word == "any" else word
@@ -242,7 +242,7 @@ def _chosen(body: dict[str, Any]) -> str | None:
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
 def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: str, target: str) -> None:
-    """A search that is forbidden must not run, and what is left out of it changes nothing."""
+    """A forbidden search must not run, so its absence changes nothing."""
     body, reported = _choose(source, target, "none")
 
     assert _names(body) == ["f"]
@@ -252,7 +252,7 @@ def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: 
 
 
 def test_an_excluded_image_generation_is_not_requested() -> None:
-    """The tool that draws is a modality of generate_content, which no choice is about."""
+    """Image generation is a modality of generate_content, to which no choice applies."""
     body = {"model": "m", "input": [USER], "tools": [{"type": "image_generation"}], "tool_choice": "none"}
 
     converted = fb.convert_request(body, source="responses", target="generate_content")
@@ -262,7 +262,7 @@ def test_an_excluded_image_generation_is_not_requested() -> None:
 
 
 def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
-    """It is there from the start in chat_completions."""
+    """In chat_completions it is available from the start."""
     body = {"model": "m", "input": [USER, _added(_function("f"), {"type": "web_search"})], "tool_choice": "none"}
 
     converted = fb.convert_request(body, source="responses", target="chat_completions")
@@ -275,7 +275,7 @@ def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str) -> None:
-    """To forbid the functions there, and them alone, is not to offer them."""
+    """Only the functions are forbidden, so they are not sent."""
     body, reported = _choose(source, target, "none")
 
     assert _names(body) == []
@@ -290,7 +290,7 @@ def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -> None:
-    """There is nothing that the choice is about."""
+    """The choice does not apply to the search."""
     body, reported = _choose(source, target, "none", functions=False)
 
     assert _searches(body)
@@ -301,7 +301,7 @@ def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -
 @pytest.mark.parametrize("choice", ["none", "required"])
 @pytest.mark.parametrize(("source", "target"), [FUNCTIONS_ONLY, FUNCTIONS_ONLY[::-1], ALL_TOOLS, ALL_TOOLS[::-1]])
 def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target: str, choice: str) -> None:
-    """Two formats choose among all tools, two among functions."""
+    """In two formats the choice applies to all tools, in two to functions."""
     body, reported = _choose(source, target, choice)
 
     assert _names(body) == ["f"]
@@ -313,7 +313,7 @@ def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target:
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
 def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source: str, target: str) -> None:
-    """Who must use a tool may search; where the choice is about functions only, it would have to call one."""
+    """A model that must use a tool may search; if the choice applies to functions only, it would have to call one."""
     body, reported = _choose(source, target, "required")
 
     assert _chosen(body) == "auto"
@@ -323,7 +323,7 @@ def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
 def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: str) -> None:
-    """The choice is about the search as well there, as with a list of functions; of the search alone there is nothing to choose."""
+    """In the target the choice applies to the search too, as a list of functions does; a search alone cannot be chosen."""
     body, reported = _choose(source, target, "required")
     alone, reported_alone = _choose(source, target, "required", functions=False)
 
@@ -335,7 +335,7 @@ def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: s
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
-    """No other format has the maps, and a server refuses a history of calls without tools."""
+    """No other format has the maps, and a server rejects a history of calls without tools."""
     body = _choosing("generate_content", "none")
     body["tools"][1] = {"googleMaps": {}}
 
@@ -350,7 +350,7 @@ def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
 def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
     namespace: str, lost: list[tuple[str, str]], target: str
 ) -> None:
-    """A name that no tool has would be refused by the target, and an empty namespace is none."""
+    """The target would reject a name that no tool has, and an empty namespace is none."""
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
     choice = {"type": "function", "name": "f", "namespace": namespace}
     body = {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}
@@ -366,7 +366,7 @@ def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
 
 @pytest.mark.parametrize(("target", "most"), [("chat_completions", 128), ("generate_content", 512)])
 def test_tools_above_the_limit_of_a_server_are_reported_and_kept(target: str, most: int) -> None:
-    """The vendor's server refuses the request, other servers of the format take it; which tool can be spared, only the caller knows."""
+    """The vendor's server rejects the request, other servers accept it; only the caller knows which tool is less important."""
     tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}
 

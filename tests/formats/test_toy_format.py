@@ -71,7 +71,7 @@ def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_a_body_of_the_format_stays_as_it_is(sample: Sample) -> None:
-    """Law 3, and the same by way of the canonical model."""
+    """Law 3, and the same through the canonical model."""
     assert list(unchanged_in_its_format(sample.body, cast(Any, LINES), sample.convert)) == []
     assert through_itself(sample)(sample.body, cast(Any, LINES)).body == sample.body
 
@@ -85,7 +85,7 @@ def test_the_official_types_accept_every_conversion(sample: Sample, target: str)
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_a_seal_returns_with_the_next_request(target: fb.Format) -> None:
-    """A token of the format travels through another format's answer, tagged with the format's name."""
+    """A token of the format passes through another format's answer, tagged with the format's name."""
     answer = fb.convert_response(ANSWER, source=LINES, target=target)
     again = fb.convert_response(answer.body, source=target, target=LINES)
 
@@ -101,7 +101,7 @@ def stream_of(body: dict[str, Any]) -> bytes:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_streams_have_the_content_of_whole_answers(target: fb.Format) -> None:
-    """Law 6, in both directions, and at any cut of the bytes."""
+    """Law 6, in both directions, and for any split of the bytes."""
     stream = stream_of(ANSWER)
     pieces = [stream[at : at + 7] for at in range(0, len(stream), 7)]
     result = b"".join(fb.convert_stream(pieces, source=LINES, target=target))
@@ -161,7 +161,7 @@ def client() -> Iterator[fb.Client]:
 
 
 def test_a_client_sends_the_format_and_through_it(client: fb.Client) -> None:
-    """The format at both ends, whole and as a stream."""
+    """The format as source and as target, whole and as a stream."""
     request = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Is it sunny in Rome?"}]}
 
     assert client.send(REQUEST, LINES).body == ANSWER
@@ -174,7 +174,7 @@ def test_a_client_sends_the_format_and_through_it(client: fb.Client) -> None:
 
 
 def test_detection_and_the_matrix_take_the_format() -> None:
-    """Formats from outside are considered where they are named."""
+    """Formats from outside are considered if they are passed."""
     for kind, body in BODIES.items():
         detection = fb.detect_format(body, formats=[*fb.FORMATS, LINES])
         assert (detection.format, detection.kind) == ("lines", kind)
@@ -186,7 +186,7 @@ def test_detection_and_the_matrix_take_the_format() -> None:
 
 
 def test_the_format_stays_the_same_object_in_copies() -> None:
-    """A built-in format is pickled by its name; one from outside by its fields, where it has no name."""
+    """A built-in format is pickled by its name; one from outside by its fields, if it has no registered name."""
     result = fb.convert_request(REQUEST, source=LINES, target="messages")
 
     again = pickle.loads(pickle.dumps(result))
@@ -205,7 +205,7 @@ def run(folder: Path, *arguments: str, stdin: object = None) -> subprocess.Compl
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """Return a folder as an installed package leaves it: with an entry point that registers the format."""
+    """Return a folder like that of an installed package, with an entry point that registers the format."""
     metadata = tmp_path / "lines-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: lines\nVersion: 1.0\n")
@@ -215,7 +215,7 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["lines", "tests.toy_format:LINES"])
 def test_the_command_line_takes_the_format(installed: Path, name: str) -> None:
-    """By the name that an entry point registers, or by module and attribute."""
+    """By the name of an entry point, or by module and attribute."""
     result = run(installed, "convert", "--from", name, "--to", "messages", "--kind", "request", stdin=REQUEST)
     assert json.loads(result.stdout) == fb.convert_request(REQUEST, source=LINES, target="messages").body
 

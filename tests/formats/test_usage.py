@@ -1,4 +1,4 @@
-"""Token counts: which of several names has precedence, and where the report points."""
+"""Token counts: which of several names has precedence, and the pointers of the report."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ USAGE = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
 def test_the_loss_of_a_count_points_at_the_name_that_has_it(
     source: str, target: str, usage: dict[str, Any], lost: tuple[str, int]
 ) -> None:
-    """Relays send the other names with zeros; who adds up what was not carried over needs the number."""
+    """Relays send the other names with zeros; a user who adds up lost counts needs the number."""
     reported = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
 
     assert reported == [lost]
@@ -96,7 +96,7 @@ def test_a_total_of_zero_is_absent(source: str, target: str, counts: dict[str, i
 
 
 def test_cache_writes_are_no_count_in_formats_without_them() -> None:
-    """The whole prompt, which it is in, is not what became of it."""
+    """The count of the whole prompt, which includes it, is not its replacement."""
     usage = {
         "input_tokens": 6,
         "output_tokens": 1,
@@ -130,7 +130,7 @@ USAGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in USAGES for target in USAGES if source != target])
 def test_an_unknown_usage_count_is_reported_unless_it_is_zero(source: str, target: str) -> None:
-    """Relays send zeros for all that their servers might count; no word of the answer depends on either."""
+    """Relays send zeros for all counts that their servers may have."""
     place, rest = USAGES[source]
     counts = {"claude_cache_creation_5_m_tokens": 0, "seconds": 0.0, "new_tokens": 7, "new_word": "x"}
     body = {"id": "a", "model": "m", "created": 1, "status": "completed", "created_at": 1, **rest, place: counts}

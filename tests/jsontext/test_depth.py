@@ -53,7 +53,7 @@ def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], w
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_unknown_field_is_reported_at_any_depth(target: str) -> None:
-    """The report of a stream is computed after its end, when an error would be too late."""
+    """The report of a stream is computed after its end, when an error cannot be returned any more."""
     collected = fb.collect_stream([_deep_stream([1, 2])], source="chat_completions", target=target)
 
     is_same_format = target == "chat_completions"

@@ -12,7 +12,7 @@ from tests.fixtures import Fixture, convert, fixtures
 
 
 class _Text(str):
-    """A string as returned by a template engine."""
+    """A string as a template engine returns it."""
 
     __slots__ = ()
 
@@ -21,11 +21,11 @@ class _Text(str):
 
 
 class _Number(int):
-    """An integer as returned by a library of units."""
+    """An integer as a library of units returns it."""
 
 
 class _Fraction(float):
-    """A float as returned by a library of units."""
+    """A float as a library of units returns it."""
 
 
 class _Role(str, enum.Enum):  # noqa: UP042  # the form of enumerations before ``enum.StrEnum``

@@ -1,7 +1,7 @@
 """Accumulating is linear: eight times the pieces take eight times as long.
 
-A copy is no call of a function, so ``test_growth`` does not see it, and only time does. Both times are of one run and of the processor
-alone; a copy at each piece makes the longer one many times what is allowed here.
+``test_growth`` counts calls, so it does not see copies. Both times are of one run, in CPU time; a copy for each piece makes the longer one
+many times what is allowed here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _answer(events: list[Body]) -> list[Body]:
 
 
 def _closed_from_behind(count: int) -> list[Body]:
-    """Return an answer of so many texts, all open at once; the first grows whenever another one closes."""
+    """Return an answer of a number of texts, all open at once; the first one gets a delta whenever another one closes."""
     longer = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
     ends = [[longer, {"type": "content_block_stop", "index": index}] for index in reversed(range(count))]
     return _answer([event for each in (*map(_cited, range(count)), *ends) for event in each])
@@ -140,7 +140,7 @@ MANY: dict[str, Callable[[int], Act]] = {
 
 
 def _time(act: Act) -> float:
-    """Return the seconds that something takes at best."""
+    """Return the best time of a function in seconds."""
     taken = []
     gc.disable()  # what it looks through grows with all that is alive
     try:
@@ -155,9 +155,9 @@ def _time(act: Act) -> float:
 
 @pytest.mark.parametrize("what", MANY)
 def test_time_is_linear_in_the_number_of_pieces(what: str) -> None:
-    """A list or an object that is copied to add one thing to it costs a minute where it should cost a second."""
+    """A list or an object that is copied for each addition takes a minute instead of a second."""
     make = MANY[what]
-    make(1)()  # what is made once is made
+    make(1)()  # what is created once exists then
 
     few, many = _time(make(FEW)), _time(make(FEW * FACTOR))
 

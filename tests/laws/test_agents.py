@@ -1,4 +1,4 @@
-"""Recorded requests of coding agents lose only what has no counterpart in the target."""
+"""Recorded requests of coding agents lose only values without a counterpart in the target."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
 @requires_agents
 @every_direction
 def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, target: str) -> None:
-    """An agent runs through a conversion that raises on anything worse; a row that no request needs any more is removed."""
+    """An agent runs through a conversion that raises on a more severe loss; a row that no request needs any more is removed."""
     result = set()
     for sample in agents(source):
         for loss in sample.convert(sample.body, target).losses:
@@ -76,7 +76,7 @@ def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, ta
 
 @requires_agents
 def test_the_agents_use_every_format() -> None:
-    """Each direction has a request to convert, or the table would hold for nothing."""
+    """Each direction has a request to convert; otherwise the table would prove nothing."""
     assert [source for source in dict(DIRECTIONS) if not list(agents(source))] == []
 
 

@@ -104,7 +104,7 @@ PAIRS = [(fixture, target) for fixture in batch_fixtures() for target in fb.FORM
 
 @pytest.mark.parametrize(("fixture", "target"), PAIRS, ids=str)
 def test_no_leaf_and_no_new_field_of_a_line_is_lost_in_silence(fixture: BatchFixture, target: str) -> None:
-    """Laws 1 and 2 for the whole line: the ids and statuses of an envelope matter to those who account for a batch."""
+    """Laws 1 and 2 for the whole line: users who account for a batch need the ids and statuses of the envelope."""
     convert = _converter(fixture)
 
     breaches = [*nothing_is_silent(fixture.line, target, convert), *nothing_added_is_silent(fixture.line, target, convert)]
@@ -114,7 +114,7 @@ def test_no_leaf_and_no_new_field_of_a_line_is_lost_in_silence(fixture: BatchFix
 
 @pytest.mark.parametrize("fixture", batch_fixtures(), ids=str)
 def test_a_line_converted_to_its_format_is_the_line(fixture: BatchFixture) -> None:
-    """Law 3: a file that needs no conversion comes out as it went in."""
+    """Law 3: a file that needs no conversion is unchanged."""
     breaches: list[Breach] = list(unchanged_in_its_format(fixture.line, fixture.format, _converter(fixture)))
 
     assert breaches == []
@@ -179,19 +179,19 @@ def _problems_of_line(format: str, kind: str, line: dict[str, Any]) -> list[str]
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_no_vendor_rejects_the_requests_of_a_converted_batch(source: str, target: str) -> None:
-    """A batch fails hours after it was sent, so its requests must be right before."""
+    """A batch fails hours after it was sent, so its requests must be valid before."""
     assert list(_rejections(source, target, is_recorded=False)) == []
 
 
 @requires_corpus
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_recorded_requests_in_the_lines_of_a_batch_are_converted(source: str, target: str) -> None:
-    """Real callers send what no fixture has."""
+    """Real callers send values that no fixture has."""
     assert list(_rejections(source, target, is_recorded=True)) == []
 
 
 def _rejections(source: str, target: str, *, is_recorded: bool) -> Iterator[str]:
-    """Yield what is wrong with the requests of a source as one converted batch: errors, ids, and what the vendor's server rejects.
+    """Yield the problems of the requests of a source as one converted batch: errors, ids, and values that the vendor's server rejects.
 
     A request that is invalid in its format has an error in its line, and no other line is affected.
     """

@@ -23,7 +23,7 @@ MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "
 def test_recorded_bodies_are_valid_in_their_format(format_name: str, kind: str) -> None:
     """Bodies of real clients and servers are accepted; the test fails if a model is too strict.
 
-    A request that its server refused may be refused here.
+    A request that its server rejected may be rejected here.
     """
     model = _model(format_name, kind)
 

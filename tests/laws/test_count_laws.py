@@ -81,7 +81,7 @@ def test_no_answer_loses_anything_in_silence(answer: Sample, target: str) -> Non
 
 @pytest.mark.parametrize("sample", [sample for sample in FIXTURES if "count_" in sample.id], ids=str)
 def test_a_request_stays_as_it_is_in_its_format(sample: Sample) -> None:
-    """A gateway in front of the same format changes nothing, except that the fields of Vertex AI go into a whole request."""
+    """A gateway in front of the same format changes nothing, except that fields of Vertex AI need a whole request."""
     if "vertex" in sample.id:
         converted = counting(sample)(sample.body, sample.format)
         assert converted.body == {"generateContentRequest": {"model": "models/gemini-2.5-flash", **sample.body}}

@@ -24,20 +24,20 @@ every_target = pytest.mark.parametrize(("name", "target"), TARGETS)
 
 
 _UNMODELLED = frozenset({"part_type", "tool_type", "item_type", "role", "effort", "block"})
-"""Rules about types and words: a caller of the same format may send some that no format defines, and they pass unchanged."""
+"""Rules about types and words: a caller of the same format may send unknown ones, and they pass unchanged."""
 _KNOWN = {("ollama", "item_type")}
 """Tools and settings that a request changes later: they still become items that Ollama does not have."""
 
 
 @cache
 def _samples(is_recorded: bool) -> tuple[Sample, ...]:
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for format in fb.FORMATS:
         if is_recorded:
-            found += [*recorded(format, "request"), *agents(format)]
+            samples += [*recorded(format, "request"), *agents(format)]
         else:
-            found += shipped(format, "request")
-    return tuple(found)
+            samples += shipped(format, "request")
+    return tuple(samples)
 
 
 def _convert(sample: Sample, target: fb.Target) -> fb.ConvertedRequest:
@@ -86,7 +86,7 @@ _RESPELLED = {
 which moves to the documented field."""
 
 
-def _own(format: str) -> Iterator[tuple[Sample, str]]:
+def _dialect_samples(format: str) -> Iterator[tuple[Sample, str]]:
     names = {row["path"]: row["dialect"] for row in map(json.loads, (FOLDER / "index.jsonl").read_text("utf-8").splitlines())}
     refused = {entry.path for entry in entries(format, "request") if entry.was_refused}
     for sample in recorded(format, "request"):
@@ -97,10 +97,10 @@ def _own(format: str) -> Iterator[tuple[Sample, str]]:
 
 @requires_corpus
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_recorded_request_passes_to_its_own_dialect_unchanged(format: str) -> None:
-    """What the server accepted needs no change, except for another name of the same setting and what it reads without effect."""
+def test_a_recorded_request_passes_to_its_dialect_unchanged(format: str) -> None:
+    """A request that the server accepted needs no change, except for another name of a setting and for fields without an effect."""
     problems = []
-    for sample, name in _own(format):
+    for sample, name in _dialect_samples(format):
         rules = DIALECTS[name].rules[format]
         converted = fb.convert_request(
             sample.body,
@@ -164,10 +164,10 @@ def test_openrouter_gets_cache_marks_and_a_reasoning_budget() -> None:
         "messages": [{"role": "user", "content": "hi"}],
     }
 
-    plain = fb.convert_request(body, source="messages", target="chat_completions")
+    without_dialect = fb.convert_request(body, source="messages", target="chat_completions")
     converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="openrouter"))
 
-    assert plain.losses
+    assert without_dialect.losses
     assert list(converted.losses) == []
     assert converted.body["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral"}
     assert converted.body["reasoning"] == {"max_tokens": 2048}

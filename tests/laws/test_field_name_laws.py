@@ -32,15 +32,15 @@ NO_CONTENT = {
     ("generate_content", "/system_instruction/role"): "whose words they are, which the place says",
     ("generate_content", "/candidates/*/content/role"): "whose words they are: an answer is the model's",
 }
-"""Formats and places of texts that may vanish, and why."""
+"""Formats and places of texts that may disappear, and why."""
 
 FREE = frozenset({
     "$defs", "args", "arguments", "input_schema", "metadata", "parameters", "properties", "responseJsonSchema", "responseSchema", "schema",
 })  # fmt: skip
-"""Members that the caller fills as he likes: no format knows a name in them."""
+"""Members with free names: no format has a meaning for them."""
 
 MOST_TEXTS, MOST_OBJECTS = 32, 64
-"""Names that are tried at once: so few that one of them hardly covers for another."""
+"""The number of names that are tried at once: so few that one of them can hardly hide another."""
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 _BASE64 = re.compile(r'"([\w+/-]{8,}={0,2})"')
@@ -48,7 +48,7 @@ _BASE64 = re.compile(r'"([\w+/-]{8,}={0,2})"')
 
 @cache
 def _names(format: str) -> tuple[str, ...]:
-    """Return each name that a wire model of a format knows."""
+    """Return each field name of a wire model of a format."""
     package = import_module(f"formatbridge.formats.{format}.wire")
     modules = [
         package,
@@ -76,7 +76,7 @@ def _kinds_of_object(format: str, kind: str) -> Iterator[tuple[Sample, str]]:
 
 
 def _batches(sample: Sample, place: str, most: int, value: Any) -> Iterator[dict[str, Any]]:
-    """Yield new members for an object, each with a value that no other has; none that its type refuses."""
+    """Yield new members for an object, each with a unique value; none that the type of the object rejects."""
     node = value_at(sample.body, place)
     absent = [name for name in _names(sample.format) if node.get(name) is None]
     total = -(-len(absent) // most)
@@ -102,7 +102,7 @@ def _with(sample: Sample, place: str, added: dict[str, Any]) -> Any:
 
 
 def _silent(sample: Sample, place: str, added: dict[str, str], target: str) -> set[str]:
-    """Return the names whose texts are neither in the output nor at, above or below a loss; none where they are refused together."""
+    """Return the names whose texts are neither in the output nor at, above or below a loss; none if they are rejected together."""
     try:
         converted = sample.convert(_with(sample, place, added), target)
     except fb.FormatBridgeError:
@@ -118,7 +118,7 @@ def _silent(sample: Sample, place: str, added: dict[str, str], target: str) -> s
 
 
 def _legible(body: Any) -> str:
-    """Return a body as text, and what its tokens hold behind it: some carry another format's in base64."""
+    """Return a body as text with the content of its tokens: some carry another format's token in base64."""
     text = json.dumps(body)
     return text + "".join(_decoded(token) for token in _BASE64.findall(text))
 
@@ -133,7 +133,7 @@ def _decoded(token: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: str) -> None:
-    """A text part with an ``image_url``, a reasoning part with the token of another kind: what its kind does not have is no less there."""
+    """For example a text part with an ``image_url``: a field that its type does not have must not disappear."""
     result = set()
     for sample, place in _kinds_of_object(format, kind):
         for added in _batches(sample, place, MOST_TEXTS, str):
@@ -149,7 +149,7 @@ def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: s
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_field_of_another_object_may_have_any_value(format: str, kind: str) -> None:
-    """No type of its object holds it to a shape: it is not read as if one did."""
+    """The type of its object does not describe it, so it may have any value."""
     problems = []
     for sample, place in _kinds_of_object(format, kind):
         for added in _batches(sample, place, MOST_OBJECTS, lambda mark: {"k": mark}):

@@ -15,7 +15,7 @@ from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_
 from tests.support.normal_form import normal_form, without
 
 _VARIANT = "_own"
-"""Ends the stems under which each format says what only it can say; they share a subject, not a conversation."""
+"""The end of stems of content that only one format has; such fixtures share a subject, not a conversation."""
 
 _LISTED = "one list tells of it, another does not"
 
@@ -29,25 +29,25 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
         ("created", "owner", "display_name", "version", "input_limit", "output_limit", "methods"), _LISTED
     ),
 }
-"""Conversations that some format can say but in part: the fields that are not compared, and why."""
+"""Conversations that some format expresses in part only: the fields that are not compared, and why."""
 
 
 @pytest.mark.parametrize("fixture", [*fixtures(), *count_fixtures()], ids=str)
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
-    """A case that no one can trace cannot be corrected."""
+    """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
 
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
-    """Fails where a model became narrower than what servers send."""
+    """The test fails if a model became stricter than servers."""
     check(fixture.body, fixture.format, cast(Any, fixture.kind))
 
 
 @pytest.mark.parametrize("fixture", fixtures(), ids=str)
 def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
-    """Law 3: a user who converts to the format he already has gets his body back, whole."""
+    """Law 3: a conversion to the same format returns the body unchanged."""
     converted = fixture.convert(fixture.format)
 
     assert converted.body == fixture.body
@@ -58,20 +58,20 @@ def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
 @pytest.mark.parametrize("target", formats.FORMATS)
 def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture, target: str) -> None:
-    """A body that is no body of its format never gets through, not even to its format."""
+    """A body that is invalid in its format is never converted, not even to the same format."""
     with pytest.raises(InvalidPayloadError):
         fixture.convert(target)
 
 
 def _conversations() -> list[tuple[Fixture, ...]]:
-    """Group the fixtures of one kind and stem, where there are several and they are to be equal."""
+    """Group the fixtures of one kind and stem that must be equal."""
     groups = (tuple(group) for _, group in groupby(fixtures(), key=lambda each: (each.kind, each.stem)))
     return [group for group in groups if len(group) > 1 and not group[0].stem.endswith(_VARIANT)]
 
 
 @pytest.mark.parametrize("group", _conversations(), ids=lambda group: f"{group[0].kind}-{group[0].stem}")
 def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) -> None:
-    """Law 15: what two formats both can say is the same in the canonical model, so that nothing depends on the way."""
+    """Law 15: content that two formats can express is the same in the canonical model, so that the direction does not matter."""
     unsaid = UNSAID.get(f"{group[0].kind}/{group[0].stem}", {})
     first, *others = [without(normal_form(_decoded(fixture)), unsaid) for fixture in group]
 
@@ -81,13 +81,13 @@ def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) 
 
 @pytest.mark.parametrize("fixture", streams(), ids=str)
 def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
-    """A case that no one can trace cannot be corrected."""
+    """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
     assert fixture.source
 
 
 def _meaning_of(fixture: StreamFixture) -> Any:
-    """Return what a stream adds up to, in normal form, or the kind of its error."""
+    """Return the accumulated answer of a stream, in normal form, or the kind of its error."""
     try:
         body = collect_stream([fixture.data], source=fixture.format).body
     except StreamFailedError as error:
@@ -97,7 +97,7 @@ def _meaning_of(fixture: StreamFixture) -> Any:
 
 @pytest.mark.parametrize("stem", sorted({fixture.stem for fixture in streams() if not fixture.stem.endswith(_VARIANT)}))
 def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
-    """Law 15 for streams, and a stream says the same as the whole answer of its name."""
+    """Law 15 for streams; a stream has the same meaning as the whole answer of its name."""
     message = {fixture.format: _meaning_of(fixture) for fixture in streams() if fixture.stem == stem}
 
     first = next(iter(message.values()))
@@ -106,7 +106,7 @@ def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
 
 @pytest.mark.parametrize(("name", "field"), [(name, field) for name, unsaid in UNSAID.items() for field in unsaid])
 def test_a_field_is_left_out_of_the_comparison_only_where_it_differs(name: str, field: str) -> None:
-    """An excuse that is no longer needed would hide the next mistake."""
+    """An exception that is no longer needed would hide the next mistake."""
     group = next(group for group in _conversations() if f"{group[0].kind}/{group[0].stem}" == name)
     others = UNSAID[name].keys() - {field}
 
@@ -116,7 +116,7 @@ def test_a_field_is_left_out_of_the_comparison_only_where_it_differs(name: str, 
 
 
 def _decoded(fixture: Fixture) -> Any:
-    """Read a fixture into the canonical model."""
+    """Decode a fixture to the canonical model."""
     format, body = formats.load(fixture.format), check(fixture.body, fixture.format, cast(Any, fixture.kind))
     match fixture.kind:
         case "request":

@@ -1,7 +1,7 @@
 """The body and the report of every fixture in every other format are approved goldens.
 
-The goldens lie in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/laws/test_golden.py
---snapshot-update`` writes them anew; a user who commits that has read the difference and can explain it.
+The goldens are in ``__snapshots__/test_golden``, one file each, losses first: read those first. ``pytest tests/laws/test_golden.py
+--snapshot-update`` writes them again. A developer who commits that has read the difference and can explain it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.support.layout import layout
 
 
 class Golden(JSONSnapshotExtension):
-    """One JSON file per golden, keys in the order of the conversion, a loss in a separate line."""
+    """One JSON file for each golden, keys in the order of the conversion, each loss on a separate line."""
 
     def serialize(self, data: Any, **_: object) -> str:
         """Write a golden."""
@@ -44,13 +44,13 @@ class Golden(JSONSnapshotExtension):
 
     @classmethod
     def matches_test_location(cls, *, test_location: PyTestLocation, snapshot_location: str) -> bool:
-        """Say whether a golden is that of a test: by its name alone, since all goldens are compared with all tests."""
+        """Return whether a golden is that of a test: only by its name, because all goldens are compared with all tests."""
         return snapshot_location.endswith(_ending(test_location.item))
 
 
 @cache
 def _ending(test: pytest.Item) -> str:
-    """Return how the path of a test's golden ends."""
+    """Return the end of the path of a test's golden."""
     location = PyTestLocation(test)
     return f"/{location.basename}/{Golden.get_file_basename(test_location=location, index=0)}.{Golden.file_extension}"
 
@@ -75,7 +75,7 @@ DIRECTIONS = [
 
 @pytest.mark.parametrize(("fixture", "target"), DIRECTIONS)
 def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
-    """Whatever changes in a body or in its report of losses is seen by a user before a user sees it."""
+    """A developer sees every change of a body or its report before a user does."""
     converted = fixture.convert(target)
 
     assert _as_golden(converted) == golden
@@ -91,7 +91,7 @@ STREAMS = [
 
 @pytest.mark.parametrize(("fixture", "target"), STREAMS)
 def test_streams_as_approved(fixture: StreamFixture, target: str, golden: SnapshotAssertion) -> None:
-    """Whatever changes in the events of a stream, or in its report, is seen by a user before a user sees it."""
+    """A developer sees every change of the events of a stream or its report before a user does."""
     converter = StreamConverter(source=fixture.format, target=target)
 
     converted = converter.feed(fixture.data) + converter.finish()
@@ -111,7 +111,7 @@ BATCHES = [
 
 @pytest.mark.parametrize(("fixture", "target"), BATCHES)
 def test_batch_lines_convert_as_approved(fixture: BatchFixture, target: str, golden: SnapshotAssertion) -> None:
-    """Whatever changes in the envelope of a line, or in its report, is seen by a user before a user sees it."""
+    """A developer sees every change of the envelope of a line or its report before a user does."""
     line = fixture.convert(target)
 
     assert line.error is None
@@ -120,7 +120,7 @@ def test_batch_lines_convert_as_approved(fixture: BatchFixture, target: str, gol
 
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
 def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotAssertion) -> None:
-    """A message that no longer says where the fault is would be found by users alone."""
+    """A developer sees every change of a message before a user does."""
     with pytest.raises(InvalidPayloadError) as refusal:
         fixture.convert(fixture.format)
 
@@ -128,7 +128,7 @@ def test_is_refused_in_approved_words(fixture: InvalidFixture, golden: SnapshotA
 
 
 def _as_golden(converted: Converted) -> dict[str, Any]:
-    """Return what a reader wants to see of a conversion, the losses first."""
+    """Return the parts of a conversion that a reader compares, the losses first."""
     golden = _report(converted)
     if isinstance(converted, ConvertedRequest):
         golden["path"] = converted.path

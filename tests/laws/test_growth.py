@@ -1,7 +1,7 @@
-"""Work is linear: eight times as many of anything takes eight times the work, also where two kinds alternate.
+"""Work is linear: eight times as many items take eight times the work, also if two kinds alternate.
 
-Work is counted in calls of functions, or in executed lines, so that the machine and its load say nothing; the time of real bodies is the
-benchmarks'.
+Work is counted in calls of functions, or in executed lines, so that the machine and its load do not matter; the benchmarks measure the time
+of real bodies.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
 
 
 def _work(act: Callable[[], fb.Converted]) -> int:
-    """Count the calls of functions, and the steps of generators, of one conversion and the reading of its report."""
+    """Count the calls of functions, and the steps of generators, of one conversion with its report."""
     count = 0
 
     def count_call(frame: object, event: str, argument: object) -> None:
@@ -168,33 +168,33 @@ def _work(act: Callable[[], fb.Converted]) -> int:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("what", MANY)
 def test_work_is_linear(what: str, target: str) -> None:
-    """A long list that is searched for each of its members takes minutes where it should take a second."""
+    """A long list that is searched for each of its members takes minutes instead of a second."""
     source, make = MANY[what]
 
     def work(count: int) -> int:
         text = json.dumps(make(count))
         return _work(lambda: fb.convert_request(text, source=source, target=target, model="m"))
 
-    work(1)  # what is made once is made
+    work(1)  # what is created once exists then
 
     assert work(FEW * FACTOR) <= work(FEW) * MOST
 
 
 def _cited(count: int) -> Body:
-    """Return a message with so many pairs of citations, one malformed and one sound."""
+    """Return a message with a number of pairs of citations, one malformed and one valid."""
     flat = {"type": "url_citation", "url": "https://falls.test"}
     return {"content": "hi", "annotations": [flat, flat | {"url_citation": {"url": "https://falls.test"}}] * count}
 
 
 def _called(count: int) -> Body:
-    """Return a message with so many calls, of which every other one has no name."""
+    """Return a message with a number of calls, of which every other one has no name."""
     return {"tool_calls": [{"id": f"c{i}", "type": "function", "function": {"name": "f"} if i % 2 else {}} for i in range(count)]}
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize("make", [_cited, _called])
 def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target: str) -> None:
-    """What is left out is found in a bounded number of validations, and its place in the body as it came is not searched for."""
+    """Malformed details need a bounded number of validations, and their places in the original body are not searched for."""
 
     def work(count: int) -> int:
         text = json.dumps({"id": "c", "choices": [{"message": make(count), "finish_reason": "stop"}]})
@@ -206,7 +206,7 @@ def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target
 
 
 def _cited_after_text(count: int) -> bytes:
-    """Return a stream with so many pairs of citations, one malformed and one sound."""
+    """Return a stream with a number of pairs of citations, one malformed and one valid."""
     deltas: list[Body] = [{"content": "hi"}, *[{"annotations": [note]} for note in _cited(count)["annotations"]]]
     events: list[Body] = [{"id": "a", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     events.append({"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
@@ -214,7 +214,7 @@ def _cited_after_text(count: int) -> bytes:
 
 
 def _in_pieces(count: int) -> list[bytes]:
-    """Return a stream of so many calls, all begun before the first gets its argument."""
+    """Return a stream of a number of calls, all begun before the first gets its arguments."""
     begun: list[Body] = [{"id": f"c{i}", "name": "f", "willContinue": True} for i in range(count)]
     ended: list[Body] = [{"id": f"c{i}", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]} for i in range(count)]
     parts = [[{"functionCall": call}] for call in (*begun, *ended)]
@@ -225,7 +225,7 @@ def _in_pieces(count: int) -> list[bytes]:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_work_is_linear_in_open_calls(target: str) -> None:
-    """A piece finds its call by its id, however many come side by side."""
+    """A piece finds its call by its id, however many calls are open."""
 
     def work(count: int) -> int:
         return _work(lambda: fb.collect_stream(_in_pieces(count), source="generate_content", target=target))
@@ -236,7 +236,7 @@ def test_work_is_linear_in_open_calls(target: str) -> None:
 
 
 class _Id(str):
-    """The id of a call, which notes when it is held against another: a search in C is no call of a function."""
+    """The id of a call, which counts its comparisons: a search in C is no call of a function."""
 
     __slots__ = ()
     compared: ClassVar[list[object]] = []
@@ -248,7 +248,7 @@ class _Id(str):
 
 
 class _Page(dict[str, Any]):
-    """A page that was read, which notes the same."""
+    """A page that was read, which counts its comparisons."""
 
     compared: ClassVar[list[object]] = []
     __hash__ = None
@@ -259,7 +259,7 @@ class _Page(dict[str, Any]):
 
 
 def test_a_call_without_index_is_not_searched_for() -> None:
-    """Some servers leave it out; a thousand calls are no million comparisons of ids."""
+    """Some servers leave out the index; a thousand calls must not need a million comparisons of ids."""
     calls, count = Calls(), FEW * FACTOR
 
     slots = [calls.slot_of({"id": _Id(f"c{number}")}, 0) for number in (*range(count), *range(count))]
@@ -269,7 +269,7 @@ def test_a_call_without_index_is_not_searched_for() -> None:
 
 
 def test_a_list_in_many_deltas_is_not_searched() -> None:
-    """Each event brings one more page; to look for it among all before it takes minutes in the end."""
+    """Each event has one more page; a search among all earlier ones takes minutes in the end."""
     pages, count = Fold(URL_CONTEXT), FEW * FACTOR
 
     for number in (*range(count), 0):
@@ -280,7 +280,7 @@ def test_a_list_in_many_deltas_is_not_searched() -> None:
 
 
 def _signed_after_text(count: int) -> bytes:
-    """Return a stream of so many reasoning parts, each signed when all have come."""
+    """Return a stream of a number of reasoning parts, each signed when all have arrived."""
     begun: list[Body] = [{"type": "reasoning.text", "text": "a", "index": i} for i in range(count)]
     signed: list[Body] = [{"type": "reasoning.text", "signature": "s", "index": i} for i in range(count)]
     deltas: list[Body] = [{"reasoning_details": [detail]} for detail in (*begun, *signed)]
@@ -290,7 +290,7 @@ def _signed_after_text(count: int) -> bytes:
 
 
 def _blocks_after_text(count: int) -> bytes:
-    """Return a stream of so many reasoning parts as text, each signed by a block when all have come, and of one more in as many pieces."""
+    """Return a stream of reasoning parts as text, each signed by a block when all have arrived, and of one more in as many pieces."""
     deltas: list[Body] = [delta for i in range(count) for delta in ({"reasoning_content": f"t{i}"}, {"content": "x"})]
     deltas += [
         {"thinking_blocks": [{"type": "thinking", "thinking": f"t{i}", "signature": f"s{i}"}]} for i in reversed(range(count))
@@ -302,7 +302,7 @@ def _blocks_after_text(count: int) -> bytes:
 
 
 def _never_stopped(count: int) -> bytes:
-    """Return a stream of so many calls of the server's that are never stopped, each with the result of another."""
+    """Return a stream of a number of server calls that are never stopped, each with the result of another."""
     events: list[Body] = []
     for i in range(count):
         call = {"type": "server_tool_use", "id": f"s{i}", "name": "web_search", "input": {}}
@@ -328,7 +328,7 @@ def _never_stopped(count: int) -> bytes:
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_work_is_linear_in_pairs(source: str, make: Callable[[int], bytes], target: str) -> None:
-    """A token finds its reasoning part, and a result its call, by what names it, in the report as well."""
+    """A token finds its reasoning part, and a result its call, in the answer and in the report."""
 
     def work(count: int) -> int:
         def act() -> fb.Converted:
@@ -345,15 +345,15 @@ def test_work_is_linear_in_pairs(source: str, make: Callable[[int], bytes], targ
 
 
 STEP, LONG_STEP = 2, 12
-"""Alternations by which bodies grow: in the first look, and where that finds growth."""
+"""The numbers of alternations: in the first check, and in the second if the first finds growth."""
 QUADRATIC = (LONG_STEP // STEP) ** 2
-"""How many times the second difference of quadratic work grows from the short step to the long one; of linear work it does not."""
+"""How much the second difference of quadratic work grows from the short step to the long one; that of linear work does not grow."""
 JITTER = 16
-"""Lines that something may take once, at some number of items; a cost for each pair of items takes more at the long step."""
+"""Lines that may be executed once, at some number of items; a cost for each pair of items has more at the long step."""
 
 
 def _lines(act: Callable[[], object]) -> int:
-    """Count the executed lines, each turn of a loop included: a loop without a call in it is no call of a function."""
+    """Count the executed lines, each iteration of a loop included: a loop without a call in it is no call of a function."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
@@ -372,7 +372,7 @@ def _lines(act: Callable[[], object]) -> int:
 
 
 def _second_difference(work: Callable[[int], Callable[[], object]], step: int) -> int:
-    """Return by how much more work the third step takes than the second: nothing where work is linear."""
+    """Return how much more work the third step takes than the second: 0 if work is linear."""
     short, middle, long = (_lines(work(count * step)) for count in (1, 2, 3))
     return long - 2 * middle + short
 
@@ -403,7 +403,7 @@ def _conversion(kind: str, source: str, target: str, pair: Pair) -> Callable[[in
 
 def _linear_or_rejected(work: Callable[[int], Callable[[], object]]) -> bool:
     try:
-        work(1)()  # what is made once is made
+        work(1)()  # what is created once exists then
     except fb.InvalidPayloadError:
         return True
     return _is_linear(work)
@@ -413,7 +413,7 @@ def _linear_or_rejected(work: Callable[[int], Callable[[], object]]) -> bool:
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_work_is_linear_when_two_kinds_alternate(kind: str, source: str, target: str) -> None:
-    """What waits for its place in one kind of turn may wait through all turns of another, and be looked at in each."""
+    """Items that are pending in one kind of turn may be pending through all turns of another, and be examined in each."""
     superlinear = [str(pair) for pair in pairs(kind, source) if not _linear_or_rejected(_conversion(kind, source, target, pair))]
 
     assert superlinear == []
@@ -434,7 +434,7 @@ def _stream_conversion(target: str, pair: EventPair) -> Callable[[int], Callable
 
 
 def _outcomes(converter: fb.StreamConverter, reads: list[bytes]) -> Iterator[object]:
-    """Convert a stream that may be against its grammar, and read all that it came to."""
+    """Convert a stream that may break its grammar, and read all results."""
     try:
         for each in reads:
             yield converter.feed(each)
@@ -448,7 +448,7 @@ def _outcomes(converter: fb.StreamConverter, reads: list[bytes]) -> Iterator[obj
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_work_is_linear_when_two_kinds_of_event_alternate(source: str, target: str) -> None:
-    """A long stream takes as long for its last event as for its first."""
+    """The last event of a long stream must take as long as the first."""
     superlinear = [str(pair) for pair in event_pairs(source) if not _is_linear(_stream_conversion(target, pair))]
 
     assert superlinear == []

@@ -1,4 +1,4 @@
-"""The judges reject what the vendors' types reject, and name the fault in one line.
+"""The judges reject what the vendors' types reject, and state the fault in one line.
 
 The probes were tried on the official types by hand, see ``requests.md``, "Negative probes".
 """
@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[str, Body, str]] = {
     "a number as text": ("chat_completions", chat(n="2"), "/n int_type, found string"),
     "an object as text": ("chat_completions", chat({"role": "user", "content": {}}), "/messages/1/content is object"),
 }
-"""Requests that are right but for one thing, and the one problem that tells it."""
+"""Requests with one mistake, and the problem that states it."""
 
 ACCEPTED: dict[str, tuple[str, Body]] = {
     "an image without detail in a function's output": (
@@ -215,14 +215,14 @@ ON_PURPOSE: dict[str, tuple[str, Body]] = {
 
 
 def judged(format_name: str) -> None:
-    """Skip a test where the SDK that it asks is not installed."""
+    """Skip a test if the SDK that it needs is not installed."""
     sdk = sdk_roots.SDKS[format_name]
     pytest.importorskip(sdk, reason=f"the official SDK {sdk!r} is not installed")
 
 
 @pytest.mark.parametrize("probe", REFUSED)
 def test_one_wrong_thing_is_one_problem(probe: str) -> None:
-    """A judge that overlooks a place, or drowns it in what other union members have to say, is of no help."""
+    """A judge must find each mistake, and must not report the problems of all other union members."""
     format_name, body, problem = REFUSED[probe]
     judged(format_name)
 
@@ -231,7 +231,7 @@ def test_one_wrong_thing_is_one_problem(probe: str) -> None:
 
 @pytest.mark.parametrize("probe", ACCEPTED)
 def test_what_the_vendors_allow_is_no_problem(probe: str) -> None:
-    """A judge that is stricter than the types would forbid what users need."""
+    """A judge that is stricter than the types would forbid values that users need."""
     format_name, body = ACCEPTED[probe]
     judged(format_name)
 
@@ -240,7 +240,7 @@ def test_what_the_vendors_allow_is_no_problem(probe: str) -> None:
 
 @pytest.mark.parametrize("probe", ON_PURPOSE)
 def test_what_we_write_on_purpose_is_no_problem(probe: str) -> None:
-    """Servers read these fields although no official type has them; each is refused, and told not to be a problem."""
+    """Servers read these fields although no official type has them; each is rejected by the types, and excluded from the problems."""
     format_name, body = ON_PURPOSE[probe]
     judged(format_name)
 
@@ -269,7 +269,7 @@ def test_what_we_write_on_purpose_is_no_problem(probe: str) -> None:
     ],
 )
 def test_answers_are_judged_as_closely_as_requests(format_name: str, body: Body, problem: str) -> None:
-    """The SDKs build answers without validating; a wrong one would reach the user as an attribute error."""
+    """The SDKs create answers without validation; an invalid one would cause an attribute error in the user's program."""
     judged(format_name)
 
     assert problem in judges.problems(format_name, "response", body)
@@ -286,14 +286,14 @@ def test_answers_are_judged_as_closely_as_requests(format_name: str, body: Body,
     ],
 )
 def test_a_shape_forgets_what_is_accidental(problem: str, shape: str) -> None:
-    """Problems of many bodies can be counted, and set apart from those that recorded traffic shows."""
+    """Problems of many bodies can be counted, and distinguished from those of recorded traffic."""
     assert judges.shape(problem) == shape
 
 
 @corpus.requires_corpus
 @pytest.mark.parametrize("format_name", sdk_roots.SDKS)
 def test_recorded_traffic_is_refused_for_its_oddities_alone(format_name: str) -> None:
-    """Most requests pass as they are; where hardly any does, the judge is at fault and the baseline hides it."""
+    """Most requests are valid; if hardly any is, the judge is wrong and the baseline hides it."""
     judged(format_name)
 
     result = [judges.problems(format_name, "request", body) for body in judges.recorded_bodies(format_name, "request")]

@@ -37,7 +37,7 @@ KINDS = ("request", "response", "error", "models")
 
 @cache
 def _samples(format: str, kind: str) -> tuple[Sample, ...]:
-    """Return the recorded bodies, where they are present, and the fixtures."""
+    """Return the recorded bodies, if they are present, and the fixtures."""
     return (*shipped(format, kind), *recorded(format, kind))
 
 
@@ -46,7 +46,7 @@ ONE_VALUE = {
     "response-reasoning_carried-generate_content": "the tag of a carried token says again that its part is a thought",
     "request-tool_choice_hosted-messages": "a server's tool cannot be forced there; any other name is a function's",
 }
-"""Fixtures whose loss is true of the value that they have, and of no other; the report is about the value."""
+"""Fixtures whose loss depends on their value."""
 
 
 def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
@@ -64,14 +64,14 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_loss_is_reported_every_report_is_true_and_round_trips_agree(source: str, target: str, kind: str) -> None:
-    """Laws 1, 2 and 4: change any leaf and it shows; what is reported gone changes nothing; home again it means what it meant."""
+    """Laws 1, 2 and 4: a change of any leaf is visible; a reported value has no effect; a round trip restores the meaning."""
     assert list(_breaches(source, target, kind))[:10] == []
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_loss_of_an_unknown_key_is_reported(source: str, target: str, kind: str) -> None:
-    """Law 1 for tomorrow's fields: a new key in any object of a fixture shows in the output or in the report, or is refused."""
+    """Law 1 for future fields: a new key in any object of a fixture is in the output or the report, or is rejected."""
     results = []
     for sample in shipped(source, kind):
         results += [f"{sample}: {breach}" for breach in nothing_added_is_silent(sample.body, target, sample.convert)]
@@ -81,7 +81,7 @@ def test_the_loss_of_an_unknown_key_is_reported(source: str, target: str, kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_body_in_its_own_format_stays_as_it_is(format: str, kind: str) -> None:
+def test_a_body_in_the_same_format_stays_as_it_is(format: str, kind: str) -> None:
     """Law 3: unknown fields, nulls and unknown blocks included; no losses, no additions."""
     assert [
         breach for sample in _samples(format, kind) for breach in unchanged_in_its_format(sample.body, format, sample.convert)
@@ -91,7 +91,7 @@ def test_a_body_in_its_own_format_stays_as_it_is(format: str, kind: str) -> None
 @pytest.mark.parametrize("kind", ["request", "response", "models"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_vendors_types_accept_every_conversion(source: str, target: str, kind: str) -> None:
-    """Law 5: an output that the official SDK refuses is of no use to anybody."""
+    """Law 5: the official SDK must accept the output."""
     results = []
     for sample in _samples(source, kind):
         converted = sample.convert(sample.body, target)
@@ -102,7 +102,7 @@ def test_the_vendors_types_accept_every_conversion(source: str, target: str, kin
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: str, target: str) -> None:
-    """Law 14: prompt caches and tests live on it."""
+    """Law 14: prompt caches and tests depend on it."""
     for kind in KINDS:
         for sample in _samples(source, kind)[:40]:
             before = json.dumps(sample.body)
@@ -116,7 +116,7 @@ def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: str, tar
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_usage_adds_up(source: str, target: str) -> None:
-    """Law 11: no count is negative, parts are within their whole, and the total of what was said is the total."""
+    """Law 11: no count is negative, parts are within their whole, and the total is the sum."""
     for sample in _samples(source, "response"):
         converted = sample.convert(sample.body, target)
         if converted.kind != "response":
@@ -151,7 +151,7 @@ FrozenList = type("FrozenList", (list,), {name: _refuse for name in _CHANGES if 
 
 
 def _frozen(value: Any) -> Any:
-    """Return a JSON value that no one can change, at any depth."""
+    """Return a JSON value that cannot be changed, at any depth."""
     if isinstance(value, dict):
         return FrozenDict({key: _frozen(item) for key, item in value.items()})
     return FrozenList(map(_frozen, value)) if isinstance(value, list) else value
@@ -159,7 +159,7 @@ def _frozen(value: Any) -> Any:
 
 @pytest.mark.parametrize("source", formats.FORMATS)
 def test_a_conversion_changes_no_input_and_does_no_io(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Law 14: bodies are shared and cached by those who hand them in, and a URL in one is not to be fetched."""
+    """Law 14: callers share and cache bodies, and a URL in a body is not fetched."""
     for name in ("socket", "create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, _refuse)
     for kind in KINDS:
@@ -171,7 +171,7 @@ def test_a_conversion_changes_no_input_and_does_no_io(source: str, monkeypatch: 
 
 
 def parts_of_usage(usage: ir.Usage, target: str) -> tuple[int, ...]:
-    """Return the counts that are parts of others; one format has no word for what was written to a cache, and reports it."""
+    """Return the counts that are parts of others; one format has no count of cache writes, and reports it."""
     parts = (usage.cache_read or 0, usage.reasoning or 0)
     return parts if target == "generate_content" else (*parts, usage.cache_write or 0)
 
@@ -185,7 +185,7 @@ JSON_VALUES = st.recursive(
 @settings(max_examples=60)
 @given(data=st.data())
 def test_conversion_is_total(data: st.DataObject) -> None:
-    """Law 13: any value anywhere gives a value with a report or an error of ours, and no output that is not strict JSON."""
+    """Law 13: any value gives a result with a report, or an error of this library, and every output is strict JSON."""
     samples = [sample for format in formats.FORMATS for kind in KINDS for sample in _samples(format, kind)[:60]]
     sample = data.draw(st.sampled_from(samples))
     places = [path for path, _ in leaves(sample.body)] or [""]
@@ -206,7 +206,7 @@ def _no_constant(name: str) -> Any:
 @settings(max_examples=100)
 @given(st.binary(max_size=200) | st.text(max_size=200) | JSON_VALUES)
 def test_any_value_is_converted_or_raises_an_error_of_this_library(body: Any) -> None:
-    """Law 13: no foreign exception, whatever is handed in."""
+    """Law 13: no exception of another library, for any argument."""
     for target in formats.FORMATS:
         for convert in (fb.convert_request, fb.convert_response, fb.convert_models):
             with suppress(fb.FormatBridgeError):
@@ -218,7 +218,7 @@ def test_any_value_is_converted_or_raises_an_error_of_this_library(body: Any) ->
 
 
 def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> None:
-    """Law 12: key order, big integers and number notation survive between the formats that write arguments as text."""
+    """Law 12: key order, big integers and number notation survive between the formats with arguments as text."""
     text = '{"z": 12345678901234567890, "a": 1.10, "b": 1e5,  "\\u00e9": "\\u2028"}'
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": text}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
@@ -231,7 +231,7 @@ def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> 
 
 
 def test_the_laws_detect_an_unreported_loss() -> None:
-    """The law's test: an output that ignores a leaf is caught."""
+    """The test of the law: it detects an output that ignores a leaf."""
 
     def forgetful(body: Any, target: str) -> fb.Converted:
         return fb.convert_request(

@@ -124,13 +124,13 @@ def test_a_fixture_that_is_written_for_a_model_has_only_what_it_accepts(name: st
 @requires_corpus
 @every_model
 def test_a_recording_that_is_written_for_a_model_has_only_what_it_accepts(name: str) -> None:
-    """Recorded requests combine settings as no fixture does."""
+    """Recorded requests have combinations of settings that no fixture has."""
     assert list(_breaches(_requests(True), name)) == []
 
 
 @every_model
 def test_each_loss_for_a_model_names_a_value_of_the_source(name: str) -> None:
-    """A second change of a value that the first one made has no place in the source, and the report would name the whole body."""
+    """A change of a value that an earlier change created has no place in the source, and the report would name the whole body."""
     changes = [
         (str(sample), str(loss))
         for sample in _requests(False)
@@ -159,14 +159,14 @@ def test_what_was_written_for_a_model_needs_no_further_change(name: str) -> None
 
 
 def test_empty_facts_change_nothing() -> None:
-    """A table has models about which it states nothing that concerns a request."""
+    """A table has models without facts that concern a request."""
     for target in fb.FORMATS:
         with_facts: Any = fb.Target(target, model=fb.ModelFacts())
         for sample in _requests(False):
             try:
-                plain = fb.convert_request(sample.body, source=sample.format, target=target, model="m")
+                without_facts = fb.convert_request(sample.body, source=sample.format, target=target, model="m")
             except fb.InvalidPayloadError:
                 continue
             converted = fb.convert_request(sample.body, source=sample.format, target=with_facts, model="m")
-            assert converted.body == plain.body, sample
-            assert converted.losses == plain.losses, sample
+            assert converted.body == without_facts.body, sample
+            assert converted.losses == without_facts.losses, sample

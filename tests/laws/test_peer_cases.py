@@ -1,6 +1,6 @@
 """Cases from the tests of ten other translators hold.
 
-The cases and the logic that checks them lie outside this repository, in ``shared/cases`` next to the project's folder.
+The cases and the code that checks them are outside this repository, in ``shared/cases`` next to the project's folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNSIGNED_REASONING = (
 
 
 def _cases() -> list[dict[str, Any]]:
-    """Return the cases in the order of their file; none where it is absent."""
+    """Return the cases in the order of their file; none without the file."""
     if not (CASES_FILE.is_file() and RUNNER_FILE.is_file()):
         return []
     return [json.loads(line) for line in CASES_FILE.read_text(encoding="utf-8").splitlines()]
@@ -54,7 +54,7 @@ DEFAULTS = [case for case in ALL if case["id"] != UNSIGNED_REASONING]
 @pytest.mark.skipif(not ALL, reason=f"no peers.jsonl with run_peers.py in {str(FOLDER)!r}")
 @pytest.mark.parametrize("case", DEFAULTS, ids=lambda case: case["id"])
 def test_a_case_of_another_translator_holds(case: dict[str, Any]) -> None:
-    """Each value that the other project expects stands at its pointer in our conversion of the same input."""
+    """Each value that the other project expects is at its pointer in the conversion of the same input."""
     runner = _runner()
 
     document = runner.convert(case)
@@ -69,7 +69,7 @@ def test_a_case_of_another_translator_holds(case: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not ALL, reason=f"no peers.jsonl with run_peers.py in {str(FOLDER)!r}")
 def test_the_case_with_unsigned_reasoning_holds_with_the_option_for_it() -> None:
-    """A caller whose server reads reasoning without a token asks for the item."""
+    """A caller whose server reads reasoning without a token selects the item with the option."""
     (case,) = [case for case in ALL if case["id"] == UNSIGNED_REASONING]
 
     body = fb.convert_request(

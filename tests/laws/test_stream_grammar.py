@@ -30,7 +30,7 @@ TWICE: dict[ir.Format, list[int]] = {
     "responses": [],
     "generate_content": [0, 1, 2],
 }
-"""Which events of the streams below only add something: without one, or with one twice, a stream is as sound as before."""
+"""The events of the streams below that are optional: without one, or with one twice, a stream is still valid."""
 
 
 def _events(format: ir.Format) -> list[bytes]:
@@ -43,20 +43,20 @@ def _events(format: ir.Format) -> list[bytes]:
 
 @pytest.mark.parametrize(("format", "name", "moves"), MACHINES, ids=lambda value: value if isinstance(value, str) else "")
 def test_every_state_can_be_reached_and_is_described(format: str, name: str, moves: Moves) -> None:
-    """A state that nothing leads to, or that has no row, is a mistake in the table."""
+    """A state that no other state leads to, or without a row, is a mistake in the table."""
     reached = {next(iter(moves))} | {following for words in moves.values() for following in words.values()}
 
     assert reached == set(moves), (format, name)
 
 
 def test_every_format_has_a_grammar() -> None:
-    """A fifth format without one would be written unchecked."""
+    """A fifth format without a grammar would be written without a check."""
     assert tuple(GRAMMARS) == formats.FORMATS
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_a_stream_without_one_of_its_events_is_noticed(format: ir.Format) -> None:
-    """Law 8's test: a checker that finds nothing proves nothing."""
+    """The test of law 8: the checker finds mistakes."""
     events = _events(format)
 
     audio = [at for at in range(len(events)) if not check(b"".join(events[:at] + events[at + 1 :]), format)]

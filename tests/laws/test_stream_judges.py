@@ -1,4 +1,7 @@
-"""Law 5 for streams: the official client of the target reads every converted stream to its end, to the answer that we collect."""
+"""Law 5 for streams:
+
+the official client of the target reads every converted stream to its end, and gets the answer that the library collects.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ from tests.support.sdk_clients import ClientRefusesError, content_of, difference
 from tests.support.stream_laws import Stream, convert, shipped
 
 SMALL = 2_000
-"""Bytes of a stream that is also read byte by byte."""
+"""The size in bytes of streams that are also read byte by byte."""
 
 CUT_SHORT = "vercel-ai--responses-openai-image-generation-tool-1"
-"""A recording whose image was cut short, with dots in its base64, before it was stored; a client that decodes it must refuse."""
+"""A recording whose image was shortened with dots before it was stored; a client that decodes it must raise."""
 
 
 @requires_corpus
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_official_client_reads_every_recorded_stream_as_we_do(source: str, target: str) -> None:
-    """Who points an official client at a bridge gets the answer that the bridge reports, and an error where there was one."""
+    """A user of an official client over a bridge gets the answer that the bridge reports, and an error if there was one."""
     result = [
         f"{entry.path}: {fault}"
         for entry in entries(source, "stream")
@@ -39,12 +42,12 @@ UNREADABLE = {
     "stream-tools_arguments_broken_own": "arguments that turn out to be no JSON have left, and the client of messages parses them",
     "stream-finish_length_calls": "likewise",
 }
-"""Fixtures that the official client of messages cannot read, and no one could write otherwise."""
+"""Fixtures that the official client of messages cannot read, and that have no other notation."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: str) -> None:
-    """Every hard case, converted, is an answer or an error to the vendor's client; small ones byte by byte, too."""
+    """Every hard case, converted, is an answer or an error to the vendor's client; small ones are also read byte by byte."""
     wanted = [each for each in shipped(source) if target != "messages" or each.id.rpartition("-")[0] not in UNREADABLE]
 
     assert [f"{each}: {fault}" for each in wanted for fault in _faults(each, target)] == []
@@ -53,7 +56,10 @@ def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: s
 @pytest.mark.parametrize("name", ["reasoning_signed", "reasoning_redacted", "reasoning_between_tools", "reasoning_empty_signed"])
 @pytest.mark.parametrize("via", ["chat_completions", "responses", "generate_content"])
 def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasoning(via: str, name: str) -> None:
-    """The vendor refuses a reasoning part whose token is gone, changed or apart: the second turn of every conversation with tools."""
+    """The vendor rejects a reasoning part whose token is missing, changed or separate:
+
+    in the second turn of every conversation with tools.
+    """
     data = next(each.data for each in shipped("messages") if each.id == f"stream-{name}-messages")
     sent = fb.collect_stream([data], source="messages").body["content"]
 
@@ -66,7 +72,7 @@ def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasonin
 
 
 def _next_turn(answer: Any, via: str) -> Any:
-    """Write the request of the next turn, as an application does with what its client gave it."""
+    """Write the request of the next turn, as an application does with the answer of its client."""
     question = {"role": "user", "content": "And now?"}
     if via == "chat_completions":
         message = {key: value for key, value in answer["choices"][0]["message"].items() if value is not None and key != "parsed"}
@@ -107,7 +113,7 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
 @pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str) -> None:
-    """A cached answer is streamed to a user who asked for a stream; clients that go by the names of events need them."""
+    """A cached answer is streamed to a user who requested a stream; some clients require the names of events."""
     body = next(each.body for each in fixtures("response", format) if each.stem == stem)
 
     output = b"".join(fb.replay_response(body, source=format))
@@ -119,7 +125,7 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
 def test_choices_without_an_index_stay_apart_in_a_replay(source: str, target: str, numbers: tuple[int | None, ...]) -> None:
-    """Servers leave the numbers of choices out, or say one twice; a stream tells by them which choice a text belongs to."""
+    """Servers leave out the indexes of choices, or repeat one; a stream assigns texts to choices by them."""
     events = [{} if number is None else {"index": number} for number in numbers]
     texts = ["Rome", "Oslo"]
     answers: dict[str, Any] = {

@@ -50,7 +50,7 @@ def _streams(format: str) -> tuple[Stream, ...]:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_no_fixture_is_refused(source: str, target: str) -> None:
-    """The laws pass over a stream that raises: were one more to raise, they would pass over what broke."""
+    """The laws skip a stream that raises; another one that raises would hide a defect."""
     failed = set()
     for each in shipped(source):
         converted = convert(each.data, source, target)
@@ -65,21 +65,21 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_loss_of_a_stream_is_reported(source: str, target: str) -> None:
-    """Law 1: change any leaf of any event, and it shows; in its format in the answer that the stream adds up to."""
+    """Law 1: a change of any leaf of any event is visible; in the same format in the accumulated answer."""
     assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_unknown_fields_of_a_stream_are_reported(source: str, target: str) -> None:
-    """Law 1, for fields of tomorrow: whichever event has them, and however little it says."""
+    """Law 1 for future fields, in any event."""
     assert [breach for each in shipped(source) for breach in unknown_is_reported(each, target)][:10] == []
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_same_format_stream_is_unchanged(format: str) -> None:
-    """Law 3: the same events, unknown ones, padding and what follows an error included.
+    """Law 3: the same events, unknown ones, padding and those after an error included.
 
-    But the client of generate_content cannot read ``[DONE]``, and an error in other words is followed by one in the format's own, or
+    Exceptions: the client of generate_content cannot read ``[DONE]``, and an error of another shape is followed by one of the format, or
     replaced by it.
     """
     for each in _streams(format):
@@ -104,7 +104,7 @@ def _value(data: bytes) -> Any:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_streamed_or_whole_it_is_the_same_answer(source: str, target: str) -> None:
-    """Law 6: collecting what was converted is converting what was collected."""
+    """Law 6: a converted stream, collected, is the conversion of the collected stream."""
     breaches = [stream_and_whole_agree(each, target) for each in _streams(source)]
 
     assert [breach for breach in breaches if breach] == []
@@ -113,12 +113,12 @@ def test_streamed_or_whole_it_is_the_same_answer(source: str, target: str) -> No
 FOLDED_OTHERWISE = {
     "stream-late_in_last_event-responses": "its last event goes on with a text behind which other items had left",
 }
-"""Streams that add up to something else than they had told, and why."""
+"""Streams whose accumulated answer differs from their events, and why."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> None:
-    """Law 6 for a user who keeps what the source's client adds up: his next request is that of a user who read the stream."""
+    """Law 6 for a user who stores the answer of the source's client: the next request is that of a user who read the stream."""
     breaches = [stream_and_fold_agree(each, target) for each in _streams(source) if each.id not in FOLDED_OTHERWISE]
 
     assert [breach for breach in breaches if breach] == []
@@ -127,7 +127,7 @@ def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> N
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str) -> None:
-    """Law 6: ``collect(replay(response)) == response``, in its format to the letter."""
+    """Law 6: ``collect(replay(response)) == response``, byte for byte in the same format."""
     for sample in (*laws.shipped(source, "response"), *laws.recorded(source, "response")):
         whole = fb.convert_response(sample.body, source=source, target=target)
         if isinstance(whole, ConvertedError) or whole.body.get("status") in ("failed", "cancelled"):
@@ -143,7 +143,7 @@ def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str
 
 
 def _never_ended(body: Any) -> bool:
-    """Say whether an answer does not say itself why it ended."""
+    """Return whether an answer has no finish reason."""
     return any(not each.get("finishReason") for each in body.get("candidates") or [])
 
 
@@ -152,7 +152,7 @@ SPLITS = (1, 7, 64)
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
-    """Law 7: inside a character, a line end, a field name, the output is the same."""
+    """Law 7: the output is the same for a split inside a character, a line end or a field name."""
     target = "messages" if source != "messages" else "responses"
     for each in shipped(source):
         whole = convert(each.data, source, target)
@@ -187,7 +187,7 @@ def _in_lines(data: bytes, name: str) -> bytes:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_converted_stream_is_grammatical(source: str, target: str) -> None:
-    """Law 8: one start, one end, dense indexes, and everything once."""
+    """Law 8: one start, one end, indexes without gaps, and everything once."""
     for each in _streams(source):
         try:
             converted = convert(each.data, source, target)
@@ -199,7 +199,7 @@ def test_every_converted_stream_is_grammatical(source: str, target: str) -> None
 
 @cache
 def _ten(format: str) -> tuple[Stream, ...]:
-    """Return the ten shortest streams that end well and say different things."""
+    """Return the ten shortest streams with a good end and different content."""
     good = [each for each in shipped(format) if "error" not in each.id and "failed" not in each.id and len(each.data) > 700]
     return tuple(sorted(good, key=lambda each: len(each.data))[:10])
 
@@ -214,7 +214,7 @@ def test_a_truncation_at_any_byte_is_no_end(source: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
-    """Law 9: the connection breaks behind an event, as connections do."""
+    """Law 9: the connection breaks after an event."""
     problems = []
     for each in shipped(source):
         end = end_of(each)
@@ -226,13 +226,13 @@ def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: str, target: str) -> None:
-    """Law 9: what was cut in two may have been anything, also behind the reason of an end: more text, usage, an error."""
+    """Law 9: the incomplete event may have been anything, also after a finish reason: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None:
-    """Law 9: ``on_truncated="close"`` makes a stream that the target's client reads to its end, wherever it was cut."""
+    """Law 9: ``on_truncated="close"`` gives a stream that the target's client reads to its end, wherever it was truncated."""
     problems = []
     for each in shipped(source):
         cuts = [event.offset + len(event.data) + 2 for event in read(each.data)]
@@ -243,7 +243,7 @@ def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> None:
-    """Law 9: the target's reader fails, too, and with the same message."""
+    """Law 9: the target's reader raises too, with the same message."""
     for each in _streams(source):
         converter = fb.StreamConverter(source=source, target=target)
         try:
@@ -261,7 +261,7 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_nothing_is_held_back(source: str, target: str) -> None:
-    """Law 10: what the target can say leaves in the feed that brings it."""
+    """Law 10: content that the target can express is emitted in the feed that brings it."""
     assert [breach for each in _streams(source) for breach in held_back(each, target)][:5] == []
 
 
@@ -306,7 +306,7 @@ def _arguments(body: Any, format: str) -> list[Any]:
     return [part.arguments for part in answer.choices[0].parts if type(part).__name__ == "ToolCall"]  # type: ignore[union-attr]
 
 
-# Streams that are made up.
+# Generated streams.
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\u2028\x00"\\\n é\U0001f600'), min_size=1, max_size=12)
 VALUES = st.recursive(
@@ -318,7 +318,7 @@ BLOCKS = st.one_of(
     st.builds(lambda text: {"type": "text", "text": text}, WORDS),
     st.builds(lambda text, sign: {"type": "thinking", "thinking": text, "signature": sign}, WORDS, st.sampled_from(["c2ln", ""])),
     st.builds(
-        lambda number, given: {"type": "tool_use", "id": f"toolu_{number}", "name": f"f{number % 3}", "input": given},
+        lambda number, input: {"type": "tool_use", "id": f"toolu_{number}", "name": f"f{number % 3}", "input": input},
         st.integers(0, 99),
         st.dictionaries(WORDS, VALUES, max_size=3),
     ),
@@ -327,7 +327,7 @@ BLOCKS = st.one_of(
 
 @st.composite
 def answers(draw: st.DrawFn) -> Any:
-    """Make an answer of messages, which holds order, reasoning parts and calls."""
+    """Generate an answer of messages, which has an order, reasoning parts and calls."""
     content = draw(st.lists(BLOCKS, max_size=5, unique_by=lambda block: block.get("id") or id(block)))
     reason = (
         "tool_use" if any(block["type"] == "tool_use" for block in content) else draw(st.sampled_from(["end_turn", "max_tokens"]))
@@ -338,7 +338,7 @@ def answers(draw: st.DrawFn) -> Any:
 
 
 def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
-    """Bend a stream as real servers do, without changing what it says."""
+    """Change a stream as real servers do, without changing its content."""
     output = b""
     for event in read(data):
         raw = None if event.data == DONE else json.loads(event.data)
@@ -360,7 +360,7 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_generated_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
-    """Laws 6, 7, 8 and 14 for streams that no one thought of, with the oddities of real servers, cut anywhere."""
+    """Laws 6, 7, 8 and 14 for generated streams, with the quirks of real servers, split anywhere."""
     rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
     stream = _oddly(rewritten, source, data.draw)
     marks = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
@@ -381,7 +381,7 @@ def test_generated_streams_keep_the_laws(source: str, answer: Any, data: st.Data
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_are_read_or_raise_an_error_of_this_library(data: st.DataObject) -> None:
-    """Law 13: no foreign exception, and what leaves is strict JSON."""
+    """Law 13: no exception of another library, and the output is strict JSON."""
     source = data.draw(st.sampled_from(fb.FORMATS))
     stream = bytearray(data.draw(st.sampled_from(shipped(source))).data)
     for _ in range(data.draw(st.integers(0, 6))):
@@ -409,14 +409,14 @@ REPORTED_OTHERWISE = {
     "stream-late_in_last_event-responses": "its last event adds to items that had left",
     "stream-malformed_part_own-generate_content": "a later count replaces the malformed one in the whole answer",
 }
-"""Streams whose report differs from their whole answer's, and why."""
+"""Streams whose report differs from that of their whole answer, and why."""
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target: str) -> None:
-    """Law 2: pointers, codes and the values that were there, wherever the events add up to one answer for sure.
+    """Law 2: pointers, codes and values are the same if the events certainly add up to one answer.
 
-    But for what came late, which the whole answer has, and for what the events repeat, which it has once.
+    Exceptions are values that came after their text was sent, which the whole answer has, and repeated values, which it has once.
     """
     for each in _streams(source):
         events = [json.loads(event.data) for event in read(each.data) if event.data.strip() and event.data != DONE]

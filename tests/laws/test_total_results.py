@@ -20,7 +20,7 @@ from tests.support.stream_laws import shipped as shipped_streams
 
 KINDS = ("request", "response", "error", "models")
 INVALID_UTF_8 = b"\xe9"
-"""A letter of Latin-1, which is no UTF-8 before a letter of ASCII."""
+"""A letter of Latin-1, which is no UTF-8 before an ASCII letter."""
 
 
 @cache
@@ -31,7 +31,7 @@ def _samples(format: str, kind: str) -> tuple[Sample, ...]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_reader_of_a_converted_body_returns_a_value(source: str, target: str, kind: str) -> None:
-    """Results are logged, stored and sent to other processes by code that has no except clause for it."""
+    """Results are logged, stored and sent to other processes by code without an except clause."""
     for sample in _samples(source, kind):
         result = outcome(sample.convert, json.dumps(sample.body), target)
         if result is not None:
@@ -40,7 +40,7 @@ def test_every_reader_of_a_converted_body_returns_a_value(source: str, target: s
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_reader_of_a_stream_converter_returns_a_value(source: str, target: str) -> None:
-    """A gateway reads the report of a stream that is half read, that broke off, and that ended."""
+    """A gateway reads the report of a stream in its middle, after a break, and at its end."""
     for stream in (*shipped_streams(source), *recorded_streams(source)[:6]):
         half = len(stream.data) // 2
         for converter in stream_results([stream.data[:half], stream.data[half:]], source, target):
@@ -58,7 +58,7 @@ def test_every_reader_of_a_stream_converter_returns_a_value(source: str, target:
 ])  # fmt: skip
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_error_body_that_is_not_utf_8_is_converted_and_reported(source: str, target: str, body: bytes) -> None:
-    """A proxy in front of the server writes its page in Latin-1; U+FFFD replaces what cannot be read."""
+    """A proxy in front of the server writes its page in Latin-1; U+FFFD replaces invalid bytes."""
     converted = fb.convert_error(body, source=source, target=target, status=400)
 
     read_result(converted)
@@ -75,7 +75,7 @@ def test_an_error_body_that_is_not_utf_8_is_converted_and_reported(source: str, 
     ],
 )
 def test_bytes_that_are_not_utf_8_are_reported_where_they_are(body: bytes, path: str, before: str, after: str) -> None:
-    """The loss shows the bytes, and the text that stands for them."""
+    """The loss has the bytes, and the text that replaces them."""
     (loss,) = fb.convert_error(body, source="chat_completions", target="messages", status=400).losses
 
     assert (loss.path, loss.kind, loss.code, loss.before, loss.after) == (path, "changed", "invalid_utf8", before, after)
@@ -84,7 +84,7 @@ def test_bytes_that_are_not_utf_8_are_reported_where_they_are(body: bytes, path:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: str, kind: str) -> None:
-    """A server reads the next request into the same bytearray before anybody has read the report of the first."""
+    """A server may read the next request into the same bytearray before the report of the first is read."""
     for sample in shipped(source, kind):
         for target in fb.FORMATS:
             buffer = bytearray(json.dumps(sample.body).encode())
@@ -98,12 +98,12 @@ BYTES = st.sampled_from([
     INVALID_UTF_8, b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x00", b"\x85", b"\xe2\x80\xa8", b"\\ud800", b"\\udc00", b"1e999",
     b"NaN", b"null", b"[", b"{}", b'""', b'"a":1,"a":2,', b"\r", b"\n", b"",
 ]) | st.binary(max_size=4)  # fmt: skip
-"""What takes the place of some bytes of a body: not UTF-8, not JSON, and what reads otherwise than it looks."""
+"""Replacements of bytes: not UTF-8, not JSON, and text that is parsed differently than it looks."""
 
 
 @st.composite
 def mutations(draw: st.DrawFn, data: bytes) -> bytes:
-    """Return bytes of which some are replaced, flipped or cut off."""
+    """Return bytes of which some are replaced, flipped or removed."""
     output = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(output)))
@@ -127,7 +127,7 @@ def mutations(draw: st.DrawFn, data: bytes) -> bytes:
 @settings(max_examples=100)
 @given(data=st.data())
 def test_a_mutated_body_is_read_or_refused_and_so_is_its_result(data: st.DataObject) -> None:
-    """Whatever the bytes are, only a ``FormatBridgeError`` is raised, and a result has a report."""
+    """For any bytes, only a ``FormatBridgeError`` is raised, and a result has a report."""
     sample = data.draw(st.sampled_from([each for format in fb.FORMATS for kind in KINDS for each in shipped(format, kind)]))
     text = json.dumps(sample.body, ensure_ascii=data.draw(st.booleans())).encode()
     body = data.draw(mutations(text))
@@ -146,7 +146,7 @@ def test_a_mutated_body_is_read_or_refused_and_so_is_its_result(data: st.DataObj
 @settings(max_examples=80)
 @given(data=st.data())
 def test_an_exchange_of_mutated_bodies_raises_errors_of_the_library_only(data: st.DataObject) -> None:
-    """What a gateway goes through: a request, and whatever bytes come back for it."""
+    """As in a gateway: a request, and any bytes as its answer."""
     sample = data.draw(st.sampled_from([each for format in fb.FORMATS for each in shipped(format, "request")]))
     via = data.draw(st.sampled_from(fb.FORMATS))
     exchange = outcome(fb.Bridge(sample.format, via=via).open, sample.body, model=sample.model or "m")
@@ -172,7 +172,7 @@ def test_an_exchange_of_mutated_bodies_raises_errors_of_the_library_only(data: s
 @settings(max_examples=40)
 @given(data=st.data())
 def test_a_mutated_stream_is_read_or_refused_and_so_is_its_result(data: st.DataObject) -> None:
-    """Whatever the bytes are and wherever they are cut, only a ``FormatBridgeError`` is raised, and its parts can be read."""
+    """For any bytes and any split, only a ``FormatBridgeError`` is raised, and the result can be read."""
     stream: Stream = data.draw(st.sampled_from([each for format in fb.FORMATS for each in shipped_streams(format)]))
     body = data.draw(mutations(stream.data))
     cut = data.draw(st.integers(0, len(body)))

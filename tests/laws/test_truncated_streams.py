@@ -19,7 +19,7 @@ RUN_SECONDS = 60
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: str) -> None:
-    """The program that reads half an answer must not take it for a whole one, whichever way of reading it uses."""
+    """A program must not take half an answer for a whole one, with any method of reading."""
     result = [
         f"{each.id}, {sdk_call}: {outcome}"
         for each in truncated_streams(source, target)
@@ -62,9 +62,9 @@ _JAVASCRIPT_CALLS = {
     "responses": {"create", "stream"},
     "generate_content": {"generateContentStream", "sendMessageStream"},
 }
-"""The ways of reading a stream that each SDK for JavaScript has."""
+"""The methods of reading a stream in each SDK for JavaScript."""
 
 
 def test_every_format_is_read_in_javascript() -> None:
-    """A format that no one reads there would pass."""
+    """A format without a JavaScript test would pass."""
     assert set(_JAVASCRIPT_CALLS) == set(fb.FORMATS)

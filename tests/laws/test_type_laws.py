@@ -1,4 +1,4 @@
-"""The laws hold for a body of each field and union member that our models or the official types have."""
+"""The laws hold for a body of each field and union member that the wire models or the official types have."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_CONTENT = {
     ): "where there is no total it is told by its parts: they are gone, their sum is not",
     ("2 claimed lost", "/usage/*/cache_write_tokens_details/*"): "where there is no total it is told by its parts",
 }
-"""Laws and places at which they do not count, and why."""
+"""Laws and places for which they do not hold, and why."""
 
 REPORTED_ELSEWHERE = {
     "none": "without tools there is no choice",
@@ -43,12 +43,12 @@ REPORTED_ELSEWHERE = {
     "image/png": "the type of an image without bytes, or one that its bytes tell",
     "1": "a number within arguments, which are reported as text",
 }
-"""Words that a body has no more when it is home again, and why no one misses them."""
+"""Values that a round trip does not restore, and why they are not needed."""
 
 
 @cache
 def _samples(source: str, kind: str, *, official: bool) -> tuple[Sample, ...]:
-    """Return a specimen for each thing that a type knows, but for what is refused: our models have bounds that types do not tell."""
+    """Return a specimen for each field and member of a type, except rejected ones: the wire models have limits that types do not show."""
     results = []
     for pointer, body in specimens(root(source, kind) if official else wire_model(source, kind)):
         try:
@@ -79,7 +79,7 @@ def _matches(path: str, place: str) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, kind: str) -> None:
-    """Laws 1, 2 and 4, before the first server sends it."""
+    """Laws 1, 2 and 4, before the first server sends the field."""
     samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
     result = [f"{sample}: {breach}" for sample in samples for breach in _breaches(sample, target)]
 
@@ -90,7 +90,7 @@ def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, k
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, target: str, kind: str) -> None:
-    """Law 5, for each thing that the types of the source know."""
+    """Law 5, for each field and member of the source's types."""
     results = []
     for sample in _samples(source, kind, official=True):
         if not problems(source, kind, sample.body):
@@ -103,7 +103,7 @@ def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_every_field_of_a_type_is_restored_by_a_round_trip(format: str, kind: str) -> None:
-    """Law 3: in its format every body is itself."""
+    """Law 3: a same-format conversion returns the body."""
     samples = (*_samples(format, kind, official=False), *_samples(format, kind, official=True))
 
     assert [breach for sample in samples for breach in unchanged_in_its_format(sample.body, format, sample.convert)] == []

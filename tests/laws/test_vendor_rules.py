@@ -24,7 +24,7 @@ def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_no_converted_request_breaks_an_untyped_rule(source: str, target: str) -> None:
-    """Law 5: an output that the types accept and the server refuses is of no use to anybody."""
+    """Law 5: the server must accept an output, not only the types."""
     problems = []
     for sample in (*shipped(source, "request"), *recorded(source, "request")):
         problems += [f"{sample}: {rule}" for rule in vendor_rules.broken_rules(target, sample.convert(sample.body, target).body)]
@@ -45,7 +45,7 @@ def _thinking(**settings: Any) -> fb.ConvertedRequest:
     ("name", "value", "wire"), [("temperature", 0, "temperature"), ("topP", 0.9, "top_p"), ("topK", 5, "top_k")]
 )
 def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: str, value: float, wire: str) -> None:
-    """Such a request is answered with 400, whatever else it says."""
+    """The server answers such a request with 400."""
     result = _thinking(**{name: value})
 
     assert wire not in result.body
@@ -53,7 +53,7 @@ def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: 
 
 
 def test_sampling_settings_compatible_with_thinking_are_no_loss() -> None:
-    """A temperature of 1 is what happens anyway."""
+    """A temperature of 1 is the default."""
     result = _thinking(temperature=1.0, topP=0.97)
 
     assert result.body["top_p"] == 0.97
@@ -62,7 +62,7 @@ def test_sampling_settings_compatible_with_thinking_are_no_loss() -> None:
 
 
 def test_sampling_settings_stay_if_thinking_is_off() -> None:
-    """Only thinking excludes it."""
+    """Only thinking excludes them."""
     body = {"model": "m", "messages": ASKED, "temperature": 0.2, "top_p": 0.5, "reasoning_effort": "none"}
 
     converted = fb.convert_request(body, source="chat_completions", target="messages")
@@ -71,7 +71,7 @@ def test_sampling_settings_stay_if_thinking_is_off() -> None:
 
 
 def test_sampling_settings_with_thinking_are_unchanged_in_the_same_format() -> None:
-    """A user who asks for it in the server's words gets the server's refusal."""
+    """A caller of the same format gets the error of the server."""
     body = {"model": "m", "max_tokens": 2000, "messages": ASKED, "thinking": {"type": "adaptive"}, "temperature": 0.2}
 
     converted = fb.convert_request(body, source="messages", target="messages")
@@ -90,7 +90,7 @@ SEARCH: dict[str, list[Any]] = {
 
 
 def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
-    """Return a request with a choice among tools, in its format's words."""
+    """Return a request with a choice among tools, in its format."""
     request = {"tools": tools} if tools else {}
     if source == "generate_content":
         config = {"functionCallingConfig": {"mode": {"required": "ANY"}.get(choice, choice.upper())}}
@@ -110,7 +110,7 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize("choice", ["auto", "none"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: str, target: str, choice: str) -> None:
-    """Frameworks say so in every request, and the servers refuse it where there are no tools."""
+    """Frameworks send the choice in every request, and the servers reject it without tools."""
     converted = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
 
     assert not _choices_of(converted.body)
@@ -119,7 +119,7 @@ def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> None:
-    """The answer may be no call."""
+    """The answer may have no call."""
     converted = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
 
     at = "/toolConfig/functionCallingConfig" if source == "generate_content" else "/tool_choice"
@@ -130,7 +130,7 @@ def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> No
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("source", SEARCH)
 def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, target: str) -> None:
-    """These formats have the search elsewhere than among the tools that are chosen from; not to use it is not to have it there."""
+    """In these formats the search is no tool that a choice applies to; it is excluded by its absence."""
     if source == target:
         return
     freely, never = (
@@ -146,7 +146,7 @@ def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
 def test_parallel_tool_calls_is_dropped_with_the_tools(target: str) -> None:
-    """No call comes at all."""
+    """There are no calls at all."""
     body = _asked("responses", "auto", [], parallel_tool_calls=False)
 
     converted = fb.convert_request(body, source="responses", target=target)
@@ -186,7 +186,7 @@ def test_a_choice_among_subsequent_tools_is_kept() -> None:
     ],
 )  # fmt: skip
 def test_a_url_is_sent_if_the_server_accepts_its_file_extension(ending: str, kind: str | None) -> None:
-    """It fetches images and PDF, and refuses the request for anything else; an ending that tells nothing is passed on."""
+    """It fetches images and PDF, and rejects the request for other files; an unknown extension is passed on."""
     file = {"type": "input_file", "file_url": f"https://example.com/a{ending}"}
     body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}, file]}]}
 
@@ -206,7 +206,7 @@ def test_a_url_is_sent_if_the_server_accepts_its_file_extension(ending: str, kin
     [("application/pdf", "document"), ("image/png", "image"), ("text/csv", None), ("image/svg+xml", None), ("image/tiff", None)],
 )
 def test_an_explicit_media_type_has_precedence_over_the_file_extension(mime: str, kind: str | None) -> None:
-    """Addresses of files often end in nothing that tells."""
+    """URLs of files often have no extension."""
     file = {"fileData": {"mimeType": mime, "fileUri": "https://example.com/a.pdf"}}
     body = {"contents": [{"parts": [{"text": "x"}, file]}]}
 
@@ -223,7 +223,7 @@ def test_an_explicit_media_type_has_precedence_over_the_file_extension(mime: str
 @pytest.mark.parametrize("default", [76, 500, 4096])
 @pytest.mark.parametrize("budget", [1, 600, 1024, 2000])
 def test_a_generated_token_limit_leaves_its_default_for_the_answer(budget: int, default: int) -> None:
-    """A budget is raised to what the server demands, which would leave little for the answer, or no room for thinking at all."""
+    """A budget is raised to the minimum of the server, which would leave little for the answer, or no place for thinking."""
     config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": budget}}}
     body = {"contents": [{"parts": [{"text": "x"}]}], **config}
     options = fb.Options(default_max_tokens=default)
@@ -240,7 +240,7 @@ LOOP: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}]},
 ]
 SIGNED = {"text": "hm", "thought": True, "thoughtSignature": "ZmIxfG1lc3NhZ2VzfHRoaW5raW5nfFNJRw=="}
-"""A reasoning part that the server of messages signed, as an answer carried it."""
+"""Reasoning that the server of messages signed, as an answer has it."""
 
 
 def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.ConvertedRequest:
@@ -252,7 +252,7 @@ def _within_budget(contents: list[dict[str, Any]], **thinking: Any) -> fb.Conver
 
 @pytest.mark.parametrize("contents", [LOOP, [*LOOP[:1], {"role": "model", "parts": [{"text": "so"}]}]])
 def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinking(contents: list[dict[str, Any]]) -> None:
-    """The server looks for the thinking before the calls that were just answered, and before words that it is to go on with."""
+    """The server looks for the thinking before the calls that were just answered, and before a text that it continues."""
     result = _within_budget(contents)
 
     assert "thinking" not in result.body
@@ -268,7 +268,7 @@ def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinki
     ],
 )
 def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: list[dict[str, Any]]) -> None:
-    """A new question begins a new answer; one that began with its thinking goes on."""
+    """A new question begins a new answer; one that began with its thinking continues."""
     result = _within_budget(contents)
 
     assert result.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
@@ -279,7 +279,7 @@ def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: l
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target: str) -> None:
-    """Some servers take two, others refuse the request."""
+    """Some servers accept two, others reject the request."""
     tools = [{"type": "function", "function": {"name": name, "description": name}} for name in ("f", "f", "f_2")]
     request = fb.convert_request({"model": "m", "messages": ASKED, "tools": tools}, source="chat_completions", target=target)
     wired = request.body["tools"] if target == "messages" else request.body["tools"][0]["functionDeclarations"]
@@ -298,7 +298,7 @@ def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target:
 
 
 def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
-    """A caller with a search function who turns on the server's search has two tools of one name."""
+    """A caller with a search function who also uses the server's search has two tools of one name."""
     function = {"type": "function", "name": "web_search", "parameters": None, "strict": False}
     body = {"model": "m", "input": "x", "tools": [function, {"type": "web_search"}, {"type": "web_search_preview"}]}
 
@@ -313,7 +313,7 @@ def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
 def test_top_logprobs_is_omitted_if_logprobs_are_not_requested(target: str) -> None:
-    """The server refuses the one without the other, and the answer would have none anyway."""
+    """The server rejects one without the other, and the answer would have none anyway."""
     body = {"model": "m", "input": "x", "top_logprobs": 3}
     request = body | {"include": ["message.output_text.logprobs"]}
 
@@ -344,11 +344,10 @@ def agents(format: str) -> Iterator[Sample]:
 
 
 def refused(samples: Iterable[Sample], target: Any) -> list[str]:
-    """Return what the vendor of a format would say of converted requests.
+    """Return the errors of a format's vendor for converted requests.
 
-    No relay has issued the tokens of these histories. So nothing counts as stored, and a token counts as the target's if it
-    has no tag of another format: it is one that the conversion let through. A body that is invalid in its format is not
-    converted, so no vendor gets it.
+    No relay has issued the tokens of these histories. So nothing counts as stored, and a token counts as the target's if it has no tag of
+    another format. A body that is invalid in its format is not converted, so no vendor gets it.
     """
     problems = []
     for sample in samples:
@@ -364,26 +363,26 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
 
 @every_direction
 def test_no_vendor_rejects_a_converted_fixture(source: str, target: str) -> None:
-    """What the types accept and the server refuses is of no use to anybody."""
+    """The server must accept an output, not only the types."""
     assert refused(shipped(source, "request"), target) == []
 
 
 @requires_corpus
 @every_direction
 def test_no_vendor_rejects_a_converted_recording(source: str, target: str) -> None:
-    """Real callers send what no fixture has."""
+    """Real callers send values that no fixture has."""
     assert refused(recorded(source, "request"), target) == []
 
 
 @requires_agents
 @every_direction
 def test_no_vendor_rejects_the_converted_request_of_an_agent(source: str, target: str) -> None:
-    """An agent behind a bridge must get through every step, or it is stuck."""
+    """An agent over a bridge stops at the first step that is rejected."""
     assert refused(agents(source), target) == []
 
 
 def test_a_token_that_no_relay_issued_counts_if_it_has_no_tag() -> None:
-    """The tagged token of an earlier answer comes back as its issuer wrote it, and must not look like a stranger's."""
+    """The tagged token of an earlier answer returns as its issuer wrote it, and must not look like that of another vendor."""
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "fb1|responses|encrypted|gAAA|rs_1"}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [thinking, {"type": "text", "text": "Hi."}]}]
     body = {"model": "m", "max_tokens": 99, "messages": [*messages, {"role": "user", "content": "again"}]}

@@ -20,7 +20,7 @@ def _functions() -> list[tuple[int, str]]:
 
 
 def test_no_function_is_longer_than_sixty_lines() -> None:
-    """The wall: what does not fit on a screen is not understood."""
+    """A reader understands what fits on a screen."""
     assert [name for length, name in _functions() if length > 60] == []
 
 
@@ -33,7 +33,7 @@ def test_functions_are_short_as_a_rule() -> None:
 
 
 def test_no_file_is_longer_than_six_hundred_lines() -> None:
-    """A file is one subject: in a longer one, readers search."""
+    """A file has one subject; in a longer one, readers search."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
 
     assert {str(path.relative_to(SOURCE)): count for path, count in lengths.items() if count > 600} == {}

@@ -1,4 +1,4 @@
-"""The examples of docs/client.md run as they stand, against a relay on a socket."""
+"""The examples of docs/client.md run unchanged, against a relay on a socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_an_example_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """People copy examples before they read."""
+    """Users copy examples before they read."""
     with Server(relay) as server:
         monkeypatch.setenv("FORMATBRIDGE_BASE_URL", server.url)
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", KEY)

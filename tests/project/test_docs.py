@@ -28,12 +28,12 @@ _BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(enco
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_generated_from_tables_is_current(name: str) -> None:
-    """A table changed: run ``python -m tests.documents``."""
+    """After a change of a table: ``python -m tests.documents``."""
     assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name]()
 
 
 def test_every_canonical_type_is_described() -> None:
-    """A reader of the code looks a type up."""
+    """A reader of the code looks up a type."""
     text = (DOCS / "canonical-model.md").read_text(encoding="utf-8")
 
     aliases = {
@@ -56,7 +56,7 @@ def test_every_canonical_type_is_described() -> None:
 
 
 def test_reasons_are_short() -> None:
-    """A reason is read in a table: under ten words, and the same words for one code everywhere."""
+    """A reason is read in a table: under ten words, and the same words for one code."""
     assert [why for why in REASONS.values() if len(why.split()) >= 10] == []
 
 
@@ -76,7 +76,7 @@ def test_every_block_of_the_readme_runs_as_written(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(("expression", "value"), re.findall(r"^(\S.*\S)  # ([('\d].*)$", "\n".join(_BLOCKS), re.MULTILINE))
 def test_a_value_in_the_readme_is_the_one_that_its_expression_has(expression: str, value: str) -> None:
-    """A comment behind an expression says what it evaluates to."""
+    """A comment after an expression has its value."""
     names: dict[str, Any] = {}
     for block in (*_BLOCKS[:3], *(block for block in _BLOCKS if expression in block and "api_key" not in block)):
         exec(compile(block, "README.md", "exec"), names)
@@ -94,7 +94,7 @@ def test_the_readme_shows_the_fields_of_the_converted_body() -> None:
 
 @pytest.mark.parametrize("is_broken", [False, True], ids=["truncated", "broken"])
 def test_the_stream_function_of_the_readme_ends_a_truncated_stream_with_an_error_event(is_broken: bool) -> None:
-    """People copy it into services."""
+    """Users copy it into services."""
     names: dict[str, Any] = {}
     for block in _BLOCKS[:5]:
         exec(compile(block, "README.md", "exec"), names)
@@ -130,7 +130,7 @@ _NEEDS_ARROW = pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, r
 def test_the_blocks_of_a_page_run_in_order_and_print_what_the_page_shows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """People follow these pages step by step."""
+    """Users follow these pages step by step."""
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```(python)?\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
@@ -160,21 +160,21 @@ def test_the_blocks_of_the_page_on_telemetry_run_in_order() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    """A name is added or removed."""
+    """A name may be added or removed."""
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
 
     assert sorted(re.findall(r"^::: formatbridge\.(\w+)$", text, re.MULTILINE)) == sorted([*fb.__all__, "ir", "testing"])
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:
-    """A user moves a file."""
+    """A file may be moved."""
     for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
 def run(page: str) -> dict[str, Any]:
-    """Run the blocks of a page in order, in one place, and return the names that they leave."""
+    """Run the blocks of a page in order, in one namespace, and return its names."""
     names: dict[str, Any] = {}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL), 1):
         exec(compile(block, f"{page}, block {number}", "exec"), names)
@@ -192,7 +192,7 @@ def test_the_page_about_testing_runs() -> None:
 
 
 def test_the_page_lists_every_quirk() -> None:
-    """A quirk that no one knows of is of no use."""
+    """A quirk that no page lists is not used."""
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", (DOCS / "testing.md").read_text(encoding="utf-8"), re.MULTILINE)
 
     assert dict(rows) == dict(QUIRKS)
@@ -215,7 +215,7 @@ COMMANDS: dict[str, argparse.ArgumentParser] = next(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_page_has_each_option_of_a_command_and_no_other(command: str) -> None:
-    """An option is added, renamed or taken away."""
+    """An option may be added, renamed or removed."""
     actions = [action for action in COMMANDS[command]._actions if action.dest != "help"]
     options = {option for action in actions for option in action.option_strings}
     places = {str(action.metavar or action.dest).upper() for action in actions if not action.option_strings}
@@ -229,7 +229,7 @@ def test_the_page_has_each_option_of_a_command_and_no_other(command: str) -> Non
 
 @pytest.mark.parametrize("line", re.findall(r"^formatbridge (.*)$", PAGE, re.MULTILINE))
 def test_an_example_of_the_page_is_understood(line: str) -> None:
-    """People copy examples before they read."""
+    """Users copy examples before they read."""
     arguments = shlex.split(line.partition(" <")[0])
 
     assert parser().parse_args(arguments).command == arguments[0]

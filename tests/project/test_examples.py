@@ -1,4 +1,4 @@
-"""The programs in ``examples`` run as they stand. Those of data sets and the notebook have tests of their own."""
+"""The programs in ``examples`` run unchanged. Those for data sets and the notebook have separate tests."""
 
 from __future__ import annotations
 

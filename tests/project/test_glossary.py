@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.private_words import (
+    FOLDERS,
     blocks_of,
     blocks_with_python,
+    in_folder,
     in_identifier,
     in_module,
     in_package,
@@ -27,7 +29,7 @@ FROM_CODE = {"docs/models.md", "docs/losses.md", "docs/mappings.md"}
 """Pages whose tables come from docstrings and reasons; remove a page when its package is in ``COVERED``."""
 
 COVERED = sorted(path.stem for path in (ROOT / "src" / "formatbridge").iterdir() if path.name not in {"__pycache__", "py.typed"})
-"""All packages and modules (``python -m tests.private_words`` lists what is left in each)."""
+"""All packages and modules (``python -m tests.private_words`` lists the private words in each)."""
 
 LONGEST_SENTENCE = 30
 
@@ -69,6 +71,12 @@ def test_a_covered_package_has_no_private_words(package: str) -> None:
     assert in_package(package) == []
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_tests_benchmarks_and_examples_have_no_private_words(folder: str) -> None:
+    """A developer reads the tests to learn what the library promises."""
+    assert in_folder(folder) == []
+
+
 def test_the_glossary_has_one_sentence_for_each_word() -> None:
     """A reader looks up one word."""
     rows = re.findall(r"^\| (.*?) \| (.*) \|$", PAGES["docs/glossary.md"].read_text(encoding="utf-8"), re.MULTILINE)[2:]
@@ -88,7 +96,7 @@ def test_ordinary_words_are_accepted(text: str) -> None:
     assert in_prose(text) == []
 
 
-def test_private_words_are_found_in_every_part_of_a_module(tmp_path: Path) -> None:
+def test_private_words_are_detected_in_every_part_of_a_module(tmp_path: Path) -> None:
     """Names, comments, docstrings and messages are all read."""
     path = tmp_path / "spoken.py"
     path.write_text(

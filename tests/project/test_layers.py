@@ -33,7 +33,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def _name(path: Path) -> str:
-    """Return the name under which a file is imported."""
+    """Return the name of a file as a module."""
     return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -53,7 +53,7 @@ def _imports(path: Path) -> set[str]:
 
 
 def _layer(module: str) -> str:
-    """Return the row's entry that a module belongs to: its package, or itself."""
+    """Return the entry of the table for a module: its package, or the module."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
@@ -67,7 +67,7 @@ def test_the_page_on_architecture_has_the_same_layers() -> None:
 
 
 def test_the_page_on_architecture_lists_every_module_of_the_client() -> None:
-    """The largest package would be the one without a map."""
+    """The largest package needs an overview."""
     events = [name for row in _table("client") for name in re.findall(r"`(\w+)`", row.split("|")[2])]
 
     assert sorted(events) == sorted(path.stem for path in (SOURCE / "client").glob("*.py") if path.stem != "__init__")
@@ -90,13 +90,13 @@ def _table(name: str) -> list[str]:
 
 
 def test_every_module_has_its_layer() -> None:
-    """A module that the table leaves out could import anything."""
+    """A module that the table lacks could import anything."""
     assert {_layer(name) for name in NAMES} == RANKS.keys()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_are_absolute(path: Path) -> None:
-    """A relative import would be seen by none of the tests here."""
+    """The tests here do not see relative imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
 
     assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
@@ -104,7 +104,7 @@ def test_imports_are_absolute(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_down(path: Path) -> None:
-    """A module that reaches up, or to its side, would make two layers one."""
+    """A module that imports upwards or sideways would join two layers."""
     layer = _layer(_name(path))
 
     others = {module for module in _imports(path) if _layer(module) != layer and RANKS[_layer(module)] >= RANKS[layer]}
@@ -113,13 +113,13 @@ def test_imports_point_down(path: Path) -> None:
 
 
 def test_no_imports_form_a_circle() -> None:
-    """Which module works would depend on which one is imported first."""
+    """The result would depend on the module that is imported first."""
     TopologicalSorter({_name(path): _imports(path) - {_name(path)} for path in MODULES}).prepare()
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_formats_are_blind_to_one_another(format: str) -> None:
-    """A format that knows another one would be a translator, of which there would be twelve."""
+    """A format that imports another one would be a translator, of which there would be twelve."""
     others = [name for name in FORMATS if name != format]
 
     seen = {
@@ -133,13 +133,13 @@ def test_formats_are_blind_to_one_another(format: str) -> None:
 
 
 OUTWARD = ("client", "testing", "cli")
-"""Where the world may be reached from."""
+"""Modules with access to the outside."""
 CLOSED = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in OUTWARD]
 
 
 @pytest.mark.parametrize("path", CLOSED, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_conversion_can_reach_the_world(path: Path) -> None:
-    """No module below the client imports what does I/O, tells the time, reads the environment or draws a random number."""
+    """No module below the client imports a module for I/O, the time, the environment or random numbers."""
     banned = {"httpx", "httpx2", "socket", "time", "random", "os", "secrets", "uuid", "logging", "urllib.request", "requests"}
 
     imported = {problems for name in _imported(path) for problems in (name, name.partition(".")[0])}
@@ -155,7 +155,7 @@ def _imported(path: Path) -> set[str]:
 
 
 def test_one_file_knows_the_http_libraries() -> None:
-    """A second one would have to learn both libraries, too."""
+    """A second one would have to support both libraries too."""
     knowing = {
         str(path.relative_to(SOURCE))
         for path in MODULES

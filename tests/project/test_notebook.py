@@ -1,6 +1,6 @@
-"""``examples/notebook.ipynb`` runs, and its stored output is current. ``python -m tests.project.test_notebook`` runs and stores it.
+"""``examples/notebook.ipynb`` runs, and its stored output is current.
 
-The tests need nbclient and ipykernel, and are skipped without them.
+``python -m tests.project.test_notebook`` runs and stores it. The tests need nbclient and ipykernel, and are skipped without them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook.ipynb"
 TIMEOUT = 120
-"""How long a cell may take on a busy machine, in seconds."""
+"""The time limit of a cell in seconds, for a busy machine."""
 
 
 def executed() -> Any:
@@ -45,7 +45,7 @@ def _outputs(notebook: Any) -> list[Any]:
 
 
 def test_the_stored_output_of_the_notebook_is_current(notebook: Any) -> None:
-    """Most readers look at the notebook on a web page, which does not run it."""
+    """Most readers see the notebook on a web page, which does not run it."""
     stored = pytest.importorskip("nbformat").read(NOTEBOOK, as_version=4)
 
     assert _outputs(notebook) == _outputs(stored)

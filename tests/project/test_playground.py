@@ -1,6 +1,7 @@
-"""The playground converts in a real browser. It needs Chromium, playwright and the built site, and is skipped without them.
+"""The playground converts in a real browser.
 
-``python -m docs.playground.build && mkdocs build --strict`` builds the site.
+It needs Chromium, playwright and the built site, and is skipped without them. ``python -m docs.playground.build && mkdocs build --strict``
+builds the site.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PAGE, BUILT = ROOT / "docs" / "playground", ROOT / "site" / "playground"
 BROWSER = next((path for name in ("chromium", "google-chrome", "chromium-browser") if (path := shutil.which(name))), None)
 LOADING = 120_000
-"""How long a step may take on a busy machine, in milliseconds; the longest is to load Python."""
+"""The time limit of a step in milliseconds, for a busy machine; the longest step is to load Python."""
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Grüße, Ωmega?"}], "seed": 7, "temperature": 1.5}
 
@@ -77,7 +78,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def playground(browser: Any, address: str) -> Any:
-    """Return the loaded page; ``requests`` has what it requested, ``faults`` what went wrong."""
+    """Return the loaded page; ``requests`` has its requests, ``faults`` its errors."""
     page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     page.set_default_timeout(LOADING)
     page.requests, page.faults = [], []
@@ -254,7 +255,7 @@ def test_text_is_readable_in_both_schemes(playground: Any) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1300])
 def test_the_page_fits_the_screen(playground: Any, width: int) -> None:
-    """Nothing is cut off on a phone, and a finger can press each button (44 pixels)."""
+    """Nothing is outside the screen of a phone, and a finger can press each button (44 pixels)."""
     playground.set_viewport_size({"width": width, "height": 844})
     _convert(playground, json.dumps(REQUEST), "messages", source="chat_completions")
 
@@ -299,5 +300,5 @@ def test_an_example_of_the_page_is_converted(example: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "data: {", "data: [DONE]\n\n", '{"a": 1}', "NaN", '{"model": "\\ud800"}'])
 def test_text_that_cannot_be_converted_gives_a_message(text: str) -> None:
-    """A user pastes anything."""
+    """A user may paste any text."""
     assert json.loads(program.convert(text))["error"]

@@ -1,4 +1,4 @@
-"""What a user can import, and what importing costs."""
+"""The public names, and the cost of an import."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_importing_loads_neither_an_http_library_nor_the_wire_models() -> None:
-    """A command-line tool that may need the library pays nothing until it does."""
+    """A command-line tool that may need the library pays for it only when it does."""
     code = (
         "import sys, formatbridge; "
         "print([m for m in sys.modules if m.split('.')[0] in ('httpx', 'httpx2', 'pydantic') or '.wire' in m])"
@@ -36,7 +36,7 @@ def test_importing_loads_neither_an_http_library_nor_the_wire_models() -> None:
 
 
 def test_errors_survive_a_pickle() -> None:
-    """A worker process raises, and its parent wants to know what."""
+    """A worker process raises, and its parent reads the error."""
     import copy
     import pickle
 

@@ -85,13 +85,13 @@ def _undocumented(node: ast.ClassDef) -> list[str]:
 
 
 def _attributes_without_docstring(body: list[ast.stmt]) -> list[str]:
-    found = []
+    missing = []
     for statement, following in zip(body, [*body[1:], None], strict=True):
         name = _attribute(statement)
         is_string = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
         if name and not name.startswith("_") and not is_string:
-            found.append(name)
-    return found
+            missing.append(name)
+    return missing
 
 
 def _attribute(statement: ast.stmt) -> str | None:

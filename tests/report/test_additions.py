@@ -43,7 +43,7 @@ ENDS = {
 
 
 def _added(converted: fb.Converted) -> dict[str, Any]:
-    """Return the additions, each of which stands in the body."""
+    """Return the additions, each of which is in the body."""
     added = {each.path: each.value for each in converted.additions}
     assert {path: value_at(converted.body, path) for path in added} == added
     return added
@@ -52,7 +52,7 @@ def _added(converted: fb.Converted) -> dict[str, Any]:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize(("source", "body"), [("generate_content", UNNAMED), ("chat_completions", LEGACY)])
 def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: str, body: dict[str, Any], target: str) -> None:
-    """A user who looks for where an id came from finds it in the report."""
+    """A user who searches for the origin of an id finds it in the report."""
     if source == target:
         return
 
@@ -63,7 +63,7 @@ def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: s
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 def test_a_generated_id_of_a_result_without_a_call_is_reported(target: str) -> None:
-    """A list of items may be cut before it."""
+    """A list of items may begin after the call."""
     body = {"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}
 
     added = _added(fb.convert_request(body, source="responses", target=target))
@@ -104,7 +104,7 @@ def test_a_generated_call_id_of_an_answer_is_reported(source: str, body: dict[st
     ],
 )
 def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: str) -> None:
-    """A user who reads an end where there was none takes half an answer for a whole one."""
+    """A user who reads an end that the source did not have takes half an answer for a whole one."""
     if source == target:
         return
 
@@ -115,7 +115,7 @@ def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_an_end_in_the_source_is_no_addition(source: str) -> None:
-    """It is the source's word."""
+    """The source has the value."""
     ended: dict[str, dict[str, Any]] = {
         "chat_completions": {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]},
         "messages": {
@@ -154,7 +154,7 @@ def test_additional_properties_false_is_reported_at_each_object() -> None:
 
 
 def test_an_object_of_any_properties_can_only_be_empty_in_the_target() -> None:
-    """Closing it leaves nothing to say."""
+    """No property remains after it is closed."""
     result = _structured({"type": "object", "properties": {"a": {"type": "object"}}})
 
     at = "/response_format/json_schema/schema/properties/a"
@@ -162,7 +162,7 @@ def test_an_object_of_any_properties_can_only_be_empty_in_the_target() -> None:
 
 
 def test_additional_properties_false_of_a_strict_tool_is_reported() -> None:
-    """Among the tools as well as among those that are added on the way."""
+    """This holds for the tools of the request and for those that are added later."""
     tool = {"type": "function", "name": "f", "strict": True, "parameters": {"type": "object", "properties": {}}}
     later = {"type": "additional_tools", "role": "developer", "tools": [tool | {"name": "g"}]}
     items = [{"role": "user", "content": "x"}, {"role": "developer", "content": "y"}, later]
@@ -177,7 +177,7 @@ def test_additional_properties_false_of_a_strict_tool_is_reported() -> None:
 
 
 def test_a_generated_call_id_is_an_addition() -> None:
-    """A user who looks for where an id came from finds it in the report, at the call and at its result."""
+    """A user who searches for the origin of an id finds it in the report, at the call and at its result."""
     body = {
         "contents": [
             {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
@@ -191,7 +191,7 @@ def test_a_generated_call_id_is_an_addition() -> None:
 
 
 def test_a_generated_finish_reason_is_an_addition() -> None:
-    """An answer without choices said nothing of how it ended."""
+    """An answer without choices has no finish reason."""
     converted = fb.convert_response({"id": "x", "choices": []}, source="chat_completions", target="generate_content")
 
     assert "/candidates/0/finishReason" in {each.path for each in converted.additions}
@@ -200,7 +200,7 @@ def test_a_generated_finish_reason_is_an_addition() -> None:
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
-    """Else no one could find or undo it."""
+    """Otherwise a user could not find or undo it."""
     for fixture in fixtures(kind, source):
         converted = fixture.convert(target)
 
@@ -210,7 +210,7 @@ def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: s
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
-    """Whatever is required and missing is reported in the same words everywhere."""
+    """A required and missing value is reported in the same words everywhere."""
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
             for addition in each.convert(target).additions}  # fmt: skip
 

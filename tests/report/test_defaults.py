@@ -181,12 +181,12 @@ DEFAULTS: list[tuple[Format, str, Any]] = [
     ("generate_content", "/tools/1/googleSearch/searchTypes", {"webSearch": {}}),
     ("generate_content", "/tools/1/googleSearch/blockingConfidence", "PHISH_BLOCK_THRESHOLD_UNSPECIFIED"),
 ]
-"""Where a default may be said, and what it says: from the docstrings of the official SDKs' types of 2026-11."""
+"""Places of a default and its value, from the docstrings of the official SDKs' types of 2026-11."""
 
 
 @pytest.mark.parametrize(("source", "pointer", "value"), DEFAULTS, ids=[f"{source}{pointer}" for source, pointer, _ in DEFAULTS])
 def test_an_explicit_default_value_is_reported_no_more_than_an_absent_one(source: Format, pointer: str, value: Any) -> None:
-    """Clients that spell every default out would read of losses that are none, and be refused with ``raise_on``."""
+    """Clients that write out every default would get a report of losses that are none, and be refused with ``raise_on``."""
     body = copy.deepcopy(BODIES[source])
     owner, _, name = pointer.rpartition("/")
     value_at(body, owner)[name] = value
@@ -203,7 +203,7 @@ def _report(result: Any) -> Any:
 
 @pytest.mark.parametrize("source", FORMATS)
 def test_no_modelled_field_of_a_tool_is_reported_as_unknown(source: Format) -> None:
-    """Who reads that only the vendor knows a field looks for a misspelling, or for news of the format."""
+    """A user who reads that a field is unknown looks for a typing error, or for a new field of the format."""
     reported = [
         (pointer, target, loss.path)
         for pointer, body in specimens(import_module(f"formatbridge.formats.{source}.wire").Request)

@@ -16,7 +16,7 @@ from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 ALWAYS_HELD = frozenset({ir.Signature})
 """Tokens, which are written or dropped as a whole."""
 MARKS = frozenset({ir.CacheMark})
-"""Nodes of requests that a part of an answer can have, and no answer holds."""
+"""Nodes of requests that a part of an answer can have, and no answer does."""
 ROOTS = {"REQUEST_HOLDS": (ir.Request,), "RESPONSE_HOLDS": (ir.Response, ir.Error, ir.ModelList, ir.TokenCount)}
 TABLES = [(format, table) for format in FORMATS for table in ROOTS]
 
@@ -29,7 +29,7 @@ def _types_in(annotation: Any) -> Iterator[type]:
 
 
 def _nodes_below(roots: tuple[type, ...]) -> set[type]:
-    """Return the types of all nodes that a request or an answer may hold."""
+    """Return the types of all nodes that a request or an answer may have."""
     result: set[type] = set()
     pending = list(roots)
     while pending:
@@ -46,7 +46,7 @@ def _rows(format: str, table: str) -> Mapping[type, frozenset[str]]:
 
 @pytest.mark.parametrize(("format", "table"), TABLES)
 def test_each_type_of_node_has_a_row(format: str, table: str) -> None:
-    """A node without a row would be written without a look at what it loses."""
+    """A node without a row would be written without a report of its losses."""
     elsewhere = MARKS | {ir.Citation} if table == "REQUEST_HOLDS" else MARKS
 
     assert _nodes_below(ROOTS[table]) - elsewhere == set(_rows(format, table)) - elsewhere
@@ -54,7 +54,7 @@ def test_each_type_of_node_has_a_row(format: str, table: str) -> None:
 
 @pytest.mark.parametrize(("format", "table"), TABLES)
 def test_each_field_is_held_or_has_a_rule(format: str, table: str) -> None:
-    """A user who adds a field to the canonical model has to say for each format what becomes of it."""
+    """A developer who adds a field to the canonical model must state for each format whether it holds it."""
     for kind, held in _rows(format, table).items():
         names = {each.name for each in fields(kind)}
         assert held <= names - POINTERS - {"extra"}
@@ -65,13 +65,13 @@ def test_each_field_is_held_or_has_a_rule(format: str, table: str) -> None:
 
 @pytest.mark.parametrize("row", [*LOSS_RULES, *sorted(NO_LOSS)])
 def test_each_row_names_a_field(row: str) -> None:
-    """A row for a field that does not exist says nothing."""
+    """A row for a field that does not exist has no effect."""
     kind, _, name = row.partition(".")
 
     assert name in {each.name for each in fields(getattr(ir, kind))}
 
 
 def test_a_field_in_neither_table_is_an_error() -> None:
-    """It shows when the package is imported, not when a body has that field."""
+    """The error is raised when the package is imported, not when a body has the field."""
     with pytest.raises(ValueError, match=r"no rule for the loss of Text\.text"):
         unheld_fields("messages", {ir.Text: frozenset({"cache"})})

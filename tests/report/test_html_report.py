@@ -94,7 +94,7 @@ def test_each_loss_and_addition_is_visible(fixture: Fixture) -> None:
 
 
 def test_texts_of_a_body_are_escaped() -> None:
-    """Bodies come from strangers; a notebook runs the HTML that it shows."""
+    """Bodies come from other people; a notebook runs the HTML that it shows."""
     body = {"model": ATTACK, "user": ATTACK, ATTACK: ATTACK, "metadata": {ATTACK: ATTACK}, "stop": [ATTACK]}
 
     result = converted(body, "responses")
@@ -177,7 +177,7 @@ def test_a_collected_stream_shows_its_source() -> None:
 
 
 def test_a_result_without_a_source_shows_its_report() -> None:
-    """Partial answers of errors that were masked keep no source."""
+    """Partial answers of masked errors keep no source."""
     result = fb.convert_error({"error": {"message": "no", "code": 7, "x": 1}}, source="messages", target="responses", status=400)
     masked = _masked(result)
 

@@ -20,7 +20,7 @@ from tests.fixtures import Fixture, StreamFixture, fixtures, streams
 
 
 def test_two_threads_read_the_same_report() -> None:
-    """A gateway answers with the report while another thread writes it to the log; neither may find it half worked out."""
+    """A gateway answers with the report while another thread writes it to the log; neither may get an incomplete one."""
     problems: list[tuple[fb.Loss, ...]] = []
 
     def body() -> Any:
@@ -40,7 +40,7 @@ def test_two_threads_read_the_same_report() -> None:
 
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()])
 def test_a_copy_reports_what_the_original_does(fixture: Fixture) -> None:
-    """Results cross to other processes before anybody has read their report."""
+    """Results may be sent to other processes before their report is read."""
     for target in fb.FORMATS:
         converted = fixture.convert(target)
         copies = [copy.deepcopy(converted), pickle.loads(pickle.dumps(converted))]
@@ -58,7 +58,7 @@ def _content_and_report(converted: fb.Converted | PartialAnswer) -> Any:
 
 
 def _part(read: Callable[[], object]) -> fb.StreamError | None:
-    """Return what reading raises; it has the answer so far. None for nothing."""
+    """Return the error of reading, which has the partial answer; None if there is none."""
     try:
         read()
     except fb.StreamError as error:
@@ -67,12 +67,12 @@ def _part(read: Callable[[], object]) -> fb.StreamError | None:
 
 
 _BREAKS = {"cut": b"", "failed": b'data: {"error": {"message": "no", "type": "server_error"}}\n\n', "unreadable": b"data: {no\n\n"}
-"""What may come in the place of the second half of a stream."""
+"""Replacements of the second half of a stream."""
 
 
 @pytest.mark.parametrize("stream", [pytest.param(stream, id=str(stream)) for stream in streams()])
 def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: StreamFixture) -> None:
-    """A worker reads the stream and its parent the report, which no one has asked for before; so it is with what came before a break."""
+    """A worker reads the stream and its parent the report, which was not resolved before. This also holds for the part before a break."""
     for target in fb.FORMATS:
         for data in (stream.data, *(stream.data[: len(stream.data) // 2] + b"\n\n" + end for end in _BREAKS.values())):
             converter = fb.StreamConverter(source=stream.format, target=target)
@@ -90,7 +90,7 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
 @pytest.mark.parametrize("end", _BREAKS)
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> None:
-    """A worker raises, and its parent wants to know what had come, a user who read the stream."""
+    """A worker raises, and its parent reads the part that arrived."""
     answer = next(each.body for each in fixtures("response", format) if each.stem == "tools_parallel")
     stream = b"".join(fb.replay_response(answer, source=format))
     data = stream[: len(stream) // 2] + b"\n\n" * (end != "cut") + _BREAKS[end]
@@ -108,7 +108,7 @@ def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> N
 
 
 def test_the_answer_of_a_client_stream_can_be_pickled() -> None:
-    """A worker that streams to its caller hands the whole answer on, to be billed and stored."""
+    """A worker that streams to its caller passes the whole answer on, to be billed and stored."""
     answer = next(each.body for each in fixtures("response", "chat_completions") if each.stem == "tools_parallel")
     sent = b"".join(fb.replay_response(answer, source="chat_completions"))
     head = {"content-type": "text/event-stream"}
@@ -148,7 +148,7 @@ RESTATED: dict[str, Any] = {
 )
 @pytest.mark.parametrize("where", RESTATED)
 def test_parsed_fields_of_an_sdk_are_lost_only_if_they_differ_from_the_text(where: str, read: Any) -> None:
-    """SDKs that parse structured answers hang the value on the turn; callers who send it back are not to be refused for that."""
+    """SDKs that parse structured answers add the value to the turn; callers who send it back must not be refused."""
     source, turn = RESTATED[where]
     turn = json.loads(json.dumps(turn).replace(json.dumps(READ), json.dumps(read)))
     body = {"model": "m", "max_tokens": 9, "messages": [USER, turn, USER]}
@@ -162,7 +162,7 @@ def test_parsed_fields_of_an_sdk_are_lost_only_if_they_differ_from_the_text(wher
 
 
 def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> None:
-    """Servers in Go send all members of a message with each role; those that they have not filled in say nothing."""
+    """Servers in Go send all members of a message with each role; empty ones have no meaning."""
     unset = {"refusal": "", "reasoning_content": "", "tool_call_id": "", "function_call": {"name": "", "arguments": ""}}
     body = {"model": "m", "messages": [USER | unset | {"tool_calls": []}]}
 
@@ -170,7 +170,7 @@ def test_members_of_another_role_that_servers_leave_empty_are_no_losses() -> Non
 
 
 def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
-    """The report of a long conversation takes longer than the conversion, and equal keys are looked for in its text."""
+    """The report of a long conversation takes longer than the conversion, and its text is searched for equal keys."""
     request = {"model": "m", "seed": 1, "messages": [{"role": "user", "content": "x"}]}
     converted = fb.convert_request(request, source="chat_completions", target="messages")
 
@@ -184,7 +184,7 @@ def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
 @pytest.mark.parametrize("target", ["messages", "responses"])
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_a_change_reports_the_new_value(source: str, target: str) -> None:
-    """And that is something else than before."""
+    """It differs from the old value."""
     silent = ("/error/details", "/response/error", "/usage", "/thinking")  # their part is gone, and the rest of them stays
     for kind in ("request", "response", "error"):
         for fixture in fixtures(kind, source):
@@ -194,7 +194,7 @@ def test_a_change_reports_the_new_value(source: str, target: str) -> None:
 
 
 def test_the_null_ledger_records_nothing() -> None:
-    """One object serves all conversions of a process, so it must not keep what one of them reports."""
+    """One object serves all conversions of a process, so it must not keep their notes."""
     ledger, text = null_ledger(), ir.Text("a", "/messages/0/content")
     holder: dict[str, Any] = {}
 

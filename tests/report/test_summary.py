@@ -40,7 +40,7 @@ def test_severe_groups_come_first_then_large_ones() -> None:
 
 
 def test_different_severities_and_reasons_are_different_groups() -> None:
-    """A group has one severity and one reason, so no loss is hidden behind a harmless one."""
+    """A group has one severity and one reason, so a harmless one hides no loss."""
     losses = [loss("/a/0"), loss("/a/1", "lossy"), loss("/a/2", why="another reason")]
 
     assert [group.count for group in fb.summarize(losses)] == [1, 1, 1]
@@ -63,7 +63,7 @@ def test_only_whole_steps_that_are_indexes_become_stars(pointer: str, pattern: s
 
 
 def test_a_group_has_its_first_loss_as_an_example() -> None:
-    """The example shows a pointer and a value to look at."""
+    """The example has a pointer and a value."""
     first = loss("/a/3")
 
     assert fb.summarize(iter([first, loss("/a/4")]))[0].example is first

@@ -44,7 +44,7 @@ def _paths(losses: tuple[fb.Loss, ...]) -> set[str]:
     ],
 )
 def test_an_unknown_key_in_a_request_is_reported(added: dict[str, Any], path: str) -> None:
-    """A key that another version of the format has may matter."""
+    """A key of another version of the format may matter."""
     tools = [{"type": "function", "function": {"name": "f"}}]
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools} | added
 
@@ -64,7 +64,7 @@ def _call(call_id: str | None, name: str, arguments: str = "{}") -> dict[str, An
 
 
 def test_an_unknown_key_in_a_call_without_an_id_is_reported() -> None:
-    """One key missing and one too many is not the common number."""
+    """A missing key and an additional one do not compensate."""
     body = _answer({"tool_calls": [_call(None, "f") | {"x": 1}]})
 
     converted = fb.convert_response(body, source="chat_completions", target="messages")
@@ -73,7 +73,7 @@ def test_an_unknown_key_in_a_call_without_an_id_is_reported() -> None:
 
 
 def test_an_unknown_key_in_a_response_format_is_reported() -> None:
-    """A plain text format says what happens anyway, but not with a key next to it."""
+    """A plain text format has no effect, but an unknown key next to it may."""
     text = {"mimeType": "text/plain", "x": 1}
     body = {"contents": [{"parts": [{"text": "hi"}]}], "generationConfig": {"responseFormat": [{"text": text}]}}
 
@@ -87,7 +87,7 @@ def _candidate(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_unknown_key_next_to_a_token_is_reported() -> None:
-    """A part that is nothing but a token still has what stands next to it."""
+    """A part with a token only may have other fields."""
     body = _candidate({"text": "hi"}, {"text": "", "thoughtSignature": "QUJD", "x": 1})
 
     converted = fb.convert_response(body, source="generate_content", target="responses")
@@ -114,7 +114,7 @@ def _responses_answer(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_unknown_keys_of_code_output_are_reported(target: str) -> None:
-    """The logs cross over; what stands next to them does not."""
+    """The logs are converted; unknown fields next to them are not."""
     call = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c"}
     body = _responses_answer(output=[call | {"outputs": [{"type": "logs", "logs": "1\n", "new": 1}]}])
 
@@ -125,7 +125,7 @@ def test_unknown_keys_of_code_output_are_reported(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
 def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
-    """The definition crosses over; what stands next to it does not."""
+    """The definition is converted; unknown fields next to it are not."""
     definition = {"name": "f", "input_schema": {"type": "object"}}
     added = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition, "new": 1}}
     messages = [{"role": "user", "content": "hi"}, {"role": "system", "content": [added]}]

@@ -56,7 +56,7 @@ def test_events_of_servers_that_escape_non_ascii_text_match() -> None:
 
 @given(VALUES)
 def test_a_pattern_does_not_match_other_values_than_text(value: Any) -> None:
-    """An event with null, a number or an object in the place of the text is parsed."""
+    """An event with null, a number or an object in place of the text is parsed."""
     pattern = EventPattern.of(_chunk("word"), "word")
     assert pattern is not None
 
@@ -78,7 +78,7 @@ def test_a_pattern_does_not_match_other_values_than_text(value: Any) -> None:
     ],
 )
 def test_a_pattern_matches_no_other_event(data: bytes) -> None:
-    """Another id, another member, text that is no JSON: nothing is guessed."""
+    """Another id, another member, or text that is no JSON: nothing is guessed."""
     pattern = EventPattern.of(_chunk("word"), "word")
     assert pattern is not None
 
@@ -116,7 +116,7 @@ def _raw(text: str, **more: Any) -> dict[str, Any]:
 
 
 def test_an_event_matches_after_two_like_it() -> None:
-    """The first of its kind may do more than add text; only a second one shows that there is nothing else to it."""
+    """The first event of a kind may do more than add text; the second one shows that it does not."""
     template = DeltaTemplate()
 
     assert template.match(_sse("one")) is None
@@ -129,7 +129,7 @@ def test_an_event_matches_after_two_like_it() -> None:
 
 
 def test_matched_events_are_taken_once_as_one_event() -> None:
-    """The decoder gets them before the next event that it decodes itself, and whenever it is asked for pending events."""
+    """The decoder gets them before the next event that it decodes, and whenever it is asked for pending events."""
     template, texts = DeltaTemplate(), ["one", "two"]
     for text in texts:
         template.log.add(_chunk(text))
@@ -150,7 +150,7 @@ def _refused(event: ServerSentEvent) -> None:
 
 
 def test_an_event_with_an_excluded_member_never_matches() -> None:
-    """What it means depends on the events before it, so it is decoded by itself."""
+    """Its meaning depends on the events before it, so it is decoded alone."""
     template = DeltaTemplate(frozenset({"name"}))
 
     for text in ("one", "two"):
@@ -195,7 +195,7 @@ def test_the_template_changes_no_stream(source: str, is_same_format: bool, monke
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their deltas have been emitted, so what the decoder emits for the joined event is not used: it must be the same text."""
+    """Their deltas were emitted already, so those of the joined event are not used: they must have the same text."""
     decoder: Any = load(source).stream_decoder
     emitted: list[Any] = []
     feed = decoder.feed
@@ -218,7 +218,7 @@ def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkey
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_most_events_match_with_their_frame(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A live stream brings one event per read; only the first of them are framed and parsed."""
+    """A live stream has one event in each read; only the first ones are framed and parsed."""
     events = _events_of(_long_stream(source))
     read: list[bytes] = []
     feed = StreamReader.feed
@@ -238,7 +238,7 @@ def test_most_events_match_with_their_frame(source: str, monkeypatch: pytest.Mon
 @given(st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_a_chunk_matches_only_as_one_whole_event(source: str, data: st.DataObject) -> None:
-    """Two events in one read, halves of them, comments and empty lines between: the frame must be all that there is."""
+    """Two events in one read, parts of events, comments and empty lines between them do not match."""
     events = _events_of(_long_stream(source))
     target = "messages" if source != "messages" else "responses"
     between = data.draw(
@@ -254,7 +254,7 @@ def test_a_chunk_matches_only_as_one_whole_event(source: str, data: st.DataObjec
 
 
 def _events_of(stream: bytes) -> list[bytes]:
-    """Cut a stream behind each empty line."""
+    """Split a stream after each empty line."""
     return [piece for piece in re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", stream) if piece]
 
 
@@ -271,7 +271,7 @@ def _long_stream(source: str) -> bytes:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_nothing_matches_after_the_end(target: str) -> None:
-    """Some servers send more after ``[DONE]``; the parts are closed then."""
+    """Some servers send more after ``[DONE]``, when the parts are closed."""
     stream = _events_of(_long_stream("chat_completions"))
     values = [*stream[:5], stream[-1], *stream[5:]]
 
@@ -279,7 +279,7 @@ def test_nothing_matches_after_the_end(target: str) -> None:
 
 
 def test_spaces_before_the_last_brace_are_padding() -> None:
-    """The vendor of messages pads its events with them; in a text they count."""
+    """The vendor of messages pads its events with spaces; in a text they count."""
     pattern = EventPattern.of(b'{"delta":{"text":"word"}     }', "word")
     assert pattern is not None
 

@@ -12,7 +12,7 @@ def _event(text: str, count: int | None = None) -> bytes:
 
 
 def _logged(*texts: str, counts: bool = False) -> tuple[EventLog, list[str]]:
-    """Return the log of events, the first two of which made the pattern, and their pieces."""
+    """Return the log of events, the first two of which are the pattern, and their pieces."""
     log, data = EventLog(), [_event(text, number if counts else None) for number, text in enumerate(texts)]
     pattern = EventPattern.of(data[0], texts[0])
     assert pattern is not None
@@ -41,7 +41,7 @@ def test_the_counts_of_the_last_event_are_kept() -> None:
 
 
 def test_another_event_ends_a_run() -> None:
-    """The order of events is kept, even where the other event continues the same text."""
+    """The order of events is kept, also if the other event continues the same text."""
     log, pieces = _logged("a", "b", "c")
 
     log.add(b'{"text":"x"}')

@@ -48,7 +48,7 @@ def _raw(format: str) -> bytes:
 @pytest.mark.parametrize("size", [None, 1, 2, 3])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, target: str, size: int | None) -> None:
-    """Older google-genai clients, and readers on ``iter_lines``, lose the rest of an event; each character has two or three bytes."""
+    """Older google-genai clients, and readers of ``iter_lines``, lose the rest of an event; each character has two or three bytes."""
     data = _raw(source)
     pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
 
@@ -75,7 +75,7 @@ def test_a_same_format_stream_is_equal_after_parsing(format: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
-    """Most events of a long stream differ in their text alone, and are converted without parsing."""
+    """Most events of a long stream differ only in their text, and are converted without parsing."""
     pieces = ["first ", "second ", "third ", *TEXT, " last"]
     longer = {
         "chat_completions": lambda text: {"id": "c", "choices": [{"index": 0, "delta": {"content": text}}]},
@@ -104,7 +104,7 @@ def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
 @pytest.mark.parametrize("end", ["finish", "abort", "nonsense"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_tail_has_none(source: str, target: str, end: str) -> None:
-    """The tail towards responses repeats the answer so far."""
+    """The tail for responses repeats the answer so far."""
     data = _raw(source)
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(data[: len(data) // 2])
@@ -124,7 +124,7 @@ def test_a_tail_has_none(source: str, target: str, end: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_an_error_has_none(source: str, target: str) -> None:
-    """Words of an error may have them as well."""
+    """The message of an error may have them too."""
     error = b"data: %b\n\n" % dumps({"error": {"message": TEXT, "code": TEXT, "type": "server_error"}, "more": TEXT})
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -145,7 +145,7 @@ def test_a_replay_has_none(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_transport_writes_none(format: str) -> None:
-    """An SDK that splits lines so reads the relay's stream through it."""
+    """An SDK with such a line splitter reads the relay's stream through it."""
     body = Pieces(_raw("messages"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
     request = fb.convert_request(

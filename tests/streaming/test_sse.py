@@ -85,7 +85,7 @@ def test_chunks_line_ends_marks_comments_and_fields_do_not_change_events(
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("end", LINE_ENDS, ids=["LF", "CR", "CRLF"])
 def test_a_last_event_without_its_blank_line_is_returned(reader: Callable[[], Reader], end: bytes) -> None:
-    """Recorded streams end in this way; official clients lose the last event, which has the finish reason."""
+    """Recorded streams end so; official clients lose the last event, which has the finish reason."""
     stream = b"data: 1" + end + end + b"event: stop" + end + b"data: 2"
 
     ends = [stream, stream + end, stream + end + b": bye", stream + end + b"id"]

@@ -1,6 +1,6 @@
 """Bodies and streams in which two kinds of turn, part, tool, citation or event alternate, generated from the fixtures.
 
-A list of objects in a fixture is named by its path, with a star for each index. The events of a stream are such a list, too. Its kinds are
+A list of objects in a fixture is named by its path, with a star for each index. The events of a stream are such a list too. Its kinds are
 the objects that any fixture has there, one for each role, type and content. A new fixture adds its kinds.
 """
 
@@ -22,21 +22,21 @@ Path = tuple[str | int, ...]
 T = TypeVar("T")
 
 COMMON, COMMON_EVENTS = 3, 1
-"""Kinds of a place, those that most fixtures have, that alternate with every kind there; the others alternate with these only."""
+"""The number of kinds of a place, the most frequent ones, that alternate with every kind there; the others alternate with these only."""
 
 NUMBERED = frozenset(
     {"approval_request_id", "call_id", "id", "item_id", "mcp_server_name", "name", "server_label", "server_name", "tool_call_id"}
     | {"tool_use_id"}
 )
-"""The keys by which objects refer to each other; each repetition has its values."""
+"""The keys by which objects refer to each other; each repetition has other values."""
 
 _FREE = frozenset({"args", "arguments", "inputSchema", "input_schema", "parameters", "parametersJsonSchema", "schema"})
-"""The keys of JSON that belongs to the caller, such as schemas: its lists have no kinds."""
+"""The keys of JSON of the caller, such as schemas: its lists have no kinds."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """An object of a list, and the fixture where it stands."""
+    """An object of a list, and its fixture."""
 
     name: str
     node: dict[str, Any]
@@ -47,7 +47,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two kinds of the same place; or one, twice."""
+    """Two kinds of the same place, or one kind twice."""
 
     place: str
     first: Kind
@@ -66,7 +66,7 @@ class Pair:
         return min(self.first, self.second, key=lambda kind: len(str(kind.fixture.body)))
 
     def text(self, count: int) -> str:
-        """Return the body with ``count`` alternations of both kinds in the place of the list."""
+        """Return the body with ``count`` alternations of both kinds in place of the list."""
         items = [numbered(kind.node, number) for number in range(count) for kind in (self.first, self.second)]
         return json.dumps(_with(self.fixture.body, self._host.path, items))
 
@@ -79,7 +79,7 @@ def pairs(kind: str, format: str) -> Iterator[Pair]:
 
 
 def _paired(kinds: Sequence[T], count: int) -> Iterator[tuple[T, T]]:
-    """Yield each kind with itself, the common ones, ``count`` of them, with each other, and the others with the common ones."""
+    """Yield each kind with itself, the ``count`` most frequent ones with each other, and the others with these."""
     common, others = kinds[:count], kinds[count:]
     yield from ((kind, kind) for kind in kinds)
     yield from combinations(common, 2)
@@ -88,7 +88,7 @@ def _paired(kinds: Sequence[T], count: int) -> Iterator[tuple[T, T]]:
 
 @cache
 def _places(kind: str, format: str) -> dict[str, list[Kind]]:
-    """Return the kinds of each place, those first that most fixtures have."""
+    """Return the kinds of each place, the most frequent ones first."""
     result: dict[str, dict[str, list[Kind]]] = {}
     for fixture in fixtures(kind, format):
         for path, nodes in _lists(fixture.body, ()):
@@ -101,7 +101,7 @@ def _places(kind: str, format: str) -> dict[str, list[Kind]]:
 
 
 def name_of(node: dict[str, Any]) -> str | None:
-    """Name the kind of an object: its role and type and what it has in it, else its keys; None for a turn of parts of several kinds."""
+    """Name the kind of an object: its role, type and content, or else its keys; None for a turn with parts of several kinds."""
     role, type_ = node.get("role"), node.get("type")
     if role is None:
         return str(type_) if isinstance(type_, str) else " + ".join(sorted(node))
@@ -116,7 +116,7 @@ def name_of(node: dict[str, Any]) -> str | None:
 
 
 def _lists(node: Any, path: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
-    """Yield the lists of objects in a body, but for those in JSON of the caller's own."""
+    """Yield the lists of objects in a body, except those in JSON of the caller."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key not in _FREE:
@@ -138,7 +138,7 @@ def _with(body: dict[str, Any], path: Path, items: list[Any]) -> dict[str, Any]:
 
 
 def numbered(node: Any, number: int, indexes: frozenset[str] = frozenset()) -> Any:
-    """Return a copy whose ids and names end in a number; where it has an index among ``indexes``, the number is that."""
+    """Return a copy whose ids and names end in a number, which is also its index if it has one among ``indexes``."""
     if isinstance(node, dict):
         return {key: _numbered_value(key, value, number, indexes) for key, value in node.items()}
     if isinstance(node, list):
@@ -156,7 +156,7 @@ def _numbered_value(key: str, value: Any, number: int, indexes: frozenset[str]) 
 
 @dataclass(frozen=True)
 class EventPair:
-    """Two kinds of event of a format; or one, twice."""
+    """Two kinds of event of a format, or one kind twice."""
 
     format: str
     first: dict[str, Any]
@@ -166,7 +166,7 @@ class EventPair:
         return f"{event_name(self.format, self.first)} and {event_name(self.format, self.second)}"
 
     def reads(self, count: int) -> list[bytes]:
-        """Return a stream with ``count`` alternations of both kinds between its beginning and its end, one event to a read."""
+        """Return a stream with ``count`` alternations of both kinds between its beginning and its end, one event for each read."""
         beginning, end = _frame(self.format)
         repeated = [_numbered_event(self.format, event, number) for number in range(count) for event in (self.first, self.second)]
         return [
@@ -181,7 +181,7 @@ _ENDS = frozenset({"message_delta", "message_stop", "response.completed"})
 _UNREPEATED = _BEGINNINGS | _ENDS | {"error", "response.failed", "response.incomplete"}
 _INDEXES = frozenset({"index", "output_index"})
 _PROGRESS = re.compile(r"response\.\w+_call\.\w+$")
-"""The progress of a server's call, which is of one kind whatever the server does."""
+"""The progress of a server call, which has one kind for all tools."""
 
 
 def event_pairs(format: str) -> Iterator[EventPair]:
@@ -192,7 +192,7 @@ def event_pairs(format: str) -> Iterator[EventPair]:
 
 @cache
 def _event_kinds(format: str) -> tuple[dict[str, Any], ...]:
-    """Return the kinds of event, those first that most streams have."""
+    """Return the kinds of event, the most frequent ones first."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for stream in streams(format):
         in_stream = {event_name(format, event): event for event in _events(stream.data) if event.get("type") not in _UNREPEATED}
@@ -213,7 +213,7 @@ def _events(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def event_name(format: str, event: dict[str, Any]) -> str:
-    """Name the kind of an event: its type and what it opens; of an event without a type, what its delta or parts have."""
+    """Name the kind of an event: its type and what it opens; of an event without a type, the fields of its delta or parts."""
     if format in ("messages", "responses"):
         opened: dict[str, Any] = next(
             (event[key] for key in ("content_block", "delta", "item", "part") if isinstance(event.get(key), dict)), {}
@@ -227,7 +227,7 @@ def event_name(format: str, event: dict[str, Any]) -> str:
 
 
 def _numbered_event(format: str, event: dict[str, Any], number: int) -> dict[str, Any]:
-    """Number the ids of an event and the index of what it is about, which is not that of its choice."""
+    """Number the ids of an event and the index of its object, which is not that of its choice."""
     if format != "chat_completions":
         body: dict[str, Any] = numbered(event, number, _INDEXES if format != "generate_content" else frozenset())
         return body
@@ -239,7 +239,7 @@ def _numbered_event(format: str, event: dict[str, Any], number: int) -> dict[str
 
 
 def _frame(format: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the events before and behind the ones that alternate: those of a stream of plain text."""
+    """Return the events before and after the alternating ones: those of a stream of plain text."""
     events = list(_events(next(stream.data for stream in streams(format) if stream.stem == "text_plain")))
     if format in ("messages", "responses"):
         return [event for event in events if event["type"] in _BEGINNINGS], [event for event in events if event["type"] in _ENDS]

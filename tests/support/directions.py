@@ -7,6 +7,6 @@ from itertools import permutations, product
 from formatbridge import FORMATS
 
 PAIRS = list(product(FORMATS, FORMATS))
-"""All ways, also that of each format to itself."""
+"""All pairs, also each format with itself."""
 DIRECTIONS = list(permutations(FORMATS, 2))
-"""The ways to another format."""
+"""The pairs of different formats."""

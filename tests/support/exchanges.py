@@ -14,7 +14,7 @@ whole_and_streamed = pytest.mark.parametrize("is_streaming", [False, True], ids=
 
 
 def send(client: fb.Client, request: Any, format: Any, via: Any, *, is_streaming: bool) -> Any:
-    """Send a request and return the body of its answer, which a stream is accumulated to."""
+    """Send a request and return the body of its answer; a stream is accumulated."""
     if not is_streaming:
         return client.send(request, format, via).body
     with client.stream(request, format, via) as stream:

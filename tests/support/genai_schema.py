@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # has no types of its own
+import jsonschema  # type: ignore[import-untyped]  # has no types
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _ANY: dict[str, Any] = {}
@@ -87,7 +87,7 @@ WORDS = {
     "gen_ai.output.type": {"text", "json", "image", "speech"},
     "openai.api.type": {"chat_completions", "responses"},
 }
-"""The values of attributes with a closed list, as far as the library has them."""
+"""The values of attributes with a closed list, that the library has."""
 
 
 def check(attributes: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ JsonObject = dict[str, Any]
 
 
 def check(stream: bytes, format: str) -> list[str]:
-    """Return what breaks the grammar in a whole stream, in its order; nothing where it is sound."""
+    """Return the violations of the grammar in a whole stream, in its order; none if it is valid."""
     grammar = GRAMMARS[format]
     checker = _Checker(grammar)
     result = list(_frame_faults(stream, grammar))
@@ -48,7 +48,7 @@ def _parsed(data: bytes) -> JsonObject | None:
 
 
 def _frame_faults(stream: bytes, grammar: Grammar) -> Iterator[str]:
-    """Say where the lines of a stream are not as the official client of its format reads them."""
+    """Yield the lines of a stream that the official client of its format cannot read."""
     blank = grammar.line_end * 2
     if not stream.endswith(blank):
         yield "the last event lacks its blank line"
@@ -63,7 +63,7 @@ def _frame_faults(stream: bytes, grammar: Grammar) -> Iterator[str]:
 
 
 class _Checker:
-    """Moves the machines of one stream; what no table allows is a fault, and changes no state."""
+    """Applies the grammar to one stream; a transition that no table allows is a fault, and changes no state."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.faults: list[str] = []
@@ -80,16 +80,16 @@ class _Checker:
         self.ids: dict[tuple[int, ...], Any] = {}
 
     def expect(self, is_right: bool, fault: str) -> None:
-        """Note a fault unless something is right."""
+        """Note a fault unless a condition holds."""
         if not is_right:
             self.faults.append(fault)
 
     def move(self, word: str) -> None:
-        """Let something happen to the stream."""
+        """Apply a transition to the stream."""
         self._state = self._after(self._grammar.stream, self._state, word, "the stream")
 
     def move_thing(self, name: str, key: tuple[int, ...], word: str, kind: str | None = None) -> None:
-        """Let something happen to a thing; ``kind``: it opens, and is of that kind."""
+        """Apply a transition to an object of the stream; ``kind``: it opens, and has that kind."""
         series = self._series[name]
         if kind is not None:
             self._open(series, key, kind if kind in series.kinds else "*")
@@ -100,7 +100,7 @@ class _Checker:
         self._things[name, key] = kind, self._after(series.kinds[kind], state, word, f"{name} {key[-1]}")
 
     def has(self, name: str, key: tuple[int, ...]) -> bool:
-        """Say whether a thing has opened."""
+        """Return whether an object has opened."""
         return (name, key) in self._things
 
     def _open(self, series: Series, key: tuple[int, ...], kind: str) -> None:
@@ -119,7 +119,7 @@ class _Checker:
         return moves[state][word]
 
     def hold_constant(self, raw: JsonObject) -> None:
-        """Compare the members that never change within a stream."""
+        """Compare the members that are constant within a stream."""
         for name in self._grammar.constant:
             value: Any = raw
             for step in name.split("."):
@@ -129,7 +129,7 @@ class _Checker:
                 self.expect(known == value, f"{name} changes")
 
     def unended(self) -> Iterator[str]:
-        """Say what is not over at the end of the bytes; a failure leaves things open."""
+        """Return the objects that are open at the end of the bytes; after a failure some may be open."""
         if self._state not in ("done", "failed"):
             yield f"the stream is over in the state {self._state}"
         if self._state == "done":
@@ -139,7 +139,7 @@ class _Checker:
 
 
 def _read_chunk(checker: _Checker, raw: JsonObject) -> None:
-    """Take a chunk of chat_completions: of one choice, and of one kind."""
+    """Read a chunk of chat_completions: of one choice, and of one kind."""
     if not raw["choices"]:
         checker.move("usage")
         checker.expect("usage" in raw, "neither a choice nor usage")
@@ -160,7 +160,7 @@ def _read_chunk(checker: _Checker, raw: JsonObject) -> None:
 
 
 _NUMBERED = (("image", "images", "image_url"), ("detail", "reasoning_details", "type"))
-"""What the official client adds up by its index: the thing, the list that has it, and what it must say."""
+"""Lists that the official client accumulates by index: the object, its list, and the required member."""
 
 
 def _read_call(checker: _Checker, key: tuple[int, ...], call: JsonObject) -> None:
@@ -174,7 +174,7 @@ def _read_call(checker: _Checker, key: tuple[int, ...], call: JsonObject) -> Non
 
 
 def _read_block_event(checker: _Checker, raw: JsonObject) -> None:
-    """Take an event of messages."""
+    """Read an event of messages."""
     kind = raw["type"]
     if not kind.startswith("content_block"):
         checker.move(kind)
@@ -193,11 +193,11 @@ def _read_block_event(checker: _Checker, raw: JsonObject) -> None:
 
 
 _QUIET = {"incomplete": "cancelled"}
-"""Kind of last event to another status that it may bring, which has no event of its own."""
+"""Kind of last event to another status that it may have, which has no event."""
 
 
 def _read_item_event(checker: _Checker, raw: JsonObject) -> None:
-    """Take an event of responses."""
+    """Read an event of responses."""
     kind = raw["type"].removeprefix("response.")
     checker.expect(raw.get("sequence_number") == checker.number, f"sequence number {raw.get('sequence_number')}")
     checker.number += 1
@@ -225,7 +225,7 @@ def _read_item_event(checker: _Checker, raw: JsonObject) -> None:
 
 
 def _read_small_answer(checker: _Checker, raw: JsonObject) -> None:
-    """Take an event of generate_content: the last one has the reasons, the sources and the usage."""
+    """Read an event of generate_content: the last one has the finish reasons, the sources and the usage."""
     ends = [candidate.get("finishReason") for candidate in raw.get("candidates") or ()]
     checker.expect(bool(ends), "an event without candidates")
     checker.move("last event" if any(ends) else "event")
@@ -253,7 +253,7 @@ _DATA = frozenset({
 
 
 def _is_valid(part: JsonObject) -> bool:
-    """Say whether a part has one data member, which says something; of a call, all of it."""
+    """Return whether a part has one data member with a value; of a call, all of it."""
     is_empty = part in ({"text": ""}, {"text": "", "thought": True})
     is_whole = "functionCall" not in part or isinstance(part["functionCall"].get("args"), dict)
     return len(_DATA & part.keys()) == 1 and is_whole and not is_empty

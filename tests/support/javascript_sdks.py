@@ -1,4 +1,4 @@
-"""The official SDKs for JavaScript, where node and npm are installed."""
+"""The official SDKs for JavaScript, if node and npm are installed."""
 
 from __future__ import annotations
 

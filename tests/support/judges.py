@@ -35,17 +35,17 @@ ON_PURPOSE: dict[tuple[str, str], frozenset[str]] = {
     ),
     ("messages", "request"): frozenset({"/temperature unknown key", "/top_p unknown key", "/top_k unknown key"}),
 }
-"""Shapes of what we write although no official type has it: servers of the format read it, and leaving it out would lose it."""
+"""Shapes of fields that no official type has: servers of the format read them, and without them values would be lost."""
 
 FREE_KEYS = ("properties", "defs", "logit_bias", "metadata", "labels", "variables", "attributes", "headers")
-"""Fields whose keys are the user's own; a shape does not tell them apart."""
+"""Fields whose keys are free; a shape does not distinguish them."""
 
 _INDEX = re.compile(r"/\d+(?=[/ ])")
 _FREE_KEY = re.compile(rf"/({'|'.join(FREE_KEYS)})/[^/ ]+")
 
 
 def problems(format: str, kind: str, body: Any) -> list[str]:
-    """List what the official types refuse in a body, but for what we write on purpose.
+    """List the values that the official types reject in a body, without fields that the library writes on purpose.
 
     ``kind`` is one of ``sdk_roots.KINDS`` or ``COUNT_KINDS``.
     """
@@ -54,7 +54,7 @@ def problems(format: str, kind: str, body: Any) -> list[str]:
 
 
 def refusals(format: str, kind: str, body: Any) -> list[str]:
-    """List all that the official types refuse in a body, a key that they lack included."""
+    """List all values that the official types reject in a body, unknown keys included."""
     if not isinstance(body, dict):
         return [f" is {kind_of(body)}"]
     try:
@@ -65,19 +65,19 @@ def refusals(format: str, kind: str, body: Any) -> list[str]:
 
 
 def shape(problem: str) -> str:
-    """Return a problem without what is accidental in it: array indexes and the user's keys become ``*``."""
+    """Return a problem in which array indexes and free keys are ``*``."""
     return _FREE_KEY.sub(r"/\1/*", _INDEX.sub("/*", problem))
 
 
 @cache
 def baseline_problems(format: str, kind: str) -> frozenset[str]:
-    """Return the shapes of what the official types refuse in recorded bodies of the format itself; no one can do better."""
+    """Return the shapes of values that the official types reject in recorded bodies of the format; a conversion cannot be better."""
     result = (problems(format, kind, body) for body in recorded_bodies(format, kind))
     return frozenset(shape(problem) for each in result for problem in each)
 
 
 def recorded_bodies(format: str, kind: str) -> Iterator[Any]:
-    """Yield the recorded bodies that are whole JSON values, an array's elements one by one; none edited by hand."""
+    """Yield the recorded bodies that are whole JSON values, the elements of an array one by one; none edited by hand."""
     for entry in corpus.entries(format, kind):
         if entry.framing != "sse" and not entry.is_curated:
             body = entry.json()
@@ -90,7 +90,10 @@ def _validator(format: str, kind: str, is_streaming: bool) -> SchemaValidator:
 
 
 def _best(errors: list[ErrorDetails], depth: int) -> list[ErrorDetails]:
-    """Keep what helps: of an object with a wrong tag the tag alone; of several union members the errors of the one with the fewest."""
+    """Select the useful errors:
+
+    of an object with a wrong tag the tag only; of several union members the errors of the one with the fewest.
+    """
     groups: dict[int | str | None, list[ErrorDetails]] = {}
     for error in errors:
         step = error["loc"][depth] if depth < len(error["loc"]) else None

@@ -1,4 +1,4 @@
-"""The laws of every body, as functions from a body to the fields where they are broken."""
+"""The laws of every body, as functions from a body to the fields that break them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.support.normal_form import normal_form, without
 from tests.support.pointers import ABSENT, is_at_or_below, leaves, objects, value_at, with_value, without_value
 
 Convert = Callable[[Any, str], Converted]
-"""A body and a target to the converted body, with everything else settled."""
+"""A body and a target to the converted body; the other arguments are fixed."""
 
 RESTATING = frozenset({"type", "role", "object", "index"})
-"""Keys whose values only repeat what the rest of a body says."""
+"""Keys whose values only repeat other values of a body."""
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 
@@ -42,7 +42,7 @@ class Breach:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A body to put to the laws, with all that is needed to convert it."""
+    """A body for the laws, with all arguments of its conversion."""
 
     id: str
     format: str
@@ -59,7 +59,7 @@ class Sample:
         return _convert(body, self.format, target, self, options)
 
     def back(self, converted: Converted) -> Converted:
-        """Bring a converted body home to this sample's format."""
+        """Convert a converted body back to this sample's format."""
         return _convert(converted.body, converted.target, self.format, self, None)
 
 
@@ -77,7 +77,7 @@ def _convert(body: Any, source: str, target: str, like: Sample, options: Options
 
 
 def recorded(format: str | None = None, kind: str | None = None) -> Iterator[Sample]:
-    """Yield the recorded bodies that are whole, without those that are no body of their kind: one model alone is no list of models."""
+    """Yield the recorded bodies that are whole, without those of another kind: a single model is no list of models."""
     for entry in entries(format, kind):
         if entry.kind != "stream" and not entry.path.endswith(".sse"):
             model = entry.url_model or entry.model
@@ -102,7 +102,7 @@ def shipped(format: str | None = None, kind: str | None = None) -> Iterator[Samp
 
 
 def through_itself(entry: Sample) -> Convert:
-    """Return the conversion of a body to its format by way of the canonical model, which no caller ever sees."""
+    """Return the conversion of a body to its format through the canonical model, which the public functions never do."""
     format, kind = formats.load(entry.format), cast(Any, entry.kind)
 
     def convert(body: Any, target: str) -> Converted:
@@ -127,15 +127,15 @@ def through_itself(entry: Sample) -> Convert:
 
 
 def _restates(path: str) -> bool:
-    """Say whether the value at a pointer only repeats what the rest says. The type of an error does not: it is a word of an open set."""
+    """Return whether the value at a pointer only repeats other values. The type of an error does not: it has an open set of values."""
     return path.rpartition("/")[2] in RESTATING and not path.endswith("/error/type")
 
 
 def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
-    """Laws 1 and 2: each leaf, changed, shows in the output or in the report; one that is reported gone changes nothing.
+    """Laws 1 and 2: a change of each leaf is in the output or in the report; that of a lost one has no effect.
 
-    ``per_place``: how many leaves to try among those that differ only in the indexes of their pointers. In a list of models a loss also
-    covers that field of later models, as docs/losses.md states.
+    ``per_place``: the number of leaves that are tried among those that differ only in the indexes of their pointers. In a list of models a
+    loss also covers that field of later models, as docs/losses.md states.
     """
     base = convert(body, target)
     dropped = [loss.path for loss in base.losses if loss.kind == "dropped"]
@@ -168,7 +168,7 @@ _MODEL = re.compile(r"/([^/]+)/(\d+)(/.*)")
 
 
 def _covers_later(loss: str, path: str, converted: Converted) -> bool:
-    """Say whether a loss of one model of a list stands for that of a later one."""
+    """Return whether a loss of one model of a list stands for that of a later one."""
     first, later = _MODEL.fullmatch(loss), _MODEL.fullmatch(path)
     if converted.kind != "models" or first is None or later is None or first[1] != later[1]:
         return False
@@ -180,7 +180,7 @@ NEW = "zz_new"
 
 
 def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
-    """Law 1 for what no one has received of: a new key in any object shows in the output, in the report, or is refused."""
+    """Law 1 for unknown fields: a new key in any object is in the output or in the report, or is rejected."""
     base = convert(body, target)
     for above in objects(body):
         path = f"{above}/{NEW}"
@@ -193,10 +193,7 @@ def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterato
 
 
 def changed(value: Any) -> Any:
-    """Return another value of the same kind: a letter more, a number grown, a flag flipped.
-
-    An address keeps the ending of its file, which says of what kind it is.
-    """
+    """Return another value of the same type: one letter more, a larger number, the other flag. A URL keeps the extension of its file."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
@@ -216,7 +213,7 @@ def unchanged_in_its_format(body: Any, source: str, convert: Convert) -> Iterato
 
 
 def report_is_precise(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
-    """Law 2: every loss points at something that is there, and no pointer lies below a dropped one."""
+    """Law 2: every loss points at an existing value, and no pointer is below a dropped one."""
     converted = convert(body, target)
     for loss in converted.losses:
         if loss.path and value_at(body, loss.path) is value_at({}, "/x"):
@@ -224,7 +221,7 @@ def report_is_precise(body: Any, target: str, convert: Convert) -> Iterator[Brea
 
 
 def _difference(a: Any, b: Any, path: str = "") -> str:
-    """Name the first place where two bodies differ."""
+    """Return the first place where two bodies differ."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in {**a, **b}:
             if a.get(key, "absent") != b.get(key, "absent"):
@@ -237,7 +234,7 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
 
 
 def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
-    """Law 4: a body sent there and brought back means what it meant, but for the values that the two reports name."""
+    """Law 4: a body that is converted to a target and back has the same meaning, except for the values that the two reports name."""
     there = entry.convert(body, target)
     if isinstance(there, ConvertedError) and entry.kind != "error":
         return
@@ -263,9 +260,9 @@ def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
 
 
 def _lost_meanings(returned: Converted, there: Converted, entry: Sample) -> Iterator[str]:
-    """Yield the words that the losses on the way back stand for.
+    """Yield the words that the losses of the second conversion stand for.
 
-    A loss has the value as the target writes it: it counts bytes where the source counts characters, or has another word for a setting.
+    A loss has the value as the target writes it: it may count bytes where the source counts characters, or have another name for a setting.
     """
     like = replace(entry, format=there.target)
     whole = _values(_meaning(there.body, like))
@@ -276,7 +273,7 @@ def _lost_meanings(returned: Converted, there: Converted, entry: Sample) -> Iter
 
 
 def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
-    """Yield the words that a body says itself and that nothing holds: no report, and no text on the other side, perhaps a longer one."""
+    """Yield the words of a body that neither a report nor a text of the other body has."""
     message = {_words(value).lower() for _, value in leaves(body)} - _SMALL
     known = [other.lower() for other in held]
     for word in words:
@@ -286,10 +283,10 @@ def _missing(words: Counter[str], body: Any, held: list[str]) -> Iterator[str]:
 
 
 _SMALL = frozenset({"true", "false", "0", "text", "direct"})
-"""Values that say what happens anyway, or too little to be looked for."""
+"""Values that are defaults, or too short to be searched for."""
 
 _STRUCTURE = frozenset({"is", "role", "kind", "family", "type", "reason"})
-"""Keys of a normal form whose words say what a value is or where it stands, and are no value of the body's."""
+"""Keys of a normal form whose words state the kind or the place of a value, and are no value of the body."""
 
 
 def _values(form: Any) -> Counter[str]:
@@ -311,7 +308,7 @@ def _values_of_other_models(converted: Converted, body: Any) -> Iterator[Any]:
 
 
 def _words(value: Any) -> str:
-    """Return a value as a text; of a whole number one notation, for ``2.0`` and ``2`` are the same."""
+    """Return a value as text; whole numbers have one notation, because ``2.0`` and ``2`` are equal."""
     is_whole = isinstance(value, float) and value.is_integer()
     return value if isinstance(value, str) else json.dumps(int(value) if is_whole else value)
 

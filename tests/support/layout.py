@@ -9,7 +9,7 @@ _WIDTH = 160
 
 
 def layout(value: Any, indent: str = "", used: int = 0) -> str:
-    """Write a JSON value; ``used``: characters that already stand in its first line. A container at the top is always opened."""
+    """Write a JSON value; ``used``: characters that its first line has already. A container at the top always has several lines."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value or (indent and len(indent) + used + len(flat) <= _WIDTH):
         return flat

@@ -20,7 +20,7 @@ _NOWHERE = frozenset({
     "src", "received_in", "continues_last_turn", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id",
     "has_generated_id", "tagged_text", "seal_key",
 })  # fmt: skip
-"""Fields that say where a node stood, or hold what only its format knows."""
+"""Fields with the place of a node, or with values that only its format has."""
 
 _UNSAID: dict[str, frozenset[str]] = {
     "Text": frozenset({"id"}),
@@ -39,7 +39,7 @@ _UNSAID: dict[str, frozenset[str]] = {
     "Choice": frozenset({"index"}),
     "ModelList": frozenset({"more", "first_id", "last_id", "next_page"}),
 }
-"""Fields, by class, that some format has no place for, or that restate others."""
+"""Fields, by class, that some format does not have, or that restate others."""
 
 _NEUTRAL: tuple[tuple[str, Any], ...] = (
     ("n", 1),
@@ -57,7 +57,7 @@ _NEUTRAL: tuple[tuple[str, Any], ...] = (
     ("approval", "never"),
     ("parameters", {"type": "object", "properties": {}}),
 )
-"""Values that say what happens anyway."""
+"""Values that are defaults."""
 
 _NEUTRAL_MODALITIES = ["text"]
 _NEUTRAL_CACHE = {"mode": "implicit", "ttl": "30m"}
@@ -90,7 +90,7 @@ def _without(value: Any, gone: frozenset[str]) -> Any:
 
 
 def _form(value: Any) -> Any:
-    """Turn a value into JSON values; a part keeps the name of its class."""
+    """Convert a value to JSON values; a part has the name of its class."""
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
         unsaid = _UNSAID.get(kind, frozenset()) | _NOWHERE
@@ -102,7 +102,7 @@ def _form(value: Any) -> Any:
 
 
 def _of_node(node: Any, form: JsonObject) -> JsonObject:
-    """Choose one of the notations that a node of some class may have."""
+    """Select one of the notations that a node of some class may have."""
     match node:
         case ir.ToolCall():
             bare = without(form, ["id"]) if node.has_generated_id else form
@@ -126,7 +126,7 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
 
 
 def _arguments(text: Any) -> Any:
-    """Read arguments as the object that they mean; text that means none stays text."""
+    """Return arguments as an object; text that is no object stays text."""
     if not isinstance(text, str):
         return text
     try:
@@ -137,7 +137,7 @@ def _arguments(text: Any) -> Any:
 
 
 def _result(part: Any) -> Any:
-    """Spell a text that is a JSON object without spaces and escapes, which one format does not keep; keys and numbers stay as they are."""
+    """Write a text that is a JSON object without spaces and escapes, which one format does not keep; keys and numbers stay unchanged."""
     if part.keys() != {"is", "text"} or not part["text"].lstrip().startswith("{"):
         return part
     try:
@@ -148,11 +148,11 @@ def _result(part: Any) -> Any:
 
 
 class _Number(str):
-    """A number as it was written."""
+    """A number in its notation."""
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of an object, repeated keys among them."""
+    """The members of an object, with repeated keys."""
 
 
 def _json_of(value: Any) -> str:
@@ -183,7 +183,7 @@ def _without_empty(form: JsonObject) -> JsonObject:
 
 
 def _turns(messages: list[JsonObject]) -> list[JsonObject]:
-    """Merge adjacent turns of one role; results come first in theirs. Then name calls by their order where ids differ by format."""
+    """Merge adjacent turns of one role, with results first. Then name calls by their order if ids differ by format."""
     turns: list[JsonObject] = []
     for message in messages:
         role = {"developer": "system", "tool": "user"}.get(message["role"], message["role"])
@@ -196,7 +196,7 @@ def _turns(messages: list[JsonObject]) -> list[JsonObject]:
 
 
 def _parts(parts: list[JsonObject]) -> Iterator[JsonObject]:
-    """Merge plain texts that touch, and each hosted call with its result; leave out texts that say nothing."""
+    """Merge adjacent texts, and each hosted call with its result; leave out empty texts."""
     pending: JsonObject | None = None
     for part in parts:
         if part == {"is": "Text"}:
@@ -212,7 +212,7 @@ def _parts(parts: list[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
-    """Return two parts as one, where they are one."""
+    """Return two parts as one, if they are one."""
     if one.keys() == other.keys() == {"is", "text"} and one["is"] == other["is"] == "Text":
         return one | {"text": one["text"] + other["text"]}
     if one["is"] == other.get("is") == "Hosted" and one["family"] == other["family"] and "arguments" not in other:
@@ -224,7 +224,7 @@ def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
 
 
 def _of_request(form: JsonObject) -> JsonObject:
-    """Choose one notation of settings that have several."""
+    """Select one notation of settings that have several."""
     settings = {key: value for key, value in form.get("settings", {}).items() if key not in ("usage_in_stream", "stream_options")}
     reasoning, output = dict(form.get("reasoning", {})), form.get("output_format", {})
     if reasoning.get("effort") == "none" or reasoning.get("mode") == "off" or reasoning.get("budget") == 0:
@@ -243,7 +243,7 @@ def _of_request(form: JsonObject) -> JsonObject:
 
 
 def _choice(choice: JsonObject) -> JsonObject:
-    """Merge the texts of an answer, and hang the probabilities of its tokens and its citations on the answer."""
+    """Merge the texts of an answer, and move the probabilities of its tokens and its citations to the answer."""
     parts = choice.get("parts", [])
     logprobs = [token for part in parts for token in part.get("logprobs", [])]
     citations = [citation for part in parts for citation in part.get("citations", [])]
@@ -253,5 +253,5 @@ def _choice(choice: JsonObject) -> JsonObject:
 
 
 def _usage(usage: JsonObject) -> JsonObject:
-    """Leave out counts of nothing, except of input and output."""
+    """Leave out counts of zero, except of input and output."""
     return {key: value for key, value in usage.items() if value or key in ("input", "output")}

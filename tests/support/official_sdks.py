@@ -19,7 +19,7 @@ TURN = [{"role": "user", "content": QUESTION}]
 
 
 class SdkAnswer(NamedTuple):
-    """What an SDK made of an answer: its visible text, the calls of tools with their arguments, and tokens in (cached ones too) and out."""
+    """The answer that an SDK returned: visible text, tool calls with their arguments, and tokens of input (with cached ones) and output."""
 
     text: str
     calls: tuple[tuple[str, dict[str, Any]], ...]
@@ -28,7 +28,7 @@ class SdkAnswer(NamedTuple):
 
 
 def sdk(format: str, base_url: str, key: str, http_client: Any) -> Any:
-    """Return the official client of a format, sync or async as the HTTP client is; it tries once."""
+    """Return the official client of a format, sync or async like the HTTP client, without retries."""
     is_async = type(http_client).__name__.startswith("Async")
     match format:
         case "chat_completions" | "responses":
@@ -50,7 +50,7 @@ def sdk(format: str, base_url: str, key: str, http_client: Any) -> Any:
 
 
 def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
-    """Ask the question and return what was received."""
+    """Ask the question and return the answer."""
     match format, is_streaming:
         case "chat_completions", False:
             return _chat(client.chat.completions.create(model=MODEL, messages=TURN))
@@ -74,7 +74,7 @@ def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
 
 
 async def ask_async(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
-    """Ask the question and return what was received, as ``ask`` does."""
+    """Ask the question and return the answer, as ``ask`` does."""
     match format, is_streaming:
         case "chat_completions", False:
             return _chat(await client.chat.completions.create(model=MODEL, messages=TURN))

@@ -44,7 +44,7 @@ def objects(body: Any, pointer: str = "") -> Iterator[str]:
 
 
 def with_value(body: Any, pointer: str, new: Any) -> Any:
-    """Return a copy that shares all but the way to one changed value, or one new key."""
+    """Return a copy that shares all values except those above a changed value or a new key."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     return _with_value(body, steps, new)
 
@@ -59,7 +59,7 @@ def _with_value(body: Any, steps: list[str], new: Any) -> Any:
 
 
 def without_value(body: Any, pointer: str) -> Any:
-    """Return a copy without the value that a pointer names, which is there; later items of a list move up."""
+    """Return a copy without the value at a pointer, which exists; later items of a list move up."""
     above, _, step = pointer.rpartition("/")
     holder = value_at(body, above)
     key: Any = int(step) if isinstance(holder, list) else step.replace("~1", "/").replace("~0", "~")
@@ -69,5 +69,5 @@ def without_value(body: Any, pointer: str) -> Any:
 
 
 def is_at_or_below(pointer: str, above: str) -> bool:
-    """Say whether a pointer names the same place as another or one inside it."""
+    """Return whether a pointer names the same place as another or one inside it."""
     return pointer == above or pointer.startswith(f"{above}/")

@@ -1,4 +1,4 @@
-"""Every reader of a result returns a value, whatever the input was (law 13)."""
+"""Every reader of a result returns a value, for any input (law 13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import formatbridge as fb
 
 
 def read_result(converted: fb.Converted) -> None:
-    """Call every reader of a result. An exception is a breach of the law, but for ``InvalidPayloadError``, which ``parse`` documents."""
+    """Call every reader of a result. An exception is a breach of the law, except ``InvalidPayloadError``, which ``parse`` documents."""
     unread = [
         copy.copy(converted),
         copy.deepcopy(converted),
@@ -38,7 +38,7 @@ def read_result(converted: fb.Converted) -> None:
 
 
 def read_error(error: fb.FormatBridgeError) -> None:
-    """Call every reader of an error: its text, copies, and the partial answer and last bytes of a stream's."""
+    """Call every reader of an error: its text, copies, and the partial answer and tail of a stream's."""
     assert len(str(error).encode()) <= 2048
     repr(error)
     for other in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
@@ -64,7 +64,7 @@ def read_converter(converter: fb.StreamConverter) -> None:
 
 
 def outcome(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Return what a call returns; None where it raises an error of the library, whose readers are called."""
+    """Return the result of a call; None if it raises an error of the library, whose readers are called."""
     try:
         return call(*arguments, **named)
     except fb.FormatBridgeError as error:

@@ -16,15 +16,15 @@ import pytest
 JsonObject = dict[str, Any]
 
 _current: list[bytes] = []
-"""The pieces of the stream that the next call reads. The clients are shared, for they are slow to make."""
+"""The pieces of the stream that the next call reads. The clients are shared, because they are slow to create."""
 
 
 class ClientRefusesError(Exception):
-    """The official client raised, or was left with less than a whole answer."""
+    """The official client raised, or returned less than a whole answer."""
 
 
 def read(stream: bytes, format: str, *, size: int | None = None) -> JsonObject:
-    """Return what the official client makes of a stream that arrives in pieces of some size, or at once."""
+    """Return the answer of the official client for a stream that arrives in pieces of some size, or at once."""
     pieces = [stream] if size is None else [stream[at : at + size] for at in range(0, len(stream), size)]
     _current[:] = pieces
     try:
@@ -34,7 +34,7 @@ def read(stream: bytes, format: str, *, size: int | None = None) -> JsonObject:
 
 
 def failures(stream: bytes, format: str) -> dict[str, str | None]:
-    """Return, by the way in which the official client reads a stream, the error that it raises itself; None where it raises none."""
+    """Return, by the method with which the official client reads a stream, the error that it raises; None if it raises none."""
     result: dict[str, str | None] = {}
     for call, ask in _CALLS[format].items():
         _current[:] = [stream]
@@ -48,7 +48,7 @@ def failures(stream: bytes, format: str) -> dict[str, str | None]:
 
 
 def content_of(body: JsonObject, format: str) -> JsonObject:
-    """Return what an answer says: texts, reasoning parts, refusals, calls with their arguments, how it ended and what it cost."""
+    """Return the content of an answer: texts, reasoning parts, refusals, calls with their arguments, finish reason and usage."""
     return _CONTENT[format](body)
 
 
@@ -171,14 +171,14 @@ _CALLS: dict[str, dict[str, Callable[[], Iterator[Any]]]] = {
         "send_message_stream": lambda: iter(_genai().chats.create(model="m").send_message_stream("a")),
     },
 }
-"""Format to the ways in which its official client reads a stream."""
+"""Format to the methods with which its official client reads a stream."""
 
 
-# What was said.
+# The content of answers.
 
 
 def _arguments(text: Any) -> Any:
-    """Return arguments as values, for some clients parse them; text that is no JSON stays text."""
+    """Return arguments as values, because some clients parse them; text that is no JSON stays text."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except ValueError:
@@ -264,7 +264,7 @@ _CONTENT: dict[str, Callable[[JsonObject], JsonObject]] = {
 
 
 def differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
-    """Yield the places where two answers say different things."""
+    """Yield the places where two answers differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
             yield from differences(one.get(key), other.get(key), f"{path}/{key}")

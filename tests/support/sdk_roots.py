@@ -1,4 +1,4 @@
-"""The official SDKs' types of whole bodies: which type of which SDK speaks for a format's requests, answers, errors and lists."""
+"""The official SDKs' types of whole bodies: for each format the types of requests, answers, errors and lists."""
 
 from functools import cache
 from typing import Any
@@ -14,7 +14,7 @@ SDKS = {
     "responses": "openai",
     "generate_content": "google.genai",
 }
-"""The package that speaks for each format."""
+"""The package with the types of each format."""
 
 KINDS = ("request", "response", "error", "models")
 
@@ -22,7 +22,7 @@ COUNT_KINDS = ("count_request", "count_response")
 """Kinds of bodies that chat_completions does not have."""
 
 HEADERS = {"betas", "user_profile_id", "workspace_id"}
-"""Fields of the messages parameters that travel as HTTP headers, so that a body has no place for them."""
+"""Fields of the messages parameters that are HTTP headers, so that a body has no place for them."""
 
 GENERATE_CONTENT_TOP_LEVEL = {
     "safetySettings",
@@ -34,7 +34,7 @@ GENERATE_CONTENT_TOP_LEVEL = {
     "store",
     "continuationToken",
 }
-"""Fields of the SDK's flat config that sit next to ``contents``; the others sit in ``generationConfig``."""
+"""Fields of the SDK's flat config that are next to ``contents``; the others are in ``generationConfig``."""
 
 SDK_ONLY = {
     "httpOptions",
@@ -45,12 +45,12 @@ SDK_ONLY = {
     "automaticFunctionCallingHistory",
     "parsed",
 }
-"""Fields that the SDK of generate_content keeps for itself; none of them travels."""
+"""Fields that the SDK of generate_content does not send."""
 
 
 @cache
 def root(format: str, kind: str, *, is_streaming: bool = False) -> Any:
-    """Return the official type of a body; ``is_streaming`` is what a request's ``stream`` says."""
+    """Return the official type of a body; ``is_streaming``: the ``stream`` field of a request."""
     build = {
         "chat_completions": _chat_completions,
         "messages": _messages,
@@ -104,7 +104,7 @@ def _openai(kind: str) -> Any:
 
 
 def _messages(kind: str, is_streaming: bool) -> Any:
-    """The beta types know all that the stable ones know, and more."""
+    """The beta types have all fields of the stable ones, and more."""
     from anthropic.types import BetaErrorResponse, beta
     from anthropic.types.beta import message_create_params as params
 
@@ -129,7 +129,7 @@ def _messages(kind: str, is_streaming: bool) -> Any:
 def _without_headers(params: Any) -> Any:
     hints = typing_extensions.get_type_hints(params, include_extras=True)
     body = {name: hint for name, hint in hints.items() if name not in HEADERS}
-    return typing_extensions.TypedDict("Body", body, total=False)  # type: ignore[operator]  # a type made at run time
+    return typing_extensions.TypedDict("Body", body, total=False)  # type: ignore[operator]  # a type created at run time
 
 
 def _generate_content(kind: str, _is_streaming: bool) -> Any:
@@ -150,11 +150,11 @@ def _generate_content(kind: str, _is_streaming: bool) -> Any:
             status = {"code": int, "message": str, "status": str, "details": list[dict[str, Any]]}
             return _model("Error", {"error": _model("Status", {}, status)})  # the SDK reads errors untyped
         case _:
-            return _model("Page", {}, {"models": list[_generate_content_model()], "nextPageToken": str})  # type: ignore[misc]  # a type made at run time
+            return _model("Page", {}, {"models": list[_generate_content_model()], "nextPageToken": str})  # type: ignore[misc]  # a type created at run time
 
 
 def _generate_content_request() -> Any:
-    """Build the wire's request from the SDK's config, which is flat: part of it sits top level, the rest one deeper."""
+    """Create the type of a request from the SDK's config, which is flat: some fields are at the top level, the others one level below."""
     from google.genai import types
 
     config = _annotations(types.GenerateContentConfig)
@@ -167,7 +167,7 @@ def _generate_content_request() -> Any:
 
 
 def _generate_content_model() -> Any:
-    """Build the wire's model entry: the SDK renames two fields and makes one up while it reads."""
+    """Create the type of a model entry: the SDK renames two fields and adds one."""
     from google.genai import types
 
     fields = _annotations(types.Model)
@@ -178,7 +178,7 @@ def _generate_content_model() -> Any:
 
 
 def _annotations(model: Any) -> dict[str, Any]:
-    """Read a model's fields by their wire names, without those that never travel."""
+    """Return a model's fields by their wire names, without those that are never sent."""
     return {field.name: field.annotation for field in sdk_types.fields(model) if field.name not in SDK_ONLY}
 
 

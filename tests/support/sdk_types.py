@@ -1,4 +1,4 @@
-"""Reads type annotations as JSON shapes, in the same way for the official SDKs' types and for our wire models."""
+"""Reads type annotations as JSON shapes, the same for the official SDKs' types and for the wire models."""
 
 import collections.abc
 import datetime
@@ -34,33 +34,33 @@ SCALARS: tuple[tuple[type, str], ...] = (
     (enum.Enum, "string"),
     (types.NoneType, "null"),
 )
-"""Python types and the JSON kinds they travel as, subclasses before their parents."""
+"""Python types and their JSON kinds, subclasses before their parents."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What one place of a body may hold: the members of a union, sorted by what they are in JSON.
+    """The values that one place of a body may have: the members of a union, sorted by their JSON kind.
 
-    Types that never travel (open files, paths, Python classes) are left out: they are conveniences of an SDK.
+    Types that are never sent (open files, paths, Python classes) are left out: they are conveniences of an SDK.
     """
 
     objects: tuple[type, ...]
     items: tuple[Any, ...]
-    """Annotations of the array items, of all array members together; empty when the place takes no array."""
+    """Annotations of the array items, of all array members together; empty if the place accepts no array."""
     values: tuple[Any, ...]
-    """Annotations of the values under free keys; empty when the place takes no such map."""
+    """Annotations of the values under free keys; empty if the place accepts no such map."""
     scalars: frozenset[str]
     """JSON kinds of the simple values: string, integer, number, boolean, null."""
     words: frozenset[str]
-    """The literal strings; they close the place only when `scalars` has no string."""
+    """The literal strings; the place is closed only if `scalars` has no string."""
     is_free: bool
-    """Any JSON is taken."""
+    """Any JSON is accepted."""
     absent: Mapping[str, str | None]
-    """Keys that tell the members apart, and what an object without the key counts as."""
+    """Keys that distinguish the members, and the value of an object without the key."""
 
     @property
     def is_closed(self) -> bool:
-        """Only certain strings are taken; the mark of a tag."""
+        """Only certain strings are accepted, as for a tag."""
         return bool(self.words) and "string" not in self.scalars and not self.is_free
 
     @property
@@ -70,7 +70,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Field:
-    """One field of an object type: its name on the wire, every name it is read under, and what it holds."""
+    """One field of an object type: its name on the wire, every name that is read, and its values."""
 
     name: str
     names: frozenset[str]
@@ -83,7 +83,7 @@ class Field:
 
 
 def shape(*annotations: Any) -> Shape:
-    """Take annotations apart, as if they were members of one union."""
+    """Return the shape of annotations, as if they were members of one union."""
     leaves = [leaf for annotation in annotations for leaf in _leaves(annotation)]
     closed = [leaf for leaf in leaves if not isinstance(leaf, Open)]
     literals = [word for leaf in closed if typing.get_origin(leaf) is typing.Literal for word in typing.get_args(leaf)]
@@ -111,12 +111,12 @@ def fields(object_type: type) -> tuple[Field, ...]:
 
 @functools.cache
 def field_by_name(object_type: type) -> Mapping[str, Field]:
-    """Look a type's fields up by any name they are read under."""
+    """Look up a type's fields by any name that is read."""
     return {name: field for field in fields(object_type) for name in field.names}
 
 
 def _model_hints(model: type[BaseModel]) -> dict[str, Any]:
-    """Resolve the annotations of a model's fields alone; an SDK's base classes have others that resolve nowhere."""
+    """Resolve the annotations of a model's fields only; those of an SDK's base classes cannot be resolved."""
     hints: dict[str, Any] = {}
     for base in reversed(model.__mro__):
         annotations = {name: hint for name, hint in inspect.get_annotations(base).items() if name in model.model_fields}
@@ -139,7 +139,7 @@ def _model_field(name: str, info: FieldInfo, hint: Any) -> Field:
 
 
 def _key(name: str, hint: Any, is_required: bool) -> Field:
-    """Read one key of a TypedDict, which an SDK may spell otherwise on the wire (`PropertyInfo(alias=...)`)."""
+    """Read one key of a TypedDict, which may have another name on the wire (`PropertyInfo(alias=...)`)."""
     marks = list(_marks(hint))
     aliases = [alias for alias in (getattr(mark, "alias", None) for mark in marks) if isinstance(alias, str)]
     return Field(
@@ -151,7 +151,7 @@ def _key(name: str, hint: Any, is_required: bool) -> Field:
 
 
 def _marks(hint: Any) -> Iterator[Any]:
-    """Yield what is wrapped around a type: `Required`, and whatever `Annotated` holds."""
+    """Yield the wrappers of a type: `Required`, and the metadata of `Annotated`."""
     origin = typing.get_origin(hint)
     if origin in WRAPPERS:
         yield origin

@@ -1,7 +1,7 @@
-"""Validators made from the official SDKs' types, as strict as a vendor's server.
+"""Validators from the official SDKs' types, as strict as a vendor's server.
 
-pydantic validates; this module makes its schemas strict. The types alone accept what no server accepts: items of an ``Iterable`` are not
-validated, an unknown key is dropped, ``"5"`` is a number, and an unknown member of a closed enum is only a warning. A union of thirty
+pydantic validates; this module makes its schemas strict. The types alone accept values that no server accepts: items of an ``Iterable`` are
+not validated, an unknown key is dropped, ``"5"`` is a number, and an unknown member of a closed enum is only a warning. A union of thirty
 members reports thirty errors. Here a union selects a member by the kind of JSON and then by the tag, so that one member reports.
 """
 
@@ -15,13 +15,13 @@ Schema = dict[str, Any]
 """One of pydantic's core schemas, read as simple data."""
 
 MARK = "\0"
-"""Starts each step of an error's location that names a member of a union, and no place of the body."""
+"""The beginning of a step of an error's location that names a member of a union, and no place of the body."""
 
 RIVAL = f"{MARK}#"
-"""Starts such a step where no tag tells the members apart, and each of them had its say."""
+"""The beginning of such a step if no tag distinguishes the members, so that all of them report."""
 
 TAGS = ("type", "role")
-"""The keys that tell objects apart."""
+"""The keys that distinguish objects."""
 
 SCALARS = {"str", "int", "float", "bool"}
 SHELLS = {
@@ -33,10 +33,10 @@ SHELLS = {
     "json-or-python": "json_schema",
     "lax-or-strict": "lax_schema",
 }
-"""Schemas around another one, and the key under which they hold it. The SDKs' functions warn or convert; none of them refuses JSON."""
+"""Schemas around another one, and the key of the inner schema. The SDKs' functions warn or convert; none of them rejects JSON."""
 
 PYTHON_ONLY = {"is-instance", "custom-error"}
-"""Union members that take open files, paths or Python classes; conveniences of an SDK that never travel."""
+"""Union members for open files, paths or Python classes; conveniences of an SDK that are never sent."""
 
 KINDS = {
     "str": "string",
@@ -50,15 +50,15 @@ KINDS = {
     "generator": "array",
     "none": "null",
 }
-"""Schemas and the kind of JSON they take; objects are the rest."""
+"""Schemas and the kind of JSON that they accept; all others accept objects."""
 
 
 BASE64 = "^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?$"
-"""Bytes on the wire, in either alphabet, padded or not."""
+"""Base64 in either alphabet, with or without padding."""
 
 
 def validator(annotation: Any) -> SchemaValidator:
-    """Compile a type of an SDK. What the validator returns is of no use; it refuses or not."""
+    """Compile a type of an SDK. The validator rejects a value or not; its result is not used."""
     adapter = TypeAdapter(Optional[annotation], config=ConfigDict(arbitrary_types_allowed=True))  # noqa: UP045  # a typed dict has no |
     return SchemaValidator(_Tightening(cast(Schema, adapter.core_schema)).result)
 
@@ -81,7 +81,7 @@ def kind_of(value: Any) -> str:
 
 
 class _Tightening:
-    """One pass over a schema and the definitions that it shares."""
+    """The strict version of a schema and of the definitions that it shares."""
 
     def __init__(self, schema: Schema) -> None:
         self.definitions: dict[str, Schema] = {each["ref"]: each for each in schema.get("definitions", ())}
@@ -90,7 +90,7 @@ class _Tightening:
         self.result: Any = {"type": "definitions", "definitions": shared, "schema": self.tight(main)}
 
     def tight(self, schema: Schema) -> Schema:
-        """Return a schema that takes JSON of this shape and nothing else."""
+        """Return a schema that accepts JSON of this shape and nothing else."""
         match schema["type"]:
             case "default":
                 return {"type": "default", "schema": self.tight(schema["schema"]), "default": None}
@@ -117,7 +117,7 @@ class _Tightening:
         return {"type": schema["type"], "fields": fields} | extras
 
     def _members(self, schema: Schema | tuple[Schema, str]) -> Iterator[Schema]:
-        """Yield the members of a union, of the unions inside it too."""
+        """Yield the members of a union, also of the unions inside it."""
         schema = schema[0] if isinstance(schema, tuple) else schema
         bare = self._bare(schema)
         if bare["type"] == "union":
@@ -130,7 +130,7 @@ class _Tightening:
             yield schema
 
     def _union(self, members: list[Schema]) -> Schema:
-        """Let the kind of JSON choose among the members first."""
+        """Select the members by the kind of JSON first."""
         if any(self._bare(member)["type"] == "any" for member in members):
             return {"type": "any"}
         by_kind: dict[str, list[Schema]] = {}
@@ -143,12 +143,12 @@ class _Tightening:
         return {"type": "tagged-union", "choices": choices, "discriminator": _tag_of("kind")}
 
     def _as_sent(self, objects: list[Schema]) -> list[Schema]:
-        """Drop the models of answers where a request's types stand next to them: an SDK takes both and sends the latter."""
+        """Drop the models of answers if the types of requests are next to them: an SDK accepts both and sends the latter."""
         types = [self._bare(each)["type"] for each in objects]
         return [each for each, kind in zip(objects, types, strict=True) if kind != "model-fields" or "typed-dict" not in types]
 
     def _by_tag(self, members: list[Schema], keys: tuple[str, ...]) -> Schema:
-        """Let a key choose among objects; where no key can, try one after the other."""
+        """Select among objects by a key; without a suitable key, try one after the other."""
         if len(members) == 1:
             return self.tight(members[0])
         if not keys:
@@ -166,7 +166,7 @@ class _Tightening:
         return {"type": "tagged-union", "choices": choices, "discriminator": _tag_of(keys[0])}
 
     def _words(self, member: Schema, key: str) -> set[str | None]:
-        """Return the words that a member takes at a key, with None where it may be absent; none where it takes any."""
+        """Return the words that a member accepts at a key, with None if it may be absent; an empty set if it accepts any."""
         field = self._bare(member).get("fields", {}).get(key)
         if field is None:
             return set()
@@ -183,7 +183,7 @@ class _Tightening:
         return [KINDS.get(bare["type"], "object")]
 
     def _bare(self, schema: Schema) -> Schema:
-        """Look through shells and references."""
+        """Return the schema inside wrappers and references."""
         while True:
             if schema["type"] in SHELLS:
                 schema = schema[SHELLS[schema["type"]]]
@@ -206,13 +206,13 @@ def _without_metadata(schema: Schema) -> Schema:
 
 
 def _words_of_enum(members: Iterable[Any]) -> list[str]:
-    """List an enum's words in upper and lower case too: the one SDK that has enums takes both."""
+    """List an enum's words also in upper and lower case: the only SDK with enums accepts both."""
     words = [str(member.value) for member in members]
     return list(dict.fromkeys(value for word in words for value in (word, word.upper(), word.lower())))
 
 
 def _tag_of(key: str) -> Callable[[Any], str]:
-    """Build what names a value's member; a value that no tag can be read from is named by its kind."""
+    """Return a function that names a value's member; a value without a readable tag is named by its kind."""
 
     def tag(value: Any) -> str:
         if key == "kind" or not isinstance(value, Mapping):

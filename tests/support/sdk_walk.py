@@ -1,4 +1,4 @@
-"""Compares an SDK's types with our wire models and lists what the models lack."""
+"""Compares an SDK's types with the wire models and lists missing fields."""
 
 import collections
 import dataclasses
@@ -16,13 +16,13 @@ Variant = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that an SDK's types hold and our models do not."""
+    """A field or member of an SDK's types that the wire models lack."""
 
     place: str
-    """Class and field of ours, dotted: ``Request.betas``."""
+    """Class and field of the wire model, dotted: ``Request.betas``."""
     trouble: str
     origin: str
-    """The SDK's type, and how the walk came there from a root."""
+    """The SDK's type, and the path to it from a root."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.trouble} [{self.origin}]"
@@ -46,7 +46,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Match:
-    """An SDK's object type and the model of ours that reads it, distinguished from its siblings by some tags."""
+    """An SDK's object type and the wire model that reads it, distinguished from its siblings by some tags."""
 
     sdk: type
     ours: type
@@ -58,7 +58,7 @@ Step = Finding | Pair | Match
 
 
 def walk(roots: Iterable[tuple[str, Any, Any]]) -> list[Finding]:
-    """Compare roots (name, the SDK's annotation, ours) and all below; each trouble of a place is reported once."""
+    """Compare roots (name, the SDK's annotation, the wire model's) and all below; each problem of a place is reported once."""
     queue = collections.deque[Step](Pair(sdk_types.shape(sdk), sdk_types.shape(ours), name, name) for name, sdk, ours in roots)
     result: dict[tuple[str, str], Finding] = {}
     seen: set[tuple[type, type]] = set()
@@ -77,7 +77,7 @@ def walk(roots: Iterable[tuple[str, Any, Any]]) -> list[Finding]:
 def _open(match: Match) -> Iterator[Step]:
     """Compare the fields of a matched object.
 
-    An SDK says null for a field that it makes optional in Python; where ours requires the field, that means nothing.
+    An SDK allows null for a field that is optional in Python; if the wire model requires the field, that has no meaning.
     """
     known = sdk_types.field_by_name(match.ours)
     for field in sdk_types.fields(match.sdk):
@@ -138,7 +138,7 @@ def _compare_scalars(pair: Pair) -> Iterator[Step]:
 
 
 def _find_members(sdk_object: type, pair: Pair) -> Iterator[Step]:
-    """Find the model of ours for each choice of an object's tags."""
+    """Find the wire model for each choice of an object's tags."""
     for variant in _variants(sdk_object, pair.ours):
         members = [member for member in pair.ours.objects if _reads(member, variant, pair.ours)]
         best = max(members, key=lambda member: _likeness(sdk_object, member), default=None)
@@ -151,7 +151,7 @@ def _find_members(sdk_object: type, pair: Pair) -> Iterator[Step]:
 
 
 def _variants(sdk_object: type, ours: Shape) -> Iterator[Variant]:
-    """Yield the choices of tag values; a tag is a key whose words the SDK closes and one of our members closes too."""
+    """Yield the choices of tag values; a tag is a key with closed values in the SDK and in a wire model."""
     choices: dict[str, list[str | None]] = {key: [None] for key in ours.absent}
     for field in sdk_types.fields(sdk_object):
         if field.shape.is_closed and any(_closes(member, field.name) for member in ours.objects):
@@ -169,7 +169,7 @@ def _closes(member: type, name: str) -> bool:
 
 
 def _reads(member: type, variant: Variant, union: Shape) -> bool:
-    """Say whether our union, or the member itself, would take an object with these tags for this member."""
+    """Return whether the union, or the member itself, accepts an object with these tags for this member."""
     return all(_reads_tag(member, key, union.absent.get(key) if word is None else word, union) for key, word in variant)
 
 
@@ -183,7 +183,7 @@ def _reads_tag(member: type, key: str, word: str | None, union: Shape) -> bool:
 
 
 def _likeness(sdk_object: type, member: type) -> tuple[int, int]:
-    """Rank a member: by the fields it shares, then by how few others it has."""
+    """Rank a member: by the number of shared fields, then by the fewest others."""
     known = sdk_types.field_by_name(member)
     return sum(field.name in known for field in sdk_types.fields(sdk_object)), -len(known)
 

@@ -1,4 +1,4 @@
-"""A server on a real socket, for what only a socket can show: cuts, drips, floods. And answers of all four formats to serve."""
+"""A server on a real socket, for tests that need one: truncation, slow bytes, floods. It also has answers of all four formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRAMINGS: tuple[Framing, ...] = ("close", "length", "chunked")
 
 
 def body_of(kind: str, format: str, case: str = "text_plain") -> dict[str, Any]:
-    """Return the body of a fixture, with a model in it: generate_content has it in its URL."""
+    """Return the body of a fixture with a model; generate_content has it in its URL."""
     body: dict[str, Any] = json.loads((FIXTURES / kind / format / f"{case}.json").read_text(encoding="utf-8"))["body"]
     return {"model": "m-large", **body} if kind == "requests" else body
 
@@ -47,7 +47,7 @@ _ENDPOINTS = {"/chat/completions": "chat_completions", "/messages": "messages", 
 
 @dataclass(frozen=True)
 class Received:
-    """One request that came in."""
+    """One request that the server got."""
 
     method: str
     path: str
@@ -62,7 +62,7 @@ class Received:
 
 
 class Peer:
-    """The server's end of one connection; ``pause``: seconds to wait before each read of a body."""
+    """The server's side of one connection; ``pause``: seconds to wait before each read of a body."""
 
     def __init__(self, connection: socket.socket, is_stopping: threading.Event, pause: float = 0) -> None:
         self._connection = connection
@@ -75,18 +75,18 @@ class Peer:
         self._connection.sendall(data)
 
     def drip(self, data: Iterable[int], seconds: float) -> None:
-        """Send bytes one by one, so many seconds apart, until the other side goes away."""
+        """Send bytes one by one, with a pause in seconds, until the other side closes the connection."""
         for byte in data:
             self.send(bytes([byte]))
             if self._is_stopping.wait(seconds):
                 return
 
     def wait(self, seconds: float) -> None:
-        """Do nothing for so long, or until the server stops."""
+        """Wait for a time, or until the server stops."""
         self._is_stopping.wait(seconds)
 
     def receive(self) -> Received | None:
-        """Read a request; None where the other side is done."""
+        """Read a request; None if the other side has closed the connection."""
         while b"\r\n\r\n" not in self._held:
             if not self._more():
                 return None
@@ -110,11 +110,11 @@ class Peer:
 
 
 Answer = Callable[[Peer, Received], bool]
-"""Answers one request and says whether the connection stays open."""
+"""Answers one request and returns whether the connection stays open."""
 
 
 class Server:
-    """Listens on 127.0.0.1, one thread for each connection. ``requests``: what came; ``connections``: how many.
+    """Listens on 127.0.0.1, one thread for each connection. ``requests``: those that it got; ``connections``: their number.
 
     ``pause``: seconds to wait before each read of a request's body.
     """
@@ -169,7 +169,7 @@ class Server:
 
 
 def head(status: int = 200, kind: str = "application/json", **headers: str) -> bytes:
-    """Write the head of an answer; names of headers with ``_`` for ``-``."""
+    """Write the headers of an answer; ``_`` in their names stands for ``-``."""
     lines = [f"HTTP/1.1 {status} X", f"Content-Type: {kind}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
@@ -181,7 +181,7 @@ def whole(body: bytes, status: int = 200, kind: str = "application/json", **head
 
 
 def framed(body: bytes, framing: Framing, upto: int | None = None) -> bytes:
-    """Write a stream in a framing; with ``upto`` only so many bytes of it, although more are promised."""
+    """Write a stream in a framing; with ``upto`` only that many bytes of it, although the framing promises more."""
     sent = body if upto is None else body[:upto]
     kind = "text/event-stream"
     if framing == "close":
@@ -206,7 +206,7 @@ def relay(peer: Peer, request: Received) -> bool:
 
 
 def read(client: fb.Client, format: str = "messages", via: str | None = None) -> list[Any]:
-    """Return the events of a stream, all of them."""
+    """Return all events of a stream."""
     with client.stream(body_of("requests", format), format, via) as stream:
         return list(stream)
 

@@ -9,7 +9,7 @@ from formatbridge.validation.wire_base import Unknown
 from tests.support.sdk_types import Field, fields, shape
 
 SCALARS: dict[str, Any] = {"boolean": True, "integer": 1, "number": 1, "null": None}
-"""A value of each kind but text."""
+"""A value of each kind except text."""
 
 TEXTS = {
     "arguments": '{"a": 1}',
@@ -24,16 +24,16 @@ TEXTS = {
     "thoughtSignature": "c2lnbg==",
     "url": "https://example.org/a.png",
 }
-"""Texts that are more than words."""
+"""Texts with a syntax."""
 
 DEEPEST = 8
 
 
 def specimens(root: type) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the smallest body of a type, and for each of its fields, at any depth, one with each of the things that it may hold.
+    """Yield the smallest body of a type, and for each of its fields, at any depth, one with each of its possible values.
 
-    Of each object there is one more, with all fields at once. Each body comes with the way to what is special about it. Types do not nest
-    in themselves.
+    Of each object there is one more, with all fields at once. Each body comes with the path of its special value. Types do not nest in
+    themselves.
     """
     for path, value in _each(root, "", ()):
         if isinstance(value, dict):
@@ -41,7 +41,7 @@ def specimens(root: type) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _each(annotation: Any, name: str, above: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield each thing that a place may hold."""
+    """Yield each possible value of a place."""
     place = shape(annotation)
     for member in place.objects:
         if member is not Unknown:
@@ -59,7 +59,7 @@ def _each(annotation: Any, name: str, above: tuple[type, ...]) -> Iterator[tuple
 
 
 def _each_object(member: type, above: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the smallest object of a type, one with all its fields, and one with each thing that each of them may hold."""
+    """Yield the smallest object of a type, one with all its fields, and one with each possible value of each of them."""
     smallest = _smallest_object(member, above)
     yield member.__name__, smallest
     if member in above or len(above) == DEEPEST:
@@ -79,7 +79,7 @@ def _smallest_object(member: type, above: tuple[type, ...]) -> dict[str, Any]:
 
 
 def _is_needed(field: Field) -> bool:
-    """Say whether an object is none without a field; where there is a default, that is what tells it from others."""
+    """Return whether an object requires a field; a field with a default that distinguishes it from others is required."""
     return field.is_required or (field.shape.is_closed and len(field.shape.words) == 1)
 
 

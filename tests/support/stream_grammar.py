@@ -1,8 +1,8 @@
-"""The grammar of each format's streams, as tables: which event may follow which in streams that we write. Decoders accept more.
+"""The grammar of each format's streams, as tables: which event may follow which in streams that the library writes.
 
-A stream is a state machine, and so is each numbered object in it: choices and their calls, blocks, items. The tests compare written streams
-with these tables, and ``docs/streaming.md`` is generated from them.
-Source: the event types of the official clients, and the streams that those clients reject when executed.
+Decoders accept more. A stream is a state machine, and so is each numbered object in it: choices and their calls, blocks, items. The tests
+compare written streams with these tables, and ``docs/streaming.md`` is generated from them. Source: the event types of the official
+clients, and the streams that those clients reject when executed.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 from formatbridge.ir.parts import Format
 
 Moves = Mapping[str, Mapping[str, str]]
-"""State to what may happen in it, and the state after that. The first state is the one before anything has happened."""
+"""State to the possible events in it, and the state after each. The first state is the one before any event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Things of one name in a stream, numbered from 0 without gaps.
+    """Objects of one name in a stream, numbered from 0 without gaps.
 
-    ``kinds``: the machine of each kind of thing; that of the kind ``*`` is for all others. ``within``: the series whose things have each
-    their own numbers. ``one_at_a_time``: the next opens only when the one before is over. ``over``: the state in which a thing is over.
-    ``in_order``: they open by their numbers, too; else in any order.
+    ``kinds``: the machine of each kind of object; that of the kind ``*`` is for all others. ``within``: the series in whose objects the
+    numbers begin again. ``one_at_a_time``: the next opens only when the one before is closed. ``over``: the state in which an object is
+    closed. ``in_order``: they open in the order of their numbers; otherwise in any order.
     """
 
     name: str
@@ -36,10 +36,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """The streams of one format; each is over in the state ``done``, or in ``failed``.
+    """The streams of one format; each ends in the state ``done`` or ``failed``.
 
-    ``is_named``: each event has an event line, with its own type. ``line_end``: what ends a line. ``constant``: members that are the same
-    in all events that have them. ``repeats``: kind of event to the member that says again what the deltas before it said.
+    ``is_named``: each event has an event line with its type. ``line_end``: the end of a line. ``constant``: members that are the same in
+    all events that have them. ``repeats``: kind of event to the member that repeats the deltas before it.
     """
 
     format: Format
@@ -52,7 +52,7 @@ class Grammar:
 
 
 def _then(end: Mapping[str, str], *words: str) -> Mapping[str, str]:
-    """Return moves of which all but ``end`` stay in the state ``open``."""
+    """Return transitions of which all except ``end`` stay in the state ``open``."""
     return {**dict.fromkeys(words, "open"), **end}
 
 
@@ -149,17 +149,17 @@ _DONE: Final = {"output_item.done": "done"}
 
 
 def _filled_by(stem: str) -> Mapping[str, str]:
-    """Return what may happen to a thing that grows by deltas, which its done event repeats."""
+    """Return the transitions of an object that grows by deltas, which its done event repeats."""
     return {f"{stem}.delta": "open", f"{stem}.done": "filled"}
 
 
 def _call(stem: str) -> Moves:
-    """Return the moves of a call of one of the caller's tools."""
+    """Return the transitions of a call of one of the caller's tools."""
     return {"before": {"output_item.added": "open"}, "open": _filled_by(stem), "filled": _DONE, "done": {}}
 
 
 def _runs(kind: str, moves: Moves) -> Moves:
-    """Return the moves of a call that the server runs, and that says what it is doing."""
+    """Return the transitions of a call that the server runs, with events for its progress."""
     started = {"before": _ADDED, "added": {f"{kind}.in_progress": "open"}}
     return {**started, **moves, "ended": _DONE, "done": {}}
 

@@ -1,4 +1,4 @@
-"""The laws of every stream, as functions from a stream to the events where they are broken."""
+"""The laws of every stream, as functions from a stream to the events that break them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A stream to put to the laws."""
+    """A stream for the laws."""
 
     id: str
     format: str
@@ -45,7 +45,7 @@ def shipped(format: str) -> list[Stream]:
 
 
 def recorded(format: str) -> list[Stream]:
-    """Return the recorded streams of a format that do not contradict themselves; none where there is no corpus."""
+    """Return the recorded streams of a format without contradictions; none without a corpus."""
     result = [Stream(entry.path, format, entry.bytes()) for entry in entries(format, "stream")]
     return [each for each in result if format != "responses" or not contradicts_itself(each.data)]
 
@@ -53,8 +53,8 @@ def recorded(format: str) -> list[Stream]:
 def contradicts_itself(data: bytes) -> bool:
     """Return whether the text deltas of a part of responses differ from the text of its done event.
 
-    A server never sends that; a recording that was shortened by hand may. Which of the two texts is the answer is then undefined. What the
-    library does with it is tested in test_stream_nonconforming.py.
+    A server never sends that; a recording that was shortened by hand may have it. The answer is then undefined.
+    test_nonconforming_streams.py tests the result.
     """
     texts: dict[tuple[Any, Any], str] = {}
     for raw in map(_value_of, read(data)):
@@ -87,11 +87,11 @@ def convert(data: bytes, source: str, target: str, size: int | None = None) -> b
 
 
 def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
-    """Law 1: each leaf of each event, changed, shows in the output or in the report, or is refused.
+    """Law 1: a change of each leaf of each event is in the output or in the report, or is rejected.
 
-    In its format a stream goes out as it came, so there the answer is asked that it adds up to. Of recorded streams' leaves that differ
-    only in which event they stand in the first is tried; those that say again what others said are not. Of an answer that failed nothing is
-    asked but its error: what came before it has left, and what would come at its end never does.
+    A same-format stream is passed on, so there the accumulated answer is compared. Of the leaves of recorded streams that differ only in
+    their event the first is tried; repeated ones are not. Of an answer that failed only the error counts: the content before it was sent,
+    and the content of its end never is.
     """
     emitted = read(stream.data)
     base = _outcome(write(emitted), stream.format, target)
@@ -119,7 +119,7 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
 
 
 def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
-    """Law 1: a field that no one knows, next to what any event says, or any delta, shows in the output or in the report."""
+    """Law 1: an unknown field in any event, or in any delta, is in the output or in the report."""
     emitted = read(stream.data)
     for at, event in enumerate(emitted):
         raw = _value_of(event)
@@ -145,13 +145,13 @@ def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
 
 
 def _value_of(event: ServerSentEvent) -> JsonObject:
-    """Return what an event says; nothing where it is a mark, or empty."""
+    """Return the value of an event; an empty text for an event without one."""
     message: JsonObject = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
     return message
 
 
 def _extended_pointers(raw: JsonObject) -> list[str]:
-    """Return the pointers of an event and of what it adds to."""
+    """Return the pointers of an event and of the object that it extends."""
     choices = [f"/choices/{at}" for at, _ in enumerate(raw.get("choices") or ())]
     candidates = [f"/candidates/{at}" for at, _ in enumerate(raw.get("candidates") or ())]
     deltas = ["/delta"] if isinstance(raw.get("delta"), dict) else []
@@ -161,7 +161,7 @@ def _extended_pointers(raw: JsonObject) -> list[str]:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a stream."""
+    """The result of a stream."""
 
     written: bytes
     body: JsonObject
@@ -169,7 +169,7 @@ class _Outcome:
     error: ir.Error | None
 
     def comparable(self, is_same_format: bool) -> tuple[Any, ...]:
-        """Return all of it, but for bytes that were only passed on."""
+        """Return all of the result, except bytes that were passed on."""
         return (b"" if is_same_format else self.written, self.body, self.losses, self.error)
 
 
@@ -184,7 +184,7 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
 
 
 def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
-    """Return what a stream adds up to in its format: what passes is lost to no one, so only there a report has something to say."""
+    """Return the accumulated answer of a stream in its format. Only there a report has losses: bytes that are passed on lose nothing."""
     try:
         return collect_stream([data], source=format)
     except StreamFailedError as error:
@@ -194,19 +194,19 @@ def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
 
 
 _HEAD = frozenset({"id", "created", "created_at", "model", "responseId", "modelVersion", "createTime"})
-"""What an answer says of itself: what was said first counts; in its format what was said last."""
+"""Fields of the whole answer: between formats the first value counts, in the same format the last."""
 _PADDING = frozenset({
     "obfuscation", "sequence_number", "willContinue", "output_index", "content_index", "summary_index",
 })  # fmt: skip
 _TOTALS = frozenset({"total_tokens", "totalTokenCount", "total_token_count"})
 _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReason"})
-"""Members whose last value counts, where they come more than once."""
+"""Members whose last value counts if they are repeated."""
 
 
 def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], at: int) -> bool:
-    """Say whether a leaf of one of the events only says again what other leaves say, or hides their length.
+    """Return whether a leaf of an event only repeats other leaves, or hides their length.
 
-    In its format an answer has what was said last, and what a delta of responses says the last event says again.
+    In the same format the last value of an answer counts, and the last event of responses repeats its deltas.
     """
     raw, earlier, later = value[at], value[:at], value[at + 1 :]
     steps = path.split("/")[1:]
@@ -228,9 +228,9 @@ def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], a
 
 
 def _is_overruled(raw: JsonObject, steps: list[str], later: list[JsonObject]) -> bool:
-    """Say whether a field of the answer, or of a choice, is reported again by a later event; a choice's content goes on instead.
+    """Return whether a later event repeats a field of the answer or of a choice; the content of a choice continues instead.
 
-    Some servers of chat_completions put the whole message into each chunk, next to its delta: then the last one counts.
+    Some servers of chat_completions send the whole message in each chunk, next to its delta: then the last one counts.
     """
     with_message = [raw, *later] if steps[2:3] == ["delta"] else later
     if any(choice.get("message") for each in with_message for choice in each.get("choices") or ()):
@@ -251,7 +251,7 @@ def _contains_text(value: Any, name: str) -> bool:
 
 
 def _repeats(raw: JsonObject, steps: list[str]) -> bool:
-    """Say whether an event of responses repeats what others say: what opens is said again when it is done, and all of it at the end."""
+    """Return whether an event of responses repeats others: done events repeat opened objects, and the last event repeats all."""
     kind = str(raw.get("type"))
     if kind.endswith((".partial_image", "arguments.delta", "input.delta", "code.delta")):
         return True
@@ -262,7 +262,7 @@ def _repeats(raw: JsonObject, steps: list[str]) -> bool:
 
 
 def _is_news(raw: JsonObject, steps: list[str], earlier: list[JsonObject]) -> bool:
-    """Say whether the last event is the first to say a leaf of an item that was done; its id and its status matter to no one."""
+    """Return whether the last event is the first with a leaf of an item that was done; its id and its status do not count."""
     if steps[:2] != ["response", "output"] or steps[-1] in ("id", "status"):
         return False
     value = raw["response"]["output"][int(steps[2])]
@@ -282,7 +282,7 @@ def _name_of(pointer: str) -> str | None:
 
 
 def _is_reported(raw: JsonObject, path: str, reported: list[str]) -> bool:
-    """Say whether a loss was reported at a leaf, or at the block, item or part that it belongs to."""
+    """Return whether a loss was reported at a leaf, or at the block, item or part with it."""
     index, item = raw.get("index"), raw.get("output_index")
     choice = next((f"/choices/{each.get('index')}" for each in raw.get("choices") or ()), "")
     steps = path.split("/")[1:]
@@ -308,7 +308,7 @@ _URL = re.compile(r'"(?:url|uri)": "([^"]+)"')
 
 
 def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
-    """Law 6: collecting what was converted is converting what was collected, up to what a live stream cannot know."""
+    """Law 6: a converted stream, collected, is the conversion of the collected stream, except for facts that a live stream lacks."""
     try:
         whole = collect_stream([stream.data], source=stream.format, target=target).body
     except StreamError:
@@ -319,7 +319,7 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
 def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
     """Law 6, for a user who collects in the source's format, as its client does, and converts that.
 
-    But for arguments that are no JSON: a stream cannot say so, for they have left when it is known.
+    An exception is arguments that are no JSON: a stream has sent them before their end is known.
     """
     try:
         folded = collect_stream([_as_done(stream)], source=stream.format).body
@@ -332,7 +332,10 @@ def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
 
 
 def _as_done(stream: Stream) -> bytes:
-    """Return a stream of responses whose last event repeats the tokens of what is done: servers seal anew, and the first has left."""
+    """Return a stream of responses whose last event repeats the tokens of its done events:
+
+    servers encrypt again, and the first was sent.
+    """
     emitted: list[ServerSentEvent] = []
     tokens: dict[str, str] = {}
     for event in read(stream.data):
@@ -347,7 +350,7 @@ def _as_done(stream: Stream) -> bytes:
 
 
 def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
-    """Say in what a converted stream, collected, differs from the whole answer, but for what came late, which the report names."""
+    """Return the difference between a collected stream and the whole answer, except reported values that followed their text."""
     converter = StreamConverter(source=stream.format, target=target)
     try:
         converted = converter.feed(stream.data) + converter.finish()
@@ -362,7 +365,7 @@ def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
         one.pop("model", None)
     for token in (token for choice in (*one["choices"], *other["choices"]) for token in choice.get("logprobs") or ()):
         token["logprob"] = round(token["logprob"], 6)  # as servers do in what repeats the deltas
-    sources = {url for loss in delayed for url in _URL.findall(json.dumps(loss.before))}  # told when their text had closed
+    sources = {url for loss in delayed for url in _URL.findall(json.dumps(loss.before))}  # they came after their text was closed
     for choice in (*one["choices"], *other["choices"]) if sources else ():
         choice["citations"] = [each for each in choice.get("citations", []) if not any(url in str(each) for url in sources)]
     tokens = [
@@ -375,7 +378,7 @@ def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
 
 
 def _without_tokens(form: Any, tokens: list[str]) -> Any:
-    """Return what a body says without tokens that came when their reasoning parts had left."""
+    """Return the content of a body without tokens that came after their reasoning parts were sent."""
     if isinstance(form, dict):
         token = (form.get("signature") or {}).get("token")
         message = {key: value for key, value in form.items() if key != "signature" or token not in tokens}
@@ -386,10 +389,10 @@ def _without_tokens(form: Any, tokens: list[str]) -> Any:
 
 
 def meaning(body: JsonObject, source: str, target: str) -> Any:
-    """Return what a body says, without what a stream between two formats cannot keep.
+    """Return the content of a body, except for values that a stream between two formats cannot keep.
 
-    A message of chat_completions holds no order between kinds, and generate_content writes a call when it is whole, so what is compared
-    there is said by kind. A text that has left takes no citation's span towards messages.
+    A message of chat_completions has no order between kinds, and generate_content writes a call as a whole, so there the content is
+    compared by kind. A text of messages that was sent gets no span of a citation.
     """
     form = normal_form(formats.load(target).decode_response(check(body, target, "response")))
     for choice in form.get("choices", []):
@@ -436,7 +439,7 @@ def _first_difference(a: Any, b: Any, path: str = "") -> str:
 
 
 def end_of(stream: Stream) -> int:
-    """Return how many bytes a stream must have come to before anybody can call it complete."""
+    """Return the number of bytes of a stream from which on it may be complete."""
     running: set[int] = set()
     for event in read(stream.data):
         raw = {} if event.data == DONE else json.loads(event.data)
@@ -457,7 +460,7 @@ def end_of(stream: Stream) -> int:
 
 
 def tears(stream: Stream) -> list[int]:
-    """Return a place inside each event, up to the one behind which nothing counts."""
+    """Return a position inside each event, up to the last one that counts."""
     problems: list[int] = []
     for event in read(stream.data):
         raw = {} if event.data == DONE or not event.data.strip() else json.loads(event.data)
@@ -477,7 +480,7 @@ _ENDS: dict[str, frozenset[str]] = {
 
 
 def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
-    """Law 9: a stream that is cut before its end raises, and its tail tells the target's reader of an error, and of nothing but that."""
+    """Law 9: a truncated stream raises, and its tail has an error for the target's reader, and nothing else."""
     for cut in cuts:
         converter = StreamConverter(source=stream.format, target=target)
         converted = converter.feed(stream.data[:cut])
@@ -494,7 +497,7 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
 
 
 def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
-    """Law 9: a stream that is closed where it was cut has one end, and a beginning."""
+    """Law 9: a stream that is closed after its truncation has one beginning and one end."""
     for cut in cuts:
         chunks = [stream.data[:cut]]
         try:
@@ -510,10 +513,10 @@ def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str
 
 
 def held_back(stream: Stream, target: str) -> Iterator[str]:
-    """Law 10: text leaves in the feed that brings it, and so do arguments where the target has pieces of them.
+    """Law 10: text is emitted in the feed that brings it, and so are arguments if the target has pieces of them.
 
-    But for messages, where a part waits for the open block; for a call whose name is not known yet; and, towards chat_completions, for a
-    choice before which another has not begun.
+    Exceptions: a part of messages is delayed while another block is open, a call while its name is unknown, and a choice of
+    chat_completions until those before it have begun.
     """
     converter = StreamConverter(source=stream.format, target=target)
     source, target_body = formats.load(stream.format).stream_decoder(), formats.load(target).stream_decoder()
@@ -539,7 +542,7 @@ _TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
 def _expected_texts(
     emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str
 ) -> list[str]:
-    """Return the texts that must leave now."""
+    """Return the texts that must be emitted now."""
     expected: list[str] = []
     for event in emitted:
         match event:

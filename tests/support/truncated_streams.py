@@ -1,4 +1,4 @@
-"""Truncated streams with the tail of their reader: every pair of formats, truncated after every event."""
+"""Truncated streams with the tail for their reader: every pair of formats, truncated after every event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import formatbridge as fb
 from tests.fixtures import streams
 
 MESSAGE = "the stream ended before its answer was complete"
-"""The words of the error in a tail."""
+"""The message of the error in a tail."""
 
 _STEMS = ("finish_length", "text_plain", "tools_parallel")
 _ANSWER: dict[str, Any] = {
@@ -33,7 +33,7 @@ _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Truncated:
-    """A stream of ``format`` as its reader gets it, with its tail. ``id`` names the source's stream and how many of its events came."""
+    """A stream of ``format`` as its reader gets it, with its tail. ``id``: the source's stream and the number of its events."""
 
     id: str
     format: str
@@ -41,7 +41,7 @@ class Truncated:
 
 
 def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
-    """Yield what becomes of some streams of a format that are cut behind each of their events."""
+    """Yield the conversions of some streams of a format that are truncated after each of their events."""
     answer = fb.convert_response(_ANSWER, source="messages", target=source).body
     message = {each.stem: each.data for each in streams(source) if each.stem in _STEMS}
     message["reasoning_and_call"] = b"".join(fb.replay_response(answer, source=source))
@@ -54,7 +54,7 @@ def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
 
 
 def _with_tail(data: bytes, source: str, target: str) -> bytes:
-    """Convert with the tail of ``finish``; of ``abort`` where the answer looks whole and only the connection says that it is not."""
+    """Convert with the tail of ``finish``, or of ``abort`` if the answer looks complete and only the connection shows that it is not."""
     finished, aborted = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     output = finished.feed(data)
     try:

@@ -1,6 +1,6 @@
 """Rules of vendors for requests that no type states, as functions from a request to the rules that it breaks.
 
-Source: the vendors' documentation and the words of their refusals.
+Source: the vendors' documentation and the messages of their rejections.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 JsonObject = dict[str, Any]
 Rules = dict[str, Callable[[JsonObject], bool]]
-"""What a server would say of a request, and whether it would have to."""
+"""The error of a server for a request, and whether it certainly occurs."""
 
 
 def broken_rules(format: str, body: JsonObject) -> Iterator[str]:
-    """Yield what the server of a format would refuse a request for."""
+    """Yield the errors of the server of a format for a request."""
     yield from (event for event, is_broken in _RULES[format].items() if is_broken(body))
 
 
@@ -31,20 +31,20 @@ def _thinks(body: JsonObject) -> bool:
 def _blocks(body: JsonObject) -> Iterator[JsonObject]:
     """Yield the blocks of a request, those of results included."""
     pending = [message.get("content") for message in body["messages"]] + [body.get("system")]
-    for content in pending:  # which grows on the way
+    for content in pending:  # which grows in the loop
         for block in content if isinstance(content, list) else ():
             yield block
             pending.append(block.get("content"))
 
 
 def _fetches_else(body: JsonObject) -> bool:
-    """Say whether an address ends in what is neither an image nor PDF."""
+    """Return whether a URL ends in the extension of another file than an image or PDF."""
     sources = [block["source"] for block in _blocks(body) if block["type"] in ("image", "document")]
     return any(source["type"] == "url" and _OTHER.search(source["url"]) for source in sources)
 
 
 def _begins_without_thinking(messages: list[JsonObject]) -> bool:
-    """Say whether the answer under way, whose calls were just answered, begins without thinking."""
+    """Return whether the current answer, whose calls were just answered, begins without thinking."""
     while messages and messages[-1]["role"] == "user" and not isinstance(messages[-1]["content"], str):
         if messages[-1]["content"][0]["type"] != "tool_result":
             return False
@@ -54,7 +54,7 @@ def _begins_without_thinking(messages: list[JsonObject]) -> bool:
 
 
 def _text_of(message: JsonObject) -> str:
-    """Return the text that a message ends with."""
+    """Return the text at the end of a message."""
     content = message["content"]
     return content if isinstance(content, str) else str(content[-1].get("text", ""))
 
@@ -67,7 +67,7 @@ def _parts(turns: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _answers_elsewhere(messages: list[JsonObject]) -> bool:
-    """Say whether a result stands elsewhere than behind its call, or behind other results there, although it has one."""
+    """Return whether a result with a call is not directly after it, or after other results there."""
     request: dict[str, int] = {}
     source: set[str] = set()
     for message in messages:
@@ -119,7 +119,7 @@ _END_USER: Rules = {
     "user: string too long, at most 64 characters": lambda body: len(body.get("user") or "") > 64,
     "safety_identifier: at most 128 characters": lambda body: len(body.get("safety_identifier") or "") > 128,
 }
-"""Source: the refusal of the vendor's server, and the official SDK's documentation, 2026-11."""
+"""Source: the error of the vendor's server, and the official SDK's documentation, 2026-11."""
 
 _CHAT_COMPLETIONS: Rules = {
     **_END_USER,
@@ -147,7 +147,7 @@ def _chosen(body: JsonObject) -> set[str]:
 
 
 def _tool_types(body: JsonObject) -> set[str]:
-    """Return the kinds of the tools that a request offers, from the start or on the way."""
+    """Return the kinds of the tools of a request, those of its messages included."""
     items = [item for item in body["input"] if item.get("type") == "additional_tools"]
     return {tool["type"] for holder in (body, *items) for tool in holder.get("tools") or ()}
 

@@ -25,7 +25,7 @@ FOLDER: Path = CORPUS.parent / "cases"
 
 @dataclass(frozen=True)
 class Case:
-    """One worked case as the file has it."""
+    """One worked case of the file."""
 
     id: str
     source: str
@@ -36,7 +36,7 @@ class Case:
 
 @cache
 def cases(name: str) -> tuple[Case, ...]:
-    """Return the cases of ``requests`` or ``responses``; none where the folder is absent."""
+    """Return the cases of ``requests`` or ``responses``; none without the folder."""
     path = FOLDER / f"{name}.jsonl"
     if not path.exists():
         return ()
@@ -45,7 +45,7 @@ def cases(name: str) -> tuple[Case, ...]:
 
 
 def complaints(case: Case) -> list[str]:
-    """Return what a case demands and does not get."""
+    """Return the expectations of a case that do not hold."""
     return _JUDGES[case.kind](case)
 
 
@@ -79,7 +79,7 @@ def _judge_error(case: Case) -> list[str]:
 
 
 def _judge_stream(case: Case) -> list[str]:
-    """Feed the events and judge what the emitted stream adds up to; an error event counts as it stands."""
+    """Feed the events and compare the accumulated output; an error event counts unchanged."""
     converter = StreamConverter(source=case.source, target=case.target)
     converted, raised = b"", None
     try:
@@ -100,7 +100,7 @@ def _event(item: dict[str, Any]) -> bytes:
 
 
 def _collected(stream: bytes, format: str) -> Any:
-    """Return the answer that a stream adds up to, with the payload of an error event next to it."""
+    """Return the accumulated answer of a stream, with the payload of an error event next to it."""
     reader, decoder = StreamReader(), formats.load(format).stream_decoder()
     collector, error = Collector(formats.load(format).name), None
     for event in [*reader.feed(stream), *reader.finish()]:
@@ -139,7 +139,7 @@ def _missing_losses(case: Case, converted: Converted, body: Any) -> list[str]:
 
 
 def _all_below(path: str, value: Any, reported: set[str]) -> bool:
-    """Say whether every leaf below a container was reported."""
+    """Return whether every leaf below a container was reported."""
     if path in reported:
         return True
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -79,7 +79,7 @@ def test_the_judge_rejects_what_the_conventions_do_not_define() -> None:
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=str)
 def test_content_is_left_out_unless_it_is_requested(fixture: Fixture) -> None:
-    """What users wrote is confidential, and telemetry often goes to another company."""
+    """The texts of users are confidential, and telemetry is often sent to another company."""
     attributes = attributes_of(fixture, content=False)
 
     assert not attributes.keys() & STRUCTURED.keys()
@@ -256,7 +256,7 @@ def test_an_answer_of_messages_in_full() -> None:
     }
 
 
-def test_instructions_outside_the_history_have_their_own_attribute() -> None:
+def test_instructions_outside_the_history_have_a_separate_attribute() -> None:
     """The conventions distinguish a separate field from a message of the chat history."""
     request = {"model": "m", "max_tokens": 5, "system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -270,7 +270,7 @@ def test_the_dialect_or_an_argument_names_the_provider() -> None:
     """Many servers use the format of another vendor. Attributes of OpenAI are then left out."""
     request = {**REQUEST, "service_tier": "flex"}
 
-    plain, xai, named = (
+    openai, xai, named = (
         fb.telemetry.genai_attributes(request, source=source, provider=provider)
         for source, provider in (
             ("chat_completions", None),
@@ -279,8 +279,12 @@ def test_the_dialect_or_an_argument_names_the_provider() -> None:
         )
     )
 
-    assert (plain["gen_ai.provider.name"], xai["gen_ai.provider.name"], named["gen_ai.provider.name"]) == ("openai", "x_ai", "acme")
-    assert plain["openai.request.service_tier"] == "flex"
+    assert (openai["gen_ai.provider.name"], xai["gen_ai.provider.name"], named["gen_ai.provider.name"]) == (
+        "openai",
+        "x_ai",
+        "acme",
+    )
+    assert openai["openai.request.service_tier"] == "flex"
     assert not [name for name in (*xai, *named) if name.startswith("openai.")]
 
 
@@ -310,7 +314,7 @@ def test_the_result_of_a_conversion_needs_no_other_argument() -> None:
     ],
 )
 def test_wrong_arguments_are_refused_with_the_expected_values(arguments: Any, message: str) -> None:
-    """The mistake is in the calling code, so its error says what to pass."""
+    """The mistake is in the calling code, so its error states what to pass."""
     with pytest.raises((fb.ConfigurationError, fb.UnknownFormatError), match=message):
         fb.telemetry.genai_attributes({"x": 1}, **arguments)
 
@@ -324,7 +328,7 @@ def test_models_lists_have_no_attributes() -> None:
 
 
 def test_simple_attributes_are_names_of_opentelemetry() -> None:
-    """A name that OpenTelemetry's own packages spell in another way would be a mistake."""
+    """A name that differs from OpenTelemetry's packages would be a mistake."""
     names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes", reason="needs opentelemetry-sdk")
     known = {value for value in vars(names).values() if isinstance(value, str) and value.startswith("gen_ai.")}
     later = {  # only in the repository of the GenAI conventions, and in opentelemetry-util-genai
@@ -342,8 +346,8 @@ def test_simple_attributes_are_names_of_opentelemetry() -> None:
 
 
 @pytest.mark.parametrize("fixture", [*fixtures("request"), *fixtures("response")], ids=str)
-def test_parts_have_the_fields_of_opentelemetrys_own_types(fixture: Fixture) -> None:
-    """A second opinion on the forms: the classes with which OpenTelemetry's instrumentations write them."""
+def test_parts_have_the_fields_of_opentelemetrys_types(fixture: Fixture) -> None:
+    """A second source for the forms: the classes of OpenTelemetry's instrumentations."""
     types = pytest.importorskip("opentelemetry.util.genai.types", reason="needs opentelemetry-util-genai")
     members: list[Any] = list(vars(types).values())
     parts = [

@@ -64,7 +64,7 @@ def client_of(spans: Spans, relay: Any, **settings: Any) -> fb.Client:
 
 
 def _any(relay: FakeRelay) -> Any:
-    """Return a relay as what type checkers accept for a transport of either library."""
+    """Return a relay as a type that checkers accept for a transport of either library."""
     return relay
 
 
@@ -158,7 +158,7 @@ def test_an_error_answer_fails_the_span_with_the_servers_code(is_streaming: bool
 
 
 def test_the_description_of_an_error_is_content(spans: Spans) -> None:
-    """Whoever records messages may also read what the server answered to them."""
+    """A user who records messages may also read the server's answer to them."""
     with client_of(spans, relay_of([Failure(429, "slow down")]), trace_content=True) as client, pytest.raises(fb.RateLimitError):
         send(client, body_of("requests", "messages"), "messages", "messages", is_streaming=False)
 
@@ -192,7 +192,7 @@ def test_a_truncated_stream_fails_the_span_and_keeps_the_partial_answer(via: str
 
 
 def test_a_stream_that_its_caller_closes_early_is_cancelled(spans: Spans) -> None:
-    """A user presses stop; the span has what came until then."""
+    """A user stops the answer; the span has the part that arrived."""
     with (
         client_of(spans, relay_of()) as client,
         client.stream(body_of("requests", "messages"), "messages") as stream,
@@ -205,7 +205,7 @@ def test_a_stream_that_its_caller_closes_early_is_cancelled(spans: Spans) -> Non
 
 
 def test_a_stream_that_an_sdk_closes_early_is_cancelled(spans: Spans) -> None:
-    """The transport learns of it when the SDK closes the response."""
+    """The transport ends the span when the SDK closes the response."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="responses", inner=relay_of(), tracer=spans.tracer)
     body = json.dumps({**BODIES["messages"], "stream": True}).encode()
 
@@ -296,7 +296,7 @@ def test_the_dialect_of_the_profile_names_the_provider_in_a_transport(spans: Spa
 
 
 def test_something_else_than_a_tracer_is_refused() -> None:
-    """The mistake shows where the client is created, not at its first call."""
+    """The error is raised when the client is created, not at its first call."""
     with pytest.raises(fb.ConfigurationError, match="tracer is a str, expected a Tracer of OpenTelemetry"):
         fb.Client("https://relay.test", tracer="otel")  # type: ignore[arg-type]
     with pytest.raises(fb.ConfigurationError, match="trace_content is a str, expected True or False"):

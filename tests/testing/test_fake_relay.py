@@ -90,7 +90,7 @@ def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: boo
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_official_async_sdk_gets_the_scripted_answer(format: str, is_streaming: bool) -> None:
-    """Half of the users are async."""
+    """Half of the users write async code."""
     relay = FakeRelay(ANSWER)
 
     async def exchange() -> official_sdks.SdkAnswer:
@@ -112,7 +112,7 @@ def test_an_official_sdk_lists_the_models(format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_relay_may_have_no_models(format: str) -> None:
-    """A key of a group that has none."""
+    """The key of a group without models."""
     relay = FakeRelay(models=[])
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
 
@@ -122,7 +122,7 @@ def test_a_relay_may_have_no_models(format: str) -> None:
 @pytest.mark.parametrize("chunks", [1, 7, [3, 50, 2], None])
 @pytest.mark.parametrize("format", FORMATS)
 def test_chunks_have_the_configured_sizes(format: str, chunks: int | list[int] | None) -> None:
-    """A reader that works on whole events only fails here."""
+    """A reader that handles whole events only fails here."""
     relay = FakeRelay("One two three four five six seven.", chunks=chunks)
 
     whole = post(relay, format, is_streaming=True)
@@ -131,7 +131,7 @@ def test_chunks_have_the_configured_sizes(format: str, chunks: int | list[int] |
 
 
 def test_every_byte_can_be_a_chunk() -> None:
-    """A user looks for bugs at the seams."""
+    """A user looks for defects at the chunk boundaries."""
     relay = FakeRelay("Hi", chunks=1)
     request = httpx.Request("POST", relay.base_url + PATHS["responses"], headers=KEY, json=BODIES["responses"] | {"stream": True})
 
@@ -142,7 +142,7 @@ def test_every_byte_can_be_a_chunk() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_deltas_are_within_longest_delta(format: str) -> None:
-    """A stream of one delta hides whatever goes wrong between two."""
+    """A stream of one delta hides defects between two."""
     relay = FakeRelay("a" * 50, longest_delta=8)
 
     answer = post(relay, format, is_streaming=True)
@@ -152,7 +152,7 @@ def test_deltas_are_within_longest_delta(format: str) -> None:
 
 
 def test_a_list_of_steps_is_used_once_in_sequence() -> None:
-    """First a call, then, after the tool's result, a text; a third request is a bug of the test or of the code."""
+    """First a call, then, after the tool's result, a text; a third request is a defect of the test or of the code."""
     relay = FakeRelay([Answer(tool_calls=[ToolCall("now")]), "It is noon."])
 
     reasons = [post(relay, "chat_completions").json()["choices"][0]["finish_reason"] for _ in range(2)]
@@ -164,7 +164,7 @@ def test_a_list_of_steps_is_used_once_in_sequence() -> None:
 
 
 def test_a_callable_answers_by_the_request() -> None:
-    """A script of another kind: whatever was asked is repeated."""
+    """Such a script repeats the question."""
 
     def echo(request: Recorded) -> str:
         return f"{request.model}: {request.body['messages'][0]['content']}"
@@ -201,7 +201,7 @@ def test_a_typed_answer_is_a_script() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
-    """A conversation of two turns brings it back there, and no one else gets it."""
+    """In a conversation of two turns it returns there, and to no other endpoint."""
     relay = FakeRelay(ANSWER)
     request = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
 
@@ -231,7 +231,7 @@ def test_a_failure_has_the_format_of_the_endpoint(format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_stream_can_end_in_an_error_event(format: str) -> None:
-    """The status was 200 when the trouble began."""
+    """The status was 200 before the error occurred."""
     relay = FakeRelay((Failure(529, "too much to do", after=3), "One two three four five six seven."))
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
 
@@ -242,7 +242,7 @@ def test_a_stream_can_end_in_an_error_event(format: str) -> None:
 
 
 def test_a_body_of_a_failure_is_sent_unchanged() -> None:
-    """A user has met an error that no specification knows."""
+    """A user has an error that no specification describes."""
     listed, page = FakeRelay(Failure(400, body=[{"error": {"code": 400}}])), FakeRelay(Failure(504, body="<html>slow</html>"))
 
     assert post(listed, "messages").json() == [{"error": {"code": 400}}]
@@ -268,7 +268,7 @@ def test_a_body_of_a_failure_is_sent_unchanged() -> None:
     ],
 )
 def test_keys_and_versions_are_checked_as_specified(format: str, headers: dict[str, str], status: int) -> None:
-    """A client that sends the key in the wrong header would work here and nowhere else."""
+    """A client with the key in the wrong header would work here and nowhere else."""
     relay = FakeRelay(["Hello"])
 
     answer = post(relay, format, headers=headers)
@@ -279,7 +279,7 @@ def test_keys_and_versions_are_checked_as_specified(format: str, headers: dict[s
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_body_that_is_not_of_the_format_is_refused_in_the_format(format: str) -> None:
-    """The double of a relay that takes everything hides the bug until production."""
+    """A relay that accepts everything hides the mistake until production."""
     relay = FakeRelay(["Hello"])
     wrong = {"chat_completions": "messages", "messages": "messages", "responses": "input", "generate_content": "contents"}[format]
 
@@ -292,7 +292,7 @@ def test_a_body_that_is_not_of_the_format_is_refused_in_the_format(format: str) 
 
 
 def test_an_unknown_path_is_a_404_and_is_recorded() -> None:
-    """A typo in a base URL is the commonest mistake of all."""
+    """A typing error in a base URL is the most common mistake."""
     relay = FakeRelay(["Hello"])
 
     answer = post(relay, "responses", url=f"{relay.base_url}/v1/v1/responses")
@@ -303,7 +303,7 @@ def test_an_unknown_path_is_a_404_and_is_recorded() -> None:
 
 
 def test_a_request_to_another_origin_fails_and_is_recorded() -> None:
-    """A redirect, or a forgotten base URL, must not reach the outside from a test."""
+    """A redirect, or a forgotten base URL, must not leave a test."""
     relay = FakeRelay("Hello")
 
     with pytest.raises(httpx.ConnectError, match=r"no server at https://api\.example\.com"):
@@ -314,7 +314,7 @@ def test_a_request_to_another_origin_fails_and_is_recorded() -> None:
 
 
 def test_a_relay_may_live_under_a_path() -> None:
-    """Many relays do."""
+    """Many relays have one."""
     relay = FakeRelay("Hello", base_url="https://relay.test:8443/team/a/")
 
     assert relay.base_url == "https://relay.test:8443/team/a"
@@ -342,7 +342,7 @@ def test_generate_content_streams_an_array_without_alt_sse() -> None:
 
 
 def test_a_failure_meets_any_request_and_an_answer_waits() -> None:
-    """A list of models fails as well as anything."""
+    """A list of models can fail too."""
     relay = FakeRelay([Failure(503), "Hello"])
     url = f"{relay.base_url}/v1beta/models"
 
@@ -353,7 +353,7 @@ def test_a_failure_meets_any_request_and_an_answer_waits() -> None:
 
 
 def test_the_usage_of_a_chat_stream_requires_include_usage() -> None:
-    """Code that relies on usage without asking for it works nowhere else."""
+    """Code that needs usage without asking for it works nowhere else."""
     relay = FakeRelay("Hello")
 
     silent = post(relay, "chat_completions", is_streaming=True)
@@ -365,13 +365,13 @@ def test_the_usage_of_a_chat_stream_requires_include_usage() -> None:
 
 @pytest.mark.parametrize("step", [Cut(3), Stall(1), Fail("read", at=4), Failure(500, after=2), 5, ("a", "b"), {"text": "Hello"}])
 def test_an_invalid_step_is_rejected_by_the_constructor(step: Any) -> None:
-    """The mistake is where the script is, not where it is played."""
+    """The error is raised where the script is, not where it is used."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         FakeRelay([step])
 
 
 def test_play_sets_a_new_script() -> None:
-    """The fixture gives a relay before the test knows what it wants to hear."""
+    """The fixture creates a relay before the test knows its script."""
     relay = FakeRelay()
 
     relay.play("First.", "Second.")
@@ -380,7 +380,7 @@ def test_play_sets_a_new_script() -> None:
 
 
 def test_one_model_is_there_or_not() -> None:
-    """Some clients ask for one before they use it."""
+    """Some clients look for one before they use it."""
     relay = FakeRelay(models=["a"])
     client = official_sdks.sdk("messages", relay.base_url, "sk-fake", relay.http_client("httpx2"))
     other = official_sdks.sdk("generate_content", relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -393,7 +393,7 @@ def test_one_model_is_there_or_not() -> None:
 
 @pytest.mark.parametrize("model", official_sdks.AWKWARD_IDS)
 def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
-    """A vendor's SDK that escapes neither reaches a real relay all the same."""
+    """A vendor's SDK that escapes neither must work as with a real relay."""
     relay = FakeRelay("Hello", models=[model])
     google = official_sdks.sdk("generate_content", relay.base_url, "sk-fake", relay.http_client("httpx2")).models
     other = official_sdks.sdk("messages", relay.base_url, "sk-fake", relay.http_client("httpx2")).models
@@ -405,12 +405,12 @@ def test_a_model_s_id_may_hold_colons_and_slashes(model: str) -> None:
 
 
 def test_a_relay_may_require_no_key() -> None:
-    """Local relays do not."""
+    """Local relays require none."""
     assert post(FakeRelay("Hello", api_key=None), "responses", headers={}).status_code == 200
 
 
 def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
-    """One format has a word for it, the others a status."""
+    """One format has a status for it in the answer, the others an HTTP status."""
     response = post(FakeRelay("Hello"), "responses").json()
     failed = response | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
     relay = FakeRelay(Body(failed, "responses"))
@@ -423,7 +423,7 @@ def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_a_stalled_answer_arrives(is_async: bool) -> None:
-    """The first byte takes its time."""
+    """The first byte is delayed."""
     clock = VirtualClock()
     relay = FakeRelay((Stall(3), "Hello"), clock=clock)
     request = httpx.Request("POST", f"{relay.base_url}/v1/responses", headers=KEY, json=BODIES["responses"])
@@ -438,7 +438,7 @@ def test_a_stalled_answer_arrives(is_async: bool) -> None:
 
 
 def test_a_request_without_a_model_is_refused_where_the_script_s_format_needs_one() -> None:
-    """The body of the script keeps its model in the URL, and there is none."""
+    """The body of the script has its model in the URL, and there is none."""
     relay = FakeRelay(Body({"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "STOP"}]}, "generate_content"))
 
     assert post(relay, "chat_completions", body={"model": ""}).status_code == 400
@@ -481,13 +481,13 @@ MISTAKES: list[tuple[str, Any]] = [
     ],
 )
 def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
-    """A double that swallows nonsense makes the wrong test pass."""
+    """A relay that accepts a mistake makes the wrong test pass."""
     with pytest.raises((fb.ConfigurationError, fb.UnknownFormatError), match="expected"):
         make()
 
 
 def test_a_relay_can_be_passed_as_a_transport() -> None:
-    """Both notations stand in users' code."""
+    """Users write both forms."""
     relay = FakeRelay("Hello")
 
     with relay.transport() as transport, httpx.Client(transport=transport) as client:
@@ -497,7 +497,7 @@ def test_a_relay_can_be_passed_as_a_transport() -> None:
 
 
 def test_a_missing_version_error_names_every_accepted_header() -> None:
-    """Who reads of one header alone sends it to a vendor that does not know it."""
+    """With one header only, a user might send it to a vendor that does not have it."""
     relay = FakeRelay("Hello")
 
     with relay.http_client() as client:
@@ -532,7 +532,7 @@ PLACE = "POST /v1/responses:"
     ids=["none", "second key", "third key", "cookie", "url", "body"],
 )
 def test_a_key_is_allowed_in_one_header_only(changes: dict[str, Any], leaks: list[str]) -> None:
-    """URLs and second headers end up in logs of proxies."""
+    """URLs and second headers are written to the logs of proxies."""
     relay = FakeRelay("Hello", api_key=SECRET)
 
     relay.http_client().post(URL, **{"headers": BEARER, "json": BODY} | changes)
@@ -541,7 +541,7 @@ def test_a_key_is_allowed_in_one_header_only(changes: dict[str, Any], leaks: lis
 
 
 def test_a_key_in_any_location_at_another_origin_is_a_leak() -> None:
-    """The one header that holds the key at home holds it nowhere else."""
+    """No header may have the key at another origin."""
     relay = FakeRelay("Hello", api_key=SECRET)
 
     with pytest.raises(httpx.ConnectError):

@@ -66,7 +66,7 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
 def test_a_call_fails_in_its_phase_with_the_error_of_the_library(
     fault: Any, error: str, was_sent: bool, library: str, is_async: bool
 ) -> None:
-    """Code that asks whether a call may be made again asks whether the other side has seen it."""
+    """Code that decides about another attempt must know whether the server got the request."""
     relay = FakeRelay("Hello")
 
     with pytest.raises(getattr(LIBRARIES[library], error)):
@@ -78,7 +78,7 @@ def test_a_call_fails_in_its_phase_with_the_error_of_the_library(
 @sync_and_async
 @both_libraries
 def test_a_body_can_be_truncated_at_each_byte(library: str, is_async: bool) -> None:
-    """The end of a connection is all that some servers say."""
+    """Some servers end an answer by closing the connection only."""
     for at in range(len(WHOLE) + 2):
         assert get(FaultTransport(FakeRelay("Hello", chunks=5), Cut(at)), library, is_async=is_async) == WHOLE[:at]
 
@@ -86,7 +86,7 @@ def test_a_body_can_be_truncated_at_each_byte(library: str, is_async: bool) -> N
 @pytest.mark.parametrize(("calls", "struck"), [(2, [2]), (range(2, 4), [2, 3]), ({1, 4}, [1, 4]), (None, [1, 2, 3, 4])], ids=str)
 @sync_and_async
 def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: bool) -> None:
-    """The second attempt goes well, or the third."""
+    """The second attempt succeeds, or the third."""
     transport = FaultTransport(FakeRelay("Hello"), Cut(0, calls=calls))
 
     bodies = [get(transport, "httpx", is_async=is_async) for _ in range(4)]
@@ -99,7 +99,7 @@ def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: b
 @both_libraries
 @pytest.mark.parametrize("at", [None, 0, 9])
 def test_a_stall_waits_and_continues(at: int | None, library: str, is_async: bool) -> None:
-    """A slow server is no broken one."""
+    """A slow server is not broken."""
     clock = VirtualClock()
     transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=at), clock=clock)
 
@@ -112,7 +112,7 @@ def test_a_stall_waits_and_continues(at: int | None, library: str, is_async: boo
 @sync_and_async
 @both_libraries
 def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async: bool) -> None:
-    """The clock of the HTTP library would have rung."""
+    """The timeout of the HTTP library would have ended the call."""
     clock = VirtualClock()
     transport = FaultTransport(FakeRelay("Hello"), Stall(30, at=9), clock=clock)
 
@@ -124,7 +124,7 @@ def test_a_stall_longer_than_the_read_timeout_ends_there(library: str, is_async:
 
 @sync_and_async
 def test_a_stall_takes_real_time_without_a_virtual_clock(is_async: bool) -> None:
-    """A deadline is measured against the clock on the wall."""
+    """A deadline is measured in real time."""
     begun = time.monotonic()
 
     get(FaultTransport(FakeRelay("Hello"), Stall(0.05)), "httpx", is_async=is_async)
@@ -152,7 +152,7 @@ def test_a_fault_can_be_a_step_of_a_script(library: str, is_async: bool) -> None
 @sync_and_async
 @both_libraries
 def test_any_transport_can_be_broken(library: str, is_async: bool) -> None:
-    """The faults are of the way, not of the relay."""
+    """Faults concern the connection, not the relay."""
     module = LIBRARIES[library]
     inner = module.MockTransport(lambda _: module.Response(200, content=b"x" * 1000))
 
@@ -184,7 +184,7 @@ def test_a_fault_that_could_never_strike_is_refused(make: Callable[[], object]) 
     "fault", [Fail("read"), Fail("read", at=9), Cut(9), Cut(9, framing="chunked"), Stall(9), Stall(9, at=9)], ids=str
 )
 def test_a_call_that_fails_closes_its_answer(fault: Any, is_async: bool) -> None:
-    """A double that keeps connections hides, or makes up, the leak that a test looks for."""
+    """A transport that keeps connections open would hide, or cause, the leak that a test looks for."""
     closed: list[bool] = []
 
     class Held(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -212,7 +212,7 @@ def test_a_call_that_fails_closes_its_answer(fault: Any, is_async: bool) -> None
 @both_libraries
 @sync_and_async
 def test_a_fault_transport_creates_clients_as_a_relay_does(library: str, is_async: bool) -> None:
-    """Types know no transport that suits both libraries: a user who checks them asks for a client instead."""
+    """No type of a transport is valid for both libraries: a user of a type checker creates a client instead."""
     broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=2))
     chosen: Any = library
 
@@ -227,7 +227,7 @@ def test_a_fault_transport_creates_clients_as_a_relay_does(library: str, is_asyn
     ("timeout", "kind"), [(fb.Timeout(total=5), "total"), (fb.Timeout(idle=5), "idle"), (fb.Timeout(read=5), "read")]
 )
 def test_a_limit_that_passes_on_a_virtual_clock_has_its_name(timeout: fb.Timeout, kind: str, is_async: bool) -> None:
-    """A test of minutes that takes none would otherwise prove another limit than the one it set."""
+    """Otherwise a test with a virtual clock would prove another limit than the one it set."""
     clock = VirtualClock()
     relay = FakeRelay((Stall(60, at=300), "Hello dear all of you"), clock=clock)
     settings: dict[str, Any] = {"clock": clock, "timeout": timeout, "retry": 0}

@@ -1,4 +1,4 @@
-"""The fixture works where it is switched on, and importing the doubles loads no HTTP library."""
+"""The fixture works after it is enabled, and importing the test doubles loads no HTTP library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_plugin_provides_the_fixture(tmp_path: Path) -> None:
 
 
 def test_the_doubles_load_no_http_library_until_they_are_used() -> None:
-    """A user of httpx2 alone need not have the other one, and the other way round."""
+    """A user of one library need not install the other."""
     code = "import sys, formatbridge.testing as t; t.FakeRelay('Hi'); print({'httpx', 'httpx2', 'pytest'} & set(sys.modules))"
 
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

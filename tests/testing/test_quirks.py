@@ -1,4 +1,4 @@
-"""Each quirk of real relays changes what it names and nothing else, alone and with any other."""
+"""Each quirk of real relays has its effect and no other, alone and with any other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS = list(fb.FORMATS)
 
 
 def events_of(text: str) -> list[Any]:
-    """Return the parsed data of a stream's events; what is no JSON as it is."""
+    """Return the parsed data of a stream's events; text that is no JSON unchanged."""
     data = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
     return [json.loads(each) if each != "[DONE]" else each for each in data]
 
@@ -27,32 +27,32 @@ def streamed(format: str, *quirks: Quirk) -> str:
 
 
 def test_every_quirk_has_a_name_and_a_line() -> None:
-    """The table is what the documentation shows."""
+    """The documentation shows the table."""
     assert set(QUIRKS) == set(get_args(Quirk))
 
 
 def test_an_unknown_quirk_is_refused() -> None:
-    """A misspelt quirk would bend nothing, and the test would pass."""
+    """A misspelled quirk would have no effect, and the test would pass."""
     with pytest.raises(fb.ConfigurationError, match="unknown quirk 'ping_coments'"):
         FakeRelay(quirks=["ping_coments"])  # type: ignore[list-item]  # the misspelling is the test
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_comments_are_sent_between_events(format: str) -> None:
-    """One vendor's SDK breaks on comments, and its relays send none."""
+    """One vendor's SDK fails on comments, and its relays send none."""
     is_sent = ": PING\n\n" in streamed(format, "ping_comments")
 
     assert is_sent is (format != "generate_content")
 
 
 def test_a_messages_stream_ends_in_done() -> None:
-    """A reader takes it for JSON."""
+    """A reader may parse it as JSON."""
     assert events_of(streamed("messages", "done_in_messages"))[-1] == "[DONE]"
     assert "[DONE]" not in streamed("responses", "done_in_messages")
 
 
 def test_a_messages_stream_has_no_message_delta() -> None:
-    """No one says why the answer ended."""
+    """The finish reason is missing."""
     kinds = [event["type"] for event in events_of(streamed("messages", "no_message_delta"))]
 
     assert "message_delta" not in kinds
@@ -60,7 +60,7 @@ def test_a_messages_stream_has_no_message_delta() -> None:
 
 
 def test_the_last_event_of_a_responses_stream_is_empty() -> None:
-    """Who reads only the last event has nothing."""
+    """A reader of the last event only gets nothing."""
     last = events_of(streamed("responses", "empty_output_in_completed"))[-1]
 
     assert last["type"] == "response.completed"
@@ -69,7 +69,7 @@ def test_the_last_event_of_a_responses_stream_is_empty() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_stream_ends_without_its_end(format: str) -> None:
-    """A cut that no framing shows must not be read as an answer."""
+    """A silent truncation must not be read as an answer."""
     text = streamed(format, "eof_without_terminal")
 
     assert "One two" in text
@@ -79,7 +79,7 @@ def test_a_stream_ends_without_its_end(format: str) -> None:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 def test_times_have_fractions(is_streaming: bool) -> None:
-    """An integer field holds a float."""
+    """An integer field has a float."""
     relay = FakeRelay("Hello", quirks=["float_created_at"])
 
     answer = post(relay, "responses", is_streaming=is_streaming)
@@ -90,7 +90,7 @@ def test_times_have_fractions(is_streaming: bool) -> None:
 
 @pytest.mark.parametrize("format", ["chat_completions", "responses"])
 def test_usage_has_both_families(format: str) -> None:
-    """The one that is all zeros is not the one to read."""
+    """One of them has zeros only and must not be read."""
     usage = post(FakeRelay("Hello", quirks=["usage_both_families"]), format).json()["usage"]
 
     assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (12, 7, 19)
@@ -110,7 +110,7 @@ def test_usage_has_both_families(format: str) -> None:
     ],
 )
 def test_failures_are_bent(quirk: Quirk, format: str, status: int, shown: str) -> None:
-    """An error is known by its shape, not by the endpoint or the status."""
+    """An error is recognized by its shape, not by the endpoint or the status."""
     relay = FakeRelay([Failure(429, "slow down"), "Hello"], quirks=[quirk])
 
     answer, next_answer = post(relay, format), post(relay, format)
@@ -121,7 +121,7 @@ def test_failures_are_bent(quirk: Quirk, format: str, status: int, shown: str) -
 
 
 def test_names_of_models_have_no_prefix() -> None:
-    """The list of one version of a relay is half empty."""
+    """The list of one version of a relay has half of the fields."""
     relay = FakeRelay(models=["a"], quirks=["no_models_prefix"])
 
     body = relay.http_client().get(f"{relay.base_url}/v1beta/models", headers=KEY).json()
@@ -132,7 +132,7 @@ def test_names_of_models_have_no_prefix() -> None:
 
 
 def test_a_path_without_a_slash_is_redirected() -> None:
-    """A user who follows must carry method and body along."""
+    """A client that follows must keep method and body."""
     relay = FakeRelay("Hello", quirks=["trailing_slash_307"])
 
     answer = post(relay, "responses")
@@ -146,7 +146,7 @@ def test_a_path_without_a_slash_is_redirected() -> None:
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_any_two_quirks_live_together(format: str, is_streaming: bool) -> None:
-    """Real relays have several; each pair still speaks, and fails, as it should."""
+    """Real relays have several; with each pair an answer arrives, and an error raises."""
     for pair in combinations(QUIRKS, 2):
         relay = FakeRelay(["One two three.", Failure(500, "broken")], quirks=pair)
 

@@ -23,7 +23,7 @@ ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
 
 
 def _message(answer: httpx.Response) -> str:
-    """Return the message of an error, after a look at the shape of its body."""
+    """Return the message of an error, after a check of its shape."""
     body = answer.json()
     error = body["error"]
     if "status" in error:
@@ -58,7 +58,7 @@ def _thought(**block: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
 
 
-# One row for each way to break a rule, and one for the neighbour that keeps it.
+# One row for each violation of a rule, and one for a similar request that keeps it.
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
@@ -134,7 +134,7 @@ def _relay(answer: Any = "Hello", **settings: Any) -> FakeRelay:
 
 
 def _ask(relay: FakeRelay, format: str, body: dict[str, Any], model: str = "m") -> httpx.Response:
-    """Ask a model; only the rule about calls without a signature concerns models that reason."""
+    """Send a request; only the rule about calls without a signature concerns models that reason."""
     if format == "generate_content":
         return post(relay, format, body=body, url=f"{relay.base_url}/v1beta/models/{model}:generateContent")
     return post(relay, format, body={"model": model, **body})
@@ -144,7 +144,7 @@ def _ask(relay: FakeRelay, format: str, body: dict[str, Any], model: str = "m") 
 def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
     format: str, rule: str, body: dict[str, Any], status: int, message: str
 ) -> None:
-    """A double that accepts it hides the failure until production. The script is not used up."""
+    """A relay that accepts it hides the failure until production. The script is not used up."""
     relay = _relay()
 
     answer = _ask(relay, format, body, "thinker" if rule == "call_without_signature" else "m")
@@ -155,7 +155,7 @@ def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
 
 @pytest.mark.parametrize(("format", "rule", "body"), ACCEPTED, ids=[f"{format}-{rule}" for format, rule, _ in ACCEPTED])
 def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, body: dict[str, Any]) -> None:
-    """A double that refuses too much makes people turn it off."""
+    """Users turn off a relay that rejects too much."""
     answer = _ask(_relay(), format, body, "thinker" if rule == "call_without_signature" else "m")
 
     assert answer.status_code == 200, answer.text
@@ -163,7 +163,7 @@ def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, b
 
 @pytest.mark.parametrize(("format", "body"), [row[::2][:2] for row in REFUSED], ids=NAMES)
 def test_a_relay_that_is_not_strict_accepts_it(format: str, body: dict[str, Any]) -> None:
-    """Relays of other servers do, and some tests are about something else."""
+    """Relays of other servers accept it, and some tests concern something else."""
     assert _ask(_relay(strict=False), format, body, "thinker").status_code == 200
 
 
@@ -176,7 +176,7 @@ def test_every_rule_has_a_refused_request_and_an_accepted_one() -> None:
 
 
 def test_the_page_about_testing_lists_every_rule() -> None:
-    """A refusal that no one finds is a riddle."""
+    """A user must be able to look up each rejection."""
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| (.*) \|$", page, re.MULTILINE)
 
@@ -201,7 +201,7 @@ def test_the_page_about_testing_lists_every_rule() -> None:
 def test_a_refusal_of_responses_has_the_param_and_the_code_of_the_vendor(
     body: dict[str, Any], param: str, code: str | None
 ) -> None:
-    """Clients decide by them whether to try again in another way."""
+    """Clients decide by them whether to try again with another request."""
     error = _ask(_relay(), "responses", body).json()["error"]
 
     assert (error["param"], error["code"]) == (param, code)
@@ -242,7 +242,7 @@ def test_models_of_the_second_generation_do_not_need_a_signature(model: str) -> 
 
 
 def test_a_call_of_an_earlier_turn_does_not_need_a_signature() -> None:
-    """The vendor checks the current turn alone: what follows the last input of the user that is no result."""
+    """The vendor checks the current turn only: the contents after the last user input that is no result."""
     body = _called(CALL)
     body["contents"] += [{"role": "model", "parts": [{"text": "Noon."}]}, {"role": "user", "parts": [{"text": "And now?"}]}]
 
@@ -250,7 +250,7 @@ def test_a_call_of_an_earlier_turn_does_not_need_a_signature() -> None:
 
 
 def test_each_step_of_the_current_turn_needs_its_signature() -> None:
-    """The error names the place of the step that lacks it, and its function."""
+    """The error has the index of the content without it, and its function."""
     signed = {**CALL, "thoughtSignature": "skip_thought_signature_validator"}
     body = _called(signed, CALL)
     body["contents"] += [{"role": "model", "parts": [CALL]}, RESULT]
@@ -261,7 +261,7 @@ def test_each_step_of_the_current_turn_needs_its_signature() -> None:
 
 
 def test_camel_case_and_snake_case_fields_are_checked() -> None:
-    """Proto3 JSON has two, and people send either."""
+    """Proto3 JSON has two notations, and users send either."""
     call = {"function_call": {"name": "now", "args": {}}}
 
     assert _ask(FakeRelay("Hello"), "generate_content", _called(call)).status_code == 400
@@ -279,7 +279,7 @@ def _items(answer: httpx.Response) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 def test_a_token_of_responses_is_sent_if_included_and_accepted_again(is_streaming: bool) -> None:
-    """The vendor sends none unasked."""
+    """The vendor sends none without the request for it."""
     relay = FakeRelay(ANSWER)
     include = {"include": ["reasoning.encrypted_content"], "store": False}
 
@@ -300,7 +300,7 @@ def test_a_relay_that_is_not_strict_sends_the_token_unasked() -> None:
 
 @pytest.mark.parametrize(("store", "status"), [(None, 200), (True, 200), (False, 404)])
 def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: int) -> None:
-    """Reasoning items, references to items and the response itself; the vendor stores unless it is reported otherwise."""
+    """Reasoning items, references to items and the response itself; the vendor stores unless the request has ``store: false``."""
     relay = FakeRelay(ANSWER)
     first = post(relay, "responses", body={"store": store})
     reasoning = _items(first)[0]
@@ -314,7 +314,7 @@ def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: 
 
 
 def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
-    """The signature comes in a separate event."""
+    """The signature is in a separate event."""
     relay = FakeRelay(ANSWER)
     collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
 
@@ -322,7 +322,7 @@ def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
 
 
 def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:
-    """The vendor's client decodes it and writes it anew in the URL-safe alphabet."""
+    """The vendor's client decodes it and writes it again in the URL-safe alphabet."""
     relay = FakeRelay(
         [Answer(tool_calls=[ToolCall("now"), ToolCall("now")], signature=signature) for signature in (None, "c2l+bm/k")]
     )
@@ -338,13 +338,13 @@ def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again()
 
 
 def _accepts(relay: FakeRelay, parts: list[dict[str, Any]]) -> bool:
-    """Say whether a relay accepts the parts of an answer back, without a step of its script."""
+    """Return whether a relay accepts the parts of an answer in the next request, without a step of its script."""
     answer = post(relay, "generate_content", body=_called(*parts) | {"labels": {}})
     return "labels" in _message(answer)
 
 
 def test_a_token_of_another_relay_is_refused() -> None:
-    """Each vendor, and each account, has its own."""
+    """Each vendor, and each account, has different ones."""
     response = post(FakeRelay(ANSWER), "messages").json()
 
     answer = post(FakeRelay(ANSWER), "messages", body={"messages": [{"role": "assistant", "content": response["content"]}]})
@@ -353,7 +353,7 @@ def test_a_token_of_another_relay_is_refused() -> None:
 
 
 def test_a_tagged_token_of_another_format_is_rejected() -> None:
-    """The relay sends it tagged, for it is another vendor's; a user who sends it back must have taken it out."""
+    """The relay sends the token of another vendor with a tag; a caller must remove it before the next request."""
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "stop_sequence": None,
             "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Hi."}],
             "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip
@@ -377,7 +377,7 @@ def test_which_models_reason_is_a_set_of_names_or_a_function(models: Any) -> Non
 
 
 def test_a_verified_organisation_gets_summaries() -> None:
-    """The default, for a user who asks for one must not be stopped by the double."""
+    """This is the default, because a test must not fail for a user who asks for one."""
     assert _ask(FakeRelay("Hello"), "responses", {"reasoning": {"summary": "auto"}}).status_code == 200
 
 

@@ -289,7 +289,7 @@ def test_a_source_is_required_unless_the_body_is_a_model() -> None:
     [("chat", "chat_completions"), ("message", "messages"), ("Responses", "responses"), ("generateContent", "generate_content")],
 )
 def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, expected: str) -> None:
-    """URL paths, names of libraries and spelling mistakes; other names get the list of formats."""
+    """URL paths, names of libraries and typing errors; other names get the list of formats."""
     for raw, event in (
         (name, f"perhaps {expected}; expected one of"),
         ("yaml", "'yaml': expected one of"),

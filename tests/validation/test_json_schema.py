@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
-import jsonschema  # type: ignore[import-untyped]  # has no types of its own
+import jsonschema  # type: ignore[import-untyped]  # has no types
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -35,7 +35,7 @@ def _schema(shape: Any) -> Any:
 
 @pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
 def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
-    """A gateway checks what passes by the schema that was printed for it."""
+    """A gateway validates bodies with the schema."""
     _schema(wire_model(fixture.format, fixture.kind)).validate(fixture.body)
 
 
@@ -43,7 +43,7 @@ def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
     "body", [{"modelVersion": "m"}, {"model_version": "m"}, {"response_id": "r"}, {"candidates": None}, {}, {"x": 1}]
 )
 def test_a_schema_and_its_model_accept_the_same_answers(body: dict[str, Any]) -> None:
-    """Of generate_content every field may be absent, in either notation; an object without any of those that tell is none."""
+    """In generate_content every field may be absent, in either notation; an object without any identifying field is rejected."""
     model = wire_model("generate_content", "response")
 
     assert _schema(model).is_valid(body) == _is_read(model, body)
@@ -64,7 +64,7 @@ def test_a_schema_refuses_what_the_model_refuses(format: str, kind: str) -> None
 
 
 def _broken(format: str, kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield each body with one leaf changed to something else, once for every place."""
+    """Yield each body with one leaf changed, once for every place."""
     seen = set()
     for fixture in DOCUMENTED:
         if (fixture.format, fixture.kind) != (format, kind):
@@ -96,7 +96,7 @@ def _is_read(model: Any, body: Any) -> bool:
     ],
 )
 def test_a_schema_accepts_unknown_kinds(union: Any, value: Any) -> None:
-    """Servers send new kinds long before anybody prints the schema again."""
+    """Servers send new kinds before users update the schema."""
     assert _schema(union).is_valid(value)
 
 
@@ -113,7 +113,7 @@ def test_a_schema_accepts_unknown_kinds(union: Any, value: Any) -> None:
     ],
 )
 def test_a_schema_refuses_a_known_kind_that_is_broken(union: Any, value: Any) -> None:
-    """Else it would say nothing of any kind: whatever has no name of its would be of a new one."""
+    """Otherwise it would check nothing: every invalid block would count as a new kind."""
     assert not _schema(union).is_valid(value)
 
 

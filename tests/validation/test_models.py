@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import jsonschema  # type: ignore[import-untyped]  # has no types of its own
+import jsonschema  # type: ignore[import-untyped]  # has no types
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 

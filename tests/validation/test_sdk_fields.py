@@ -1,6 +1,6 @@
 """The wire models have every field of the official SDKs' types.
 
-A failure after an SDK's update is news of the format: add the field to the models, or tell here why it does not travel.
+A failure after an SDK's update shows a change of the format: add the field to the models, or state here why it is not sent.
 """
 
 import dataclasses
@@ -39,12 +39,12 @@ KNOWN_EXTRAS: dict[str, str] = {
     "generate_content.Model.supportedActions": "travels as supportedGenerationMethods",
     "generate_content.Model.tunedModelInfo": "made by the SDK from the model's labels and times",
 }
-"""Fields of an SDK's types that our models leave out, each with its reason."""
+"""Fields of an SDK's types that the wire models leave out, each with its reason."""
 
 FREE_FORM: dict[str, str] = {
     "messages.FunctionTool.input_schema": "a JSON Schema, never looked into",
 }
-"""Places that an SDK types and our models leave free, each with its reason."""
+"""Places that an SDK types and the wire models leave free, each with its reason."""
 
 Roots = Iterator[tuple[str, Any]]
 """Names of a wire module, and the SDK's annotations that they are compared with."""
@@ -108,7 +108,7 @@ def generate_content() -> Roots:
 
 
 def _generate_content_request() -> Any:
-    """Build the wire's request from the SDK's config, which is flat: part of it sits top level, the rest one deeper."""
+    """Create the type of a request from the SDK's config, which is flat: some fields are at the top level, the others one level below."""
     from google.genai import types
 
     retyped = {"systemInstruction": types.Content, "tools": list[types.Tool]}
@@ -125,7 +125,7 @@ def _generate_content_request() -> Any:
 
 
 def _model(name: str, annotations: dict[str, Any]) -> Any:
-    """Build a model from wire names and annotations; it is only read, never validated with."""
+    """Create a model from wire names and annotations; it is read, and not used for validation."""
     entries: dict[str, Any] = {key: (hint, None) for key, hint in annotations.items()}
     return create_model(name, __config__=ConfigDict(defer_build=True, arbitrary_types_allowed=True), **entries)
 
@@ -141,7 +141,7 @@ FORMATS: dict[str, tuple[str, Callable[[], Roots]]] = {
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_models_know_every_field_of_the_sdk_types(format_name: str) -> None:
-    """A field that only an SDK knows would travel as an extra, unread by any conversion."""
+    """A conversion would not read a field that only an SDK has."""
     findings = _findings(format_name, of_streams=False)
 
     assert not _unexcused(findings), _listed(findings)
@@ -149,7 +149,7 @@ def test_models_know_every_field_of_the_sdk_types(format_name: str) -> None:
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_stream_events_know_every_field_of_the_sdk_types(format_name: str) -> None:
-    """An event or delta that only an SDK knows would pass through a stream unread."""
+    """A stream would pass on an event or delta that only an SDK has."""
     findings = _findings(format_name, of_streams=True)
 
     assert not _unexcused(findings), _listed(findings)
@@ -157,7 +157,7 @@ def test_stream_events_know_every_field_of_the_sdk_types(format_name: str) -> No
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_every_exception_is_still_needed(format_name: str) -> None:
-    """A field that our models have learned, or an SDK has dropped, needs no excuse."""
+    """An exception is removed when the models have the field, or the SDK has not."""
     findings = [*_findings(format_name, of_streams=False), *_findings(format_name, of_streams=True)]
 
     excuses = {place for place in KNOWN_EXTRAS | FREE_FORM if place.startswith(f"{format_name}.")}
@@ -264,7 +264,7 @@ class Untyped(Wire):
     ],
 )
 def test_fields_that_only_the_sdk_has_are_listed(ours: type[Wire], findings: list[str]) -> None:
-    """Fails when the walk overlooks a place; then the comparison with the SDKs passes for nothing."""
+    """The test fails if the walk misses a place; otherwise the comparison with the SDKs would prove nothing."""
     missing = sdk_walk.walk([("Body", SdkBody, ours)])
 
     assert [f"{finding.place}: {finding.trouble}" for finding in missing] == findings
@@ -283,7 +283,7 @@ class SdkTool(TypedDict, total=False):
 
 
 def test_an_object_without_its_tag_needs_a_member_of_ours() -> None:
-    """An SDK's user may leave an optional tag out; a union that names no member for that misses the object."""
+    """A user of an SDK may leave an optional tag out; a union without a member for that would not read the object."""
     named, unnamed = Annotated[Tool | Other, Open("type", absent="custom")], Annotated[Tool | Other, Open("type")]
 
     assert sdk_walk.walk([("Tool", SdkTool, named)]) == []

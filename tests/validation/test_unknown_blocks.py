@@ -50,7 +50,7 @@ def _in_messages(block: Block) -> Iterator[Block]:
 
 
 def _converts_or_is_refused(body: Block, source: str) -> int:
-    """Convert a request to every format, and return how many took it; anything but an error of ours is a failure."""
+    """Convert a request to every format, and return the number of conversions; any exception of another library is a failure."""
     taken = 0
     for target in fb.FORMATS:
         try:
@@ -65,7 +65,7 @@ def _converts_or_is_refused(body: Block, source: str) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_block_in_the_wrong_field_is_kept_or_rejected(kind: str) -> None:
-    """Stored conversations are edited by hand and by other programs; a foreign exception would stop the service that reads them."""
+    """Stored conversations are edited by hand and by other programs; another exception would stop the service that reads them."""
     taken = sum(
         _converts_or_is_refused({"model": "m", "max_tokens": 9, **body}, "messages")
         for shape in SHAPES
@@ -79,7 +79,7 @@ def test_a_block_in_the_wrong_field_is_kept_or_rejected(kind: str) -> None:
     ("source", "kind"), [("chat_completions", "input_text"), ("chat_completions", "output_text"), ("responses", "text")]
 )
 def test_text_under_the_name_of_another_format_is_text(source: str, kind: str) -> None:
-    """Callers copy parts from one format to the other, and servers take them: what the user says is not left out for its name."""
+    """Callers copy parts from one format to the other, and servers accept them: the text of a user is not left out because of its type."""
     name = "input" if source == "responses" else "messages"
 
     def converted(part: Block, target: str) -> fb.ConvertedRequest:
@@ -106,7 +106,7 @@ UNKNOWN: dict[str, tuple[Block, str]] = {
 
 @pytest.mark.parametrize("source", UNKNOWN)
 def test_an_unknown_part_of_the_user_is_an_impossible_loss(source: str) -> None:
-    """It may be all that was asked, as an image is that a target does not take; what the model said is no more than lossy."""
+    """It may be the whole question, like an image that a target does not accept; a part of the model is at most lossy."""
     body, place = UNKNOWN[source]
     message = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
 
@@ -124,7 +124,7 @@ def test_an_unknown_part_of_the_user_is_an_impossible_loss(source: str) -> None:
 
 @pytest.mark.parametrize("name", ["id", "text", "summary", "data", "signature", "format"])
 def test_a_reasoning_detail_that_is_no_text_is_reported(name: str) -> None:
-    """Servers of this kind invent details; what has another shape than the known ones stays in the report."""
+    """Servers of this kind invent details; those of an unknown shape are in the report."""
     message = {"role": "assistant", "content": "x", "reasoning_details": [{"type": "novel", name: 5, "text": "hm"} | {name: 5}]}
 
     for target in ("messages", "responses", "generate_content"):
@@ -139,12 +139,12 @@ def test_a_reasoning_detail_that_is_no_text_is_reported(name: str) -> None:
     "part", [{"inlineData": {"mimeType": "text/plain", "data": "é"}}, {"text": "x", "thoughtSignature": "ZmIxé"}]
 )
 def test_invalid_base64_is_kept_or_rejected(part: Block) -> None:
-    """Base64 is ASCII; the standard library has another exception for what is not."""
+    """Base64 is ASCII; the standard library raises another exception for other text."""
     assert _converts_or_is_refused({"contents": [{"role": "user", "parts": [part]}]}, "generate_content") == len(fb.FORMATS)
 
 
 def test_the_bytes_of_a_token_are_numbers_of_any_size() -> None:
-    """What is no byte cannot spell the token, so it is reported as lost."""
+    """A number that is no byte cannot be a part of the token, so it is reported as lost."""
     message = {"content": [{"token": "a", "logprob": -0.1, "bytes": [300], "top_logprobs": []}]}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}, "logprobs": message}
     answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -188,7 +188,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
 @pytest.mark.parametrize(("source", "odd"), [(source, odd) for source, odds in ODD_EVENTS.items() for _, odd in odds])
 @pytest.mark.parametrize("target", fb.FORMATS)
 def test_an_unknown_event_is_kept_or_rejected(source: str, odd: list[Block], target: str) -> None:
-    """Servers put separate events between those of the format, at its beginning, too."""
+    """Servers send other events between those of the format, also at its beginning."""
     whole = stream_of(source)
     head = whole.index(b"\n\n") + 2 if source == "messages" else 0
     raw = whole[:head] + b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in odd) + whole[head:]
