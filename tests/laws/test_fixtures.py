@@ -12,6 +12,7 @@ from formatbridge import formats
 from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_fixtures, fixtures, invalid_fixtures, streams
+from tests.private_words import in_prose
 from tests.support.normal_form import normal_form, without
 
 _VARIANT = "_own"
@@ -36,6 +37,7 @@ UNSAID: Mapping[str, Mapping[str, str]] = {
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
+    assert in_prose(fixture.about) == []
     assert fixture.source
 
 
@@ -83,6 +85,7 @@ def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) 
 def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
     """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
+    assert in_prose(fixture.about) == []
     assert fixture.source
 
 
