@@ -12,12 +12,11 @@ from formatbridge.report.ledger import Ledger
 _BLANK_LINE = "\n\n"
 
 
-def decode_citations(raw: list[JsonObject], parts: list[ir.Part], src: str, first: int) -> JsonObject | None:
-    """Decode URL citations and add them to the first text of a message.
+def decode_citations(raw: list[JsonObject], text: ir.Text | None, src: str, first: int = 0) -> JsonObject:
+    """Decode URL citations and add them to a text. Return other annotations by pointer, and all if there is no text.
 
-    Return other annotations by pointer. ``first``: the number of the annotations in earlier deltas.
+    ``first``: the number of the annotations in earlier deltas.
     """
-    text = next((part for part in parts if isinstance(part, ir.Text)), None)
     unread: JsonObject = {}
     for index, item in enumerate(raw, first):
         url = item.get("url_citation")
@@ -26,7 +25,7 @@ def decode_citations(raw: list[JsonObject], parts: list[ir.Part], src: str, firs
             continue
         text.citations = text.citations or []
         text.citations.append(_decode_citation(item, url, f"{src}/annotations/{index}"))
-    return unread or None
+    return unread
 
 
 def encode_citations(parts: list[ir.Part], separators: TextSeparators, losses: Ledger) -> list[JsonObject]:

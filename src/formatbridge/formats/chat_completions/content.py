@@ -15,8 +15,8 @@ from formatbridge.formats.shared.media import (
     guess_mime,
     is_address,
     media_kind,
+    media_of_url,
     read_bare_data,
-    read_data_url,
     read_file_data,
     write_data_url,
 )
@@ -34,9 +34,10 @@ _AUDIO_FORMATS = {
     "audio/mp3": "mp3",
 }
 _DETAILS = frozenset({"auto", "low", "high", "original"})
-_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
-
-_CONTROL_TTLS = {None: None, "30m": "1h", "12h": "1h"}
+_TTLS = {"5m": "30m", "1h": "12h"}
+"""Cache durations of Messages to the next longer one of this format. Others stay."""
+_CONTROL_TTLS = {"30m": "1h", "12h": "1h"}
+"""Cache durations of this format to the nearest one of Messages. Others stay."""
 
 _PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
 """Keys that the decoder reads, by the type of a part, which is also the key of its value."""
@@ -70,7 +71,7 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
-    return ir.Text(raw["text"], src, _rest(raw), cache=_decode_cache(raw, src))
+    return ir.Text(raw["text"], src, _unknown_fields(raw), cache=decode_cache(raw, src))
 
 
 def _decode_responses_text(raw: JsonObject, src: str) -> ir.Part:
@@ -83,53 +84,46 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     image = raw["image_url"]
     if isinstance(image, str):  # some callers send the URL without the object around it
         image = {"url": image}
-    mime, data = read_data_url(image["url"]) or read_bare_data(image["url"]) or (None, None)
-    media = ir.Media(
-        kind="image",
-        mime=mime,
-        data=data,
-        url=None if data is not None else image["url"],
-        detail=image.get("detail"),
-        cache=_decode_cache(raw, src),
-        src=src,
-        extra=merge_extra(_rest(raw), read_extra(image, frozenset({"url", "detail"}), "image_url/")),
-    )
+    media = _media_of_text("image", image["url"], src)
+    media.detail, media.cache = image.get("detail"), decode_cache(raw, src)
+    media.extra = merge_extra(_unknown_fields(raw), read_extra(image, frozenset({"url", "detail"}), "image_url/"))
     return as_stored_file(media)
+
+
+def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
+    """Return media with a URL, a data URL or base64 data."""
+    media = media_of_url(kind, text, src)
+    bare = read_bare_data(text) if media.url is not None else None
+    if bare is not None:
+        (media.mime, media.data), media.url = bare, None
+    return media
 
 
 def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     audio = raw["input_audio"]
     # Mistral's servers take base64 or a URL without the object around it (their recorded requests).
     if isinstance(audio, str):
-        mime, data = read_data_url(audio) or read_bare_data(audio) or (None, None if "://" in audio else audio)
-        url = audio if data is None else None
-        return as_stored_file(
-            ir.Media(kind="audio", mime=mime, data=data, url=url, cache=_decode_cache(raw, src), src=src, extra=_rest(raw))
-        )
+        media = _media_of_text("audio", audio, src)
+        if media.url is not None and "://" not in audio:  # base64 of an unknown type
+            media.data, media.url = audio, None
+        media.cache, media.extra = decode_cache(raw, src), _unknown_fields(raw)
+        return as_stored_file(media)
     format = audio.get("format")
     return ir.Media(
         kind="audio",
         # ``format`` is the name of an encoding. For MP3 alone, the media type has another name (RFC 3003).
         mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=audio.get("data"),
-        cache=_decode_cache(raw, src),
+        cache=decode_cache(raw, src),
         src=src,
-        extra=merge_extra(_rest(raw), read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
+        extra=merge_extra(_unknown_fields(raw), read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
     )
 
 
 def _decode_video(raw: JsonObject, src: str) -> ir.Part:
-    url = raw["video_url"]["url"]
-    mime, data = read_data_url(url) or (None, None)
-    media = ir.Media(
-        kind="video",
-        mime=mime,
-        data=data,
-        url=None if data is not None else url,
-        cache=decode_cache_control(raw, src),
-        src=src,
-        extra=merge_extra(read_extra(raw, _VIDEO), read_extra(raw["video_url"], frozenset({"url"}), "video_url/")),
-    )
+    media = media_of_url("video", raw["video_url"]["url"], src)
+    media.cache = decode_cache_control(raw, src)
+    media.extra = merge_extra(read_extra(raw, _VIDEO), read_extra(raw["video_url"], frozenset({"url"}), "video_url/"))
     return as_stored_file(media)
 
 
@@ -152,9 +146,9 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         file_id=None if unread else file_id,
         vendor="openai",
         filename=name,
-        cache=_decode_cache(raw, src),
+        cache=decode_cache(raw, src),
         src=src,
-        extra=merge_extra(_rest(raw), read_extra(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
+        extra=merge_extra(_unknown_fields(raw), read_extra(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
     return as_stored_file(media)
 
@@ -186,7 +180,7 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 }
 
 
-def _decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
     mark = raw.get("prompt_cache_breakpoint")
     if not mark:
@@ -203,7 +197,7 @@ def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
     return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _CONTROL))
 
 
-def _rest(raw: JsonObject) -> JsonObject | None:
+def _unknown_fields(raw: JsonObject) -> JsonObject | None:
     """Return the unmodelled fields of a part. They include a second cache mark."""
     known = _PARTS[raw["type"]]
     return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
@@ -250,7 +244,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
-    kind = _wire_kind(part)
+    kind = _media_kind(part)
     if kind != "document":
         drop_field(part, "filename", losses)
     if kind != "image":
@@ -259,7 +253,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     return encoded and encoded | _encode_cache(part, losses)
 
 
-def _wire_kind(part: ir.Media) -> str:
+def _media_kind(part: ir.Media) -> str:
     """Return the kind of media in this format. PDF data is a document, although some callers send it as an image.
 
     A PDF with a URL keeps its kind, because documents of this format have no URL.
@@ -317,7 +311,7 @@ _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
 
 def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
     """Encode a cache mark as that of Messages, for servers that accept it."""
-    ttl = _CONTROL_TTLS.get(mark.ttl, mark.ttl)
+    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     control: JsonObject = {"ttl": ttl} if ttl else {}
@@ -333,7 +327,7 @@ def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
     drop_unheld(mark, losses)
     if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
         return encode_cache_control(mark, losses)
-    ttl = _TTLS.get(mark.ttl, mark.ttl)
+    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}

@@ -30,7 +30,7 @@ from formatbridge.formats.chat_completions.tool_calls import (
     encode_result_media,
     flush_media,
 )
-from formatbridge.formats.shared.media import read_data_url
+from formatbridge.formats.shared.media import media_of_url
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
@@ -169,13 +169,12 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: 
     calls: list[JsonObject] = []
     reasoning: list[ir.Reasoning] = []
     for part in parts:
-        kind = type(part)
-        if kind is ir.ToolCall:
-            calls.append(encode_call(part, losses))  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
-            if part.has_generated_id:  # type: ignore[union-attr]
-                generated_ids.add(part.id)  # type: ignore[union-attr, arg-type]
-        elif kind is ir.Reasoning:
-            reasoning.append(part)  # type: ignore[arg-type]
+        if isinstance(part, ir.ToolCall):
+            calls.append(encode_call(part, losses))
+            if part.has_generated_id:
+                generated_ids.add(part.id)
+        elif isinstance(part, ir.Reasoning):
+            reasoning.append(part)
         else:
             visible.append(part)
     if len(parts) > 1:
@@ -202,16 +201,17 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
     """
     seen_call = seen_visible = False
     for part in parts:
-        kind = type(part)
-        if kind is ir.ToolCall:
+        if isinstance(part, ir.ToolCall):
             seen_call = True
-        elif kind is ir.Reasoning:
+        elif isinstance(part, ir.Reasoning):
             if seen_call or seen_visible:
-                _note_moved_reasoning(part, losses, carry)  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
-        elif kind is ir.Text or kind is ir.Refusal or kind is ir.Media:
-            if seen_call and kind is ir.Text and part.text:  # type: ignore[union-attr]
-                losses.changed(part, "text", part.text, "position_lost")  # type: ignore[union-attr]
-            seen_visible = seen_visible or kind is not ir.Text or bool(part.text or part.signature)  # type: ignore[union-attr]
+                _note_moved_reasoning(part, losses, carry)
+        elif isinstance(part, ir.Text):
+            if seen_call and part.text:
+                losses.changed(part, "text", part.text, "position_lost")
+            seen_visible = seen_visible or bool(part.text or part.signature)
+        elif isinstance(part, ir.Refusal | ir.Media):
+            seen_visible = True
 
 
 def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
@@ -256,17 +256,10 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         image = {"url": image}
     if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
         return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
-    mime, data = read_data_url(url) or (None, None)
-    signature, extra = decode_extra_content(raw, src)
+    media = media_of_url("image", url, src)
+    media.signature, extra = decode_extra_content(raw, src)
     known = (
         _IMAGE if raw.get("type") == "image_url" else _UNTYPED_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
     )
-    return ir.Media(
-        kind="image",
-        mime=mime,
-        data=data,
-        url=None if data is not None else url,
-        signature=signature,
-        src=src,
-        extra=merge_extra(read_extra(raw, known), extra, read_extra(image, frozenset({"url"}), "image_url/")),
-    )
+    media.extra = merge_extra(read_extra(raw, known), extra, read_extra(image, frozenset({"url"}), "image_url/"))
+    return media

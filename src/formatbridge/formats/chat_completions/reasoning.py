@@ -59,15 +59,13 @@ _DETAIL_STRINGS = frozenset({"id", "text", "summary", "data", "signature", "form
 _GENERATED_ID = re.compile(r"rs_\d{1,5}")
 """The ids that ``_encode_details`` generates."""
 
-BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
-"""Known types of thinking blocks, which are blocks of Messages."""
-_BLOCK_TOKENS: dict[str, tuple[str, ir.SignatureKind]] = {
-    "thinking": ("signature", "thinking"),
-    "redacted_thinking": ("data", "redacted"),
+_BLOCKS: dict[str, tuple[str, ir.SignatureKind, frozenset[str]]] = {
+    "thinking": ("signature", "thinking", frozenset({"type", "thinking", "signature"})),
+    "redacted_thinking": ("data", "redacted", frozenset({"type", "data"})),
 }
-"""The field of a block with its token, and the kind of the token, by the type of the block."""
-_BLOCKS = {"thinking": frozenset({"type", "thinking", "signature"}), "redacted_thinking": frozenset({"type", "data"})}
-"""Keys that the decoder reads, by the type of a block."""
+"""Types of thinking blocks to the field with the token, the kind of the token, and the keys that the decoder reads."""
+BLOCK_TYPES = frozenset(_BLOCKS)
+"""Known types of thinking blocks, which are blocks of Messages."""
 
 
 # Reasoning of a message.
@@ -293,11 +291,11 @@ def decode_thinking_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Rea
 def decode_thinking_block(block: JsonObject, src: str) -> ir.Reasoning:
     """Decode a block of a known type."""
     type = block["type"]
-    slot, kind = _BLOCK_TOKENS[type]
+    slot, kind, known = _BLOCKS[type]
     token = block.get(slot)
     signature = decode_token(token, "messages", kind, f"{src}/{slot}", None, "chat_completions") if token else None
     text = block.get("thinking") or "" if type == "thinking" else ""
-    return ir.Reasoning(text, src, signature, extra=read_extra(block, _BLOCKS[type]))
+    return ir.Reasoning(text, src, signature, extra=read_extra(block, known))
 
 
 def details_repeat_blocks(details: list[ir.Reasoning], blocks: list[ir.Reasoning]) -> bool:

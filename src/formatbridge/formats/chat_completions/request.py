@@ -18,7 +18,7 @@ from formatbridge.formats.chat_completions.settings import (
 )
 from formatbridge.formats.chat_completions.tool_calls import flush_media
 from formatbridge.formats.chat_completions.tools import (
-    decode_legacy_function,
+    decode_function,
     decode_tool,
     decode_tool_choice,
     encode_tool_choice,
@@ -90,8 +90,12 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     """Encode a request."""
     drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
-    messages = _encode_conversation(request, losses, options)
-    body: JsonObject = {"model": model, "messages": messages}
+    in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    body: JsonObject = {"model": model, "messages": _encode_messages(in_order, losses)}
+    if request.continues_last_turn:
+        note_prefill(request, losses)
+    if not body["messages"]:
+        note_no_turns(request, losses)
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
@@ -107,17 +111,6 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 # Messages.
-
-
-def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Encode the conversation, with later instructions first unless the caller wants them in place."""
-    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    encoded = _encode_messages(messages, losses)
-    if request.continues_last_turn:
-        note_prefill(request, losses)
-    if not encoded:
-        note_no_turns(request, losses)
-    return encoded
 
 
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
@@ -165,7 +158,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 
 def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
-    tools += [decode_legacy_function(raw, f"/functions/{index}") for index, raw in enumerate(body.get("functions") or ())]
+    tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
     search = body.get("web_search_options")
     return tools if search is None else [*tools, decode_hosted_tool(search, "/web_search_options")]
 

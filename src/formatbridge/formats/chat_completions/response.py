@@ -29,7 +29,7 @@ from formatbridge.formats.shared.choices import numbered
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
 from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
-from formatbridge.formats.shared.parts import encode_opaque, is_only_text, note_finish, refusal_of
+from formatbridge.formats.shared.parts import encode_opaque, note_finish, refusal_of
 from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
 from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra
 from formatbridge.ir import events
@@ -137,24 +137,22 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
 
 _KNOWN = MESSAGE | SIGNATURE_FIELDS | {"annotations", "audio", "images"}
 _AUDIO = frozenset({"id", "data", "transcript"})
-_NONE_BEFORE: Mapping[str, int] = {}
 
 
-def decode_answer(
-    raw: JsonObject, src: str, answer_id: str, position: int, before: Mapping[str, int] = _NONE_BEFORE
-) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> tuple[list[ir.Part], JsonObject | None]:
     """Decode the message of a choice. Also return its unmodelled fields, by pointer relative to the message.
 
     Ids of calls without one are generated from the id of the response. So ids of two responses in one conversation differ. If that is
-    missing too, they are generated from name and arguments. ``before``: the lengths of the lists in earlier deltas, if this is a delta.
+    missing too, they are generated from name and arguments.
     """
     parts, unread = decode_assistant_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         _generate_ids(parts, position)
     if MESSAGE.issuperset(raw):  # no field that only responses have
         return parts, unread
-    uncited = decode_citations(raw.get("annotations") or [], parts, src, before.get("annotations", 0))
-    parts += decode_images(raw.get("images"), src, before.get("images", 0))
+    text = next((part for part in parts if isinstance(part, ir.Text)), None)
+    uncited = decode_citations(raw.get("annotations") or [], text, src)
+    parts += decode_images(raw.get("images"), src)
     audio = raw.get("audio")
     if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
@@ -208,15 +206,12 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     calls: list[JsonObject] = []
     audio_parts: list[ir.Media] = []
     for part in parts:
-        kind = type(part)
-        if kind is ir.Text and is_only_text(part):  # type: ignore[arg-type]  # mypy does not narrow by ``kind``
-            texts += (separators.take(part.text), part.text)  # type: ignore[union-attr, arg-type]
-        elif kind is ir.ToolCall:
-            if part.has_generated_id:  # type: ignore[union-attr]
-                losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)  # type: ignore[union-attr]
-            calls.append(encode_answer_call(part, losses, options))  # type: ignore[arg-type]
-        elif kind is ir.Media:
-            _encode_media(part, message, audio_parts, losses, options)  # type: ignore[arg-type]
+        if isinstance(part, ir.ToolCall):
+            if part.has_generated_id:
+                losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)
+            calls.append(encode_answer_call(part, losses, options))
+        elif isinstance(part, ir.Media):
+            _encode_media(part, message, audio_parts, losses, options)
         else:
             text = _encode_as_text(part, losses)
             if text is not None:

@@ -13,7 +13,6 @@ _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
 _VOICE = "alloy"
 """The voice that replaces one of another vendor: OpenAI's documentation uses it in its examples."""
-"""A voice of OpenAI, in place of a voice that its server does not have."""
 
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.citations import decode_citations
 from formatbridge.formats.chat_completions.content import decode_part
+from formatbridge.formats.chat_completions.conversation import decode_images
 from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING_FIELDS,
@@ -19,7 +21,7 @@ from formatbridge.formats.chat_completions.reasoning import (
     decode_reasoning,
     detail_index,
 )
-from formatbridge.formats.chat_completions.response import LOGPROBS, decode_answer, decode_finish
+from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
 from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
@@ -134,7 +136,9 @@ class StreamDecoder:
         for choice in self._choices.values():
             self._close_text(choice, out)
             self._end_choice(choice, out)
-            finish = decode_finish(choice.ending, choice.parts, f"/choices/{choice.index}")
+            finish = decode_finish(
+                {"finish_reason": choice.finish, "stop_reason": choice.stop}, choice.parts, f"/choices/{choice.index}"
+            )
             if finish.stop_sequence is not None:
                 choice.stop = None  # the finish has it
             out.append(events.Finished(choice.index, finish))
@@ -258,15 +262,17 @@ class StreamDecoder:
         if not delta.keys() & {"annotations", "audio", "images"}:
             return
         src = f"/choices/{choice.index}/message"
-        lists = {key: delta[key] for key in ("annotations", "images") if delta.get(key)}
-        # "x": a text for the citations, which is not used.
-        parts, extra = decode_answer({"role": "assistant", "content": "x", **lists}, src, "", choice.index, choice.items)
-        if isinstance(parts[0], ir.Text):
-            choice.cite(parts[0].citations or [], out)
-        choice.extra = extend_extra(choice.extra, {f"message/{key}": value for key, value in (extra or {}).items()})
-        for part in parts[1:]:
-            choice.add(part, out)
-        choice.items |= {key: choice.items.get(key, 0) + len(items) for key, items in lists.items()}
+        counts = choice.items
+        if annotations := delta.get("annotations"):
+            text = ir.Text("")
+            unread = decode_citations(annotations, text, src, counts.get("annotations", 0))
+            choice.cite(text.citations or [], out)
+            choice.extra = extend_extra(choice.extra, {f"message/{key}": value for key, value in unread.items()})
+            counts["annotations"] = counts.get("annotations", 0) + len(annotations)
+        if images := delta.get("images"):
+            for part in decode_images(images, src, counts.get("images", 0)):
+                choice.add(part, out)
+            counts["images"] = counts.get("images", 0) + len(images)
         if has_values(delta.get("audio") or {}):
             self._feed_audio(choice, delta["audio"], f"{src}/audio", out)
 

@@ -90,8 +90,7 @@ class StreamEncoder:
         if type(event) is events.Delta and event.choice in self._choices:
             return self._delta(event)  # nearly always
         if is_of_a_choice(event) and event.choice in self._choices:  # all choices before it have begun
-            handle = _HANDLERS.get(type(event))
-            return handle(self, event) if handle else b""
+            return self._feed(event)
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
@@ -186,8 +185,10 @@ class StreamEncoder:
     def _delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
         envelope = choice.envelopes.get(event.index)
-        if envelope is None:
-            return self._keep_piece(choice, event)
+        if envelope is None:  # no delta of this format can hold a piece of a medium, so it is kept
+            if isinstance(choice.parts[event.index], ir.Media):
+                choice.media.setdefault(event.index, ([], []))[0].append(event.text)
+            return b""
         out = b""
         if event.text:
             out = envelope[0] + dumps(event.text) + envelope[1]
@@ -208,12 +209,6 @@ class StreamEncoder:
         is_next = before is not None and before < event.index and not any(choice.reasoning[event.index])
         choice.reasoning[event.index].append(event.text)
         return self._chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
-
-    def _keep_piece(self, choice: _Choice, event: events.Delta) -> bytes:
-        """Keep a piece of a medium, which is sent whole: no delta of this format can hold a piece."""
-        if isinstance(choice.parts[event.index], ir.Media):
-            choice.media.setdefault(event.index, ([], []))[0].append(event.text)
-        return b""
 
     def _meta(self, event: events.PartMeta) -> bytes:
         choice = self._choices[event.choice]

@@ -8,6 +8,7 @@ from typing import Any
 from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
+from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS
 from formatbridge.formats.shared.choices import in_order, unique_numbers
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import read_object
@@ -15,7 +16,6 @@ from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
-_ARGUMENTS = {"function": "arguments", "custom": "input"}
 _LISTS = ("tool_calls", "reasoning_details", "thinking_blocks")
 _REASONING = ("reasoning_content", "reasoning")
 """Fields of a delta that have reasoning as text."""
@@ -73,7 +73,7 @@ class _Message(Fold):
         """Return the message; raise ``ConflictError`` where one call may be two, or has no name."""
         for call in map(Fold.whole, self.uncertain_calls.values()):
             kind = kind_of_call(call)
-            if read_object(call[kind].get(_ARGUMENTS[kind]) or "") is None:
+            if read_object(call[kind].get(ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
         message = super().whole()
         if message.get("function_call") and message["function_call"].get("name") is None:
@@ -89,7 +89,7 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
         index, kind = raw.get("index"), kind_of_call(raw)
         body = raw.get(kind) or {}
         has_name = bool(body.get("name"))
-        is_text = isinstance(body.get(_ARGUMENTS[kind]), str | None)
+        is_text = isinstance(body.get(ARGUMENTS[kind]), str | None)
         if index == len(calls) and has_name and is_text:
             calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
         elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:

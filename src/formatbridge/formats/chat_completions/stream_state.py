@@ -7,9 +7,8 @@ from collections import ChainMap
 from dataclasses import dataclass, field, replace
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.response import decode_answer
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, ReasoningTexts
-from formatbridge.formats.chat_completions.tool_calls import generated_id_prefix
+from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS, decode_call, generated_id_prefix
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, extend_extra, has_values, merge_extra, read_extra
 from formatbridge.ir import events
@@ -76,14 +75,12 @@ class CallState:
 
     def opened(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
         """Return the call as it opens, without arguments. ``number``: its position in the choice; ``slot``: for a generated id."""
-        src = f"/choices/{choice}/message"
-        body = {"name": self.name or "", "input" if self.kind == "custom" else "arguments": ""}
+        body = {"name": self.name or "", ARGUMENTS[self.kind]: ""}
         raw: JsonObject = {"id": self.id or f"{generated_id_prefix(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
         raw |= {"extra_content": self.extra} if self.extra else {}
-        parts, _ = decode_answer({"role": "assistant", "tool_calls": [raw]}, src, answer_id, choice)
-        call = parts[0]
+        call = decode_call(raw, f"/choices/{choice}/message/tool_calls/{number}", answer_id)
         assert isinstance(call, ir.ToolCall)
-        call.arguments, call.src, call.has_generated_id = "", f"{src}/tool_calls/{number}", not self.id
+        call.arguments, call.has_generated_id = "", not self.id
         return call
 
 
@@ -177,8 +174,7 @@ def _name_of(raw: JsonObject) -> str | None:
 def arguments_of(raw: JsonObject) -> str:
     """Return the arguments in a piece; some servers send an object."""
     kind = kind_of_call(raw)
-    body = raw.get(kind) or {}
-    text = body.get("input") if kind == "custom" else body.get("arguments")
+    text = (raw.get(kind) or {}).get(ARGUMENTS[kind])
     return text if isinstance(text, str) else dumps(text).decode() if text else ""
 
 
@@ -220,18 +216,7 @@ class Choice:
     unknown: Pieces = field(default_factory=Pieces)
     has_text: bool = False
     blocks: BlockDecoder | None = None
-    _reasoning: ReasoningTexts | None = None
-
-    @property
-    def ending(self) -> JsonObject:
-        """Its finish reason, as a whole choice has it."""
-        return {"finish_reason": self.finish, "stop_reason": self.stop}
-
-    @property
-    def reasoning(self) -> ReasoningTexts:
-        """Its reasoning texts; most responses have none."""
-        self._reasoning = self._reasoning or ReasoningTexts()
-        return self._reasoning
+    reasoning: ReasoningTexts = field(default_factory=ReasoningTexts)
 
     @property
     def is_complete(self) -> bool:

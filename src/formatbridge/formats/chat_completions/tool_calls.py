@@ -17,46 +17,25 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
-_FUNCTION = frozenset({"name", "arguments"})
-_CALL = frozenset({"id", "type", "function", "extra_content", "index", "cache_control"})
-_CUSTOM_CALL = frozenset({"id", "type", "custom", "extra_content", "index", "cache_control"})
+ARGUMENTS = {"function": "arguments", "custom": "input"}
+"""Types of calls, which are also the keys of their bodies, to the field of the body with the arguments."""
+_CALLS = {kind: frozenset({"id", "type", kind, "extra_content", "index", "cache_control"}) for kind in ARGUMENTS}
+_BODIES = {kind: frozenset({"name", field}) for kind, field in ARGUMENTS.items()}
+"""Types of calls to the keys that the decoder reads, in the call and in its body."""
 
 
 def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     """Decode a tool call. A call of an unknown type becomes an opaque part. ``answer_id``: as in ``_generate_id``."""
-    function, call_id, kind = raw.get("function"), raw.get("id"), raw.get("type")
-    if function is None or kind not in ("function", None):
-        if kind == "custom":
-            return _decode_custom_call(raw, src, answer_id)
-        return ir.Opaque(format="chat_completions", raw=raw, label=str(kind), severity="impossible", src=src)
-    name, arguments = function.get("name"), function.get("arguments")
-    call = ir.ToolCall(call_id or _generate_id(src, answer_id), name or "", arguments or "", src)
+    call_id, kind = raw.get("id"), "function" if raw.get("type") is None else raw["type"]
+    body = raw.get(kind) if kind in ("function", "custom") else None
+    if body is None:
+        return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), severity="impossible", src=src)
+    call = ir.ToolCall(call_id or _generate_id(src, answer_id), body.get("name") or "", body.get(ARGUMENTS[kind]) or "", src)
+    call.kind = "custom" if kind == "custom" else "function"
     call.has_generated_id, call.cache = not call_id, decode_cache_control(raw, src)
-    call.signature, extra = _decode_call_extra(raw, src, _CALL)
-    call.extra = merge_extra(extra, read_extra(function, _FUNCTION, "function/"))
+    call.signature, extra = decode_extra_content(raw, src)
+    call.extra = merge_extra(read_extra(raw, _CALLS[kind]), extra, read_extra(body, _BODIES[kind], f"{kind}/"))
     return call
-
-
-def _decode_custom_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
-    custom = raw["custom"]
-    signature, extra = _decode_call_extra(raw, src, _CUSTOM_CALL)
-    return ir.ToolCall(
-        id=raw.get("id") or _generate_id(src, answer_id),
-        has_generated_id=not raw.get("id"),
-        name=custom.get("name") or "",
-        arguments=custom.get("input") or "",
-        kind="custom",
-        signature=signature,
-        cache=decode_cache_control(raw, src),
-        src=src,
-        extra=merge_extra(extra, read_extra(custom, frozenset({"name", "input"}), "custom/")),
-    )
-
-
-def _decode_call_extra(raw: JsonObject, src: str, known: frozenset[str]) -> tuple[ir.Signature | None, JsonObject | None]:
-    """Decode the signature of a call, and return its unmodelled fields. ``known``: the keys that the decoder reads."""
-    signature, extra = decode_extra_content(raw, src)
-    return signature, merge_extra(read_extra(raw, known), extra)
 
 
 def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.ToolCall:
@@ -67,7 +46,7 @@ def decode_legacy_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.T
         name=raw["name"],
         arguments=raw.get("arguments") or "",
         src=src,
-        extra=read_extra(raw, _FUNCTION),
+        extra=read_extra(raw, _BODIES["function"]),
     )
 
 

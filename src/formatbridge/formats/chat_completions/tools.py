@@ -27,8 +27,6 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     kind = raw.get("type")
     function = raw.get("function")
     if function is not None and kind in ("function", None):
-        if len(raw) == 2 and kind:
-            return decode_function(function, src, "function/", None)
         tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", read_extra(raw, _TOOL))
         tool.cache = decode_cache_control(raw, src)
         return tool
@@ -66,14 +64,12 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 
 def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
-    """Decode a function. ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool."""
+    """Decode the function of a tool, or of the deprecated field ``functions``.
+
+    ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool.
+    """
     extra = outer if raw.keys() <= _FUNCTION else merge_extra(outer, read_extra(raw, _FUNCTION, at))
     return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
-
-
-def decode_legacy_function(raw: JsonObject, src: str) -> ir.FunctionTool:
-    """Decode an entry of the deprecated field ``functions``."""
-    return decode_function(raw, src, "", None)
 
 
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
@@ -91,8 +87,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 def _encode_cache(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
     """Encode the cache mark of a tool, for servers that accept it."""
-    is_read = tool.cache is not None and "FunctionTool.cache" in losses.also_holds
-    return encode_cache_control(tool.cache, losses) if is_read and tool.cache else {}
+    return encode_cache_control(tool.cache, losses) if tool.cache and "FunctionTool.cache" in losses.also_holds else {}
 
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:

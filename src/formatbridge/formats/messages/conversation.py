@@ -25,7 +25,6 @@ from formatbridge.formats.messages.content import (
     decode_opaque,
     decode_part,
     encode_part,
-    encode_refusal,
     encode_text,
 )
 from formatbridge.formats.messages.holds import drop_unheld
@@ -135,7 +134,7 @@ def encode_system_blocks(parts: list[ir.Part], losses: Ledger) -> list[JsonObjec
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
-        block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
+        block = encode_part(part, losses)
         if block is not None:
             blocks.append(block)
     return blocks
@@ -145,7 +144,10 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedA
     """Encode the parts of an assistant turn as content blocks. ``parsed``: the arguments of tool calls that are already parsed."""
     blocks: list[JsonObject] = []
     for part in join_blank_texts(parts):
-        block = encode_call(part, losses, parsed) if type(part) is ir.ToolCall else _ENCODE_BLOCK[type(part)](part, losses)
+        if type(part) is ir.ToolCall:
+            block: JsonObject | None = encode_call(part, losses, parsed)
+        else:
+            block = _ENCODE_BLOCK.get(type(part), encode_part)(part, losses)
         if block is not None:
             blocks.append(block)
     return blocks
@@ -185,10 +187,6 @@ def _drop_media(part: ir.Media, losses: Ledger) -> None:
     losses.dropped(part, code="unsupported_media", severity="impossible")
 
 
-def _drop_part(part: ir.Part, losses: Ledger) -> None:
-    losses.dropped(part, code="orphan", severity="impossible")
-
-
 _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # only a tool_result contains it
     "thinking": decode_thinking,
@@ -206,13 +204,11 @@ _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
     ir.Reasoning: encode_reasoning,
-    ir.Refusal: encode_refusal,
     ir.Media: _drop_media,
     ir.Opaque: _encode_foreign,
     ir.Hosted: _encode_foreign,
-    ir.ToolResult: _drop_part,
 }
-"""Types of parts of an assistant turn to their encoders, except tool calls."""
+"""Types of parts whose encoding in an assistant turn differs from that in a user turn. Tool calls are encoded separately."""
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 """Types of blocks to their field with the id of a tool call."""
 
@@ -352,7 +348,7 @@ class TurnEncoder:
             if type(part) is ir.ToolResult:
                 results.append(part)
                 continue
-            block = encode_text(part, losses) if type(part) is ir.Text else encode_part(part, losses)
+            block = encode_part(part, losses)
             if block is not None:
                 blocks.append(block)
         if not blocks and not results:

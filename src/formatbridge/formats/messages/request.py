@@ -64,11 +64,9 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
         _decode_nested_options(body, request)
     settings = request.settings
-    if settings.get("top_p") == -1:  # some clients send -1 for a setting without a value
-        del settings["top_p"]
-    # The same for ``top_k``.
-    if settings.get("top_k") == -1:
-        del settings["top_k"]
+    for name in ("top_p", "top_k"):
+        if settings.get(name) == -1:  # some clients send -1 for a setting without a value
+            del settings[name]  # type: ignore[misc]  # one of the two names
     return request
 
 

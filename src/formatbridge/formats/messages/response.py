@@ -19,6 +19,7 @@ from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
+from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -53,31 +54,21 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     drop_unheld_in_answer(response, losses)
     choice = _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
-    body = _encode_identity(response, losses)
+    body = encode_head(response, losses)
     body["content"] = encode_answer(choice.parts, losses, options)
     body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
-    body["usage"] = _encode_counts(response, losses)
+    body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
     return body
 
 
-def encode_head(response: ir.Response, losses: Ledger) -> JsonObject:
-    """Encode a response without content, as ``message_start`` contains it."""
-    empty: JsonObject = {"content": [], "stop_reason": None, "stop_sequence": None}
-    return {**_encode_identity(response, losses), **empty, "usage": _encode_counts(response, losses)}
-
-
-def _encode_identity(response: ir.Response, losses: Ledger) -> JsonObject:
+def encode_head(response: ir.Response | events.Start, losses: Ledger) -> JsonObject:
+    """Encode the first fields of a response, which ``message_start`` has too."""
     return {
         "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),
     }
-
-
-def _encode_counts(response: ir.Response, losses: Ledger) -> JsonObject:
-    counts: JsonObject = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
-    return counts
 
 
 def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:

@@ -71,7 +71,7 @@ class _Subschema:
         if "$ref" in self.unread:
             self.encoded["$ref"] = self.unread.pop("$ref")
             for name in self.unread:
-                self.losses.dropped(self.node, self._path_of(name), severity=_severity(name))
+                self.losses.dropped(self.node, self._path_of(name), severity="info" if name in _LABELS else "lossy")
             return self.encoded
         kinds = self._encode_type(work)
         self._copy("description", "title")
@@ -201,10 +201,6 @@ class _Subschema:
 
     def _path_of(self, name: str) -> str:
         return f"{self.path}/{escape(name)}"
-
-
-def _severity(name: str) -> Any:
-    return "info" if name in _LABELS else "lossy"
 
 
 def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:

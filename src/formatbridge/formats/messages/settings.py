@@ -29,7 +29,7 @@ RANGES: Ranges = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _VERSION_WITHOUT_SAMPLING = "2026-10-21"
-"""The version of the API that removed the sampling parameters."""
+"""The version of the API that rejects the sampling parameters."""
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MIN_TOP_P_WITH_THINKING = 0.95
 """The smallest ``top_p`` that the server accepts with thinking. Source: Anthropic's page "Extended thinking"; SEMOSS/Semoss#1655."""
@@ -100,10 +100,9 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
 def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, losses: Ledger, options: Options) -> None:
     """Encode the settings into a body. ``has_thinking``: the request turns thinking on."""
     settings, encoded = request.settings, _ENCODED_WITH_SAMPLING
-    if options.messages_version >= _VERSION_WITHOUT_SAMPLING:
-        _drop_sampling(request, losses)
-    elif has_thinking:
-        _encode_sampling_with_thinking(request, body, losses)
+    accepts_sampling = options.messages_version < _VERSION_WITHOUT_SAMPLING
+    if has_thinking or not accepts_sampling:
+        _encode_restricted_sampling(request, body, accepts_sampling, losses)
     else:
         encoded = _ENCODED
         if settings.get("top_k") is not None:
@@ -125,13 +124,6 @@ def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, l
     drop_cache_options(request, losses, kept="prewarm")
 
 
-def _drop_sampling(request: ir.Request, losses: Ledger) -> None:
-    """Note that the sampling parameters are dropped. The dialect of 2026-10-21 rejects them."""
-    for name in _SAMPLING:
-        if name in request.settings:
-            drop_setting(request, name, request.settings[name], losses)  # type: ignore[literal-required]  # the three names
-
-
 def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
     integer = int(top_k)
     if integer != top_k:
@@ -139,17 +131,19 @@ def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
     return integer
 
 
-def _encode_sampling_with_thinking(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
-    """Encode the sampling parameters that the server accepts with thinking: only ``top_p`` from 0.95 to 1.
+def _encode_restricted_sampling(request: ir.Request, body: JsonObject, accepts_sampling: bool, losses: Ledger) -> None:
+    """Encode the sampling parameters that the server accepts with thinking: only ``top_p`` from 0.95 to 1. Some versions accept none.
 
     "`temperature` may only be set to 1 when thinking is enabled" (MartialBE/one-hub#529). 1 is the default and is left out, because some
     models reject requests with both parameters.
     """
     for name in _SAMPLING:
         value: Any = request.settings.get(name)
-        if value is None or (name == "temperature" and value == 1):
+        if value is None or (accepts_sampling and name == "temperature" and value == 1):
             continue
-        if name == "top_p" and _MIN_TOP_P_WITH_THINKING <= value <= 1:
+        if not accepts_sampling:
+            drop_setting(request, name, value, losses)
+        elif name == "top_p" and _MIN_TOP_P_WITH_THINKING <= value <= 1:
             body[name] = value
         else:
             losses.dropped(request, name, "excluded")

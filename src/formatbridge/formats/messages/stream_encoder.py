@@ -170,8 +170,11 @@ class StreamEncoder:
         self._has_started = True
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
-        response = ir.Response("messages", event.id, event.model, [], usage=event.usage)
-        return _encode_event("message_start", {"type": "message_start", "message": encode_head(response, null_ledger())})
+        empty: JsonObject = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": self._encode_usage()}
+        return _encode_event("message_start", {"type": "message_start", "message": encode_head(event, null_ledger()) | empty})
+
+    def _encode_usage(self) -> JsonObject:
+        return encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         self._finish = event.finish
@@ -190,7 +193,7 @@ class StreamEncoder:
         out = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # parts that the source did not end
             out += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
-        usage: ir.JsonObject = encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)
+        usage = self._encode_usage()
         if self._counts_reasoning:  # otherwise clients keep the count of message_start
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())

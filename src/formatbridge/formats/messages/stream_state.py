@@ -171,16 +171,10 @@ class Blocks:
 
     def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
         """Take a delta, or ``count`` joined deltas. Returns whether it has unknown fields."""
-        delta = raw.get("delta") or {}
+        delta = with_kind(raw.get("delta") or {})
         block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, out)
-        return self._take_delta(block, delta, out, count)
-
-    def _take_delta(self, block: Block, delta: JsonObject, out: list[events.Event], count: int) -> bool:
         kind, member = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         if kind != block.kind:
-            named = with_kind(delta)
-            if named is not delta:
-                return self._take_delta(block, named, out, count)
             fields = self._take_other(block, delta, out)
         else:
             fields = read_extra(delta, {"type", member}) if len(delta) > 2 else None
@@ -209,7 +203,7 @@ class Blocks:
         index = raw.get("index")
         if index is None and self._open:
             return next(reversed(self._open.values()))
-        kind, _ = _TEXT_DELTAS.get(with_kind(delta).get("type"), ("", ""))
+        kind, _ = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         if kind not in ("text", "thinking"):
             raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
         self.begin(index, {"type": kind}, out)

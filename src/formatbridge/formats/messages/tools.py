@@ -16,7 +16,7 @@ from formatbridge.formats.messages.hosted_tools import (
 )
 from formatbridge.formats.messages.schema import encode_schema
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
+from formatbridge.formats.shared.schemas import fold_parameters
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -99,15 +99,10 @@ def encode_tool(
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
     """Encode a function. ``at`` and ``has_code`` are those of ``encode_tool``."""
     drop_unheld(tool, losses)
-    schema = tool.parameters
     definition: JsonObject = {"name": tool.name}
     if tool.description is not None:
         definition["description"] = tool.description
-    definition["input_schema"] = (
-        schema
-        if schema and schema.get("type") == "object" and not tool.strict and not has_root_union(schema)
-        else _encode_parameters(tool, at, losses)
-    )
+    definition["input_schema"] = _encode_parameters(tool, at, losses)
     if tool.strict:
         definition["strict"] = True
     if tool.defer_loading:

@@ -167,6 +167,12 @@ def media_kind(mime: str) -> ir.MediaKind:
     return _FAMILIES.get(mime.partition("/")[0], "document")
 
 
+def media_of_url(kind: ir.MediaKind, url: str, src: str) -> ir.Media:
+    """Return media with a URL, or with the media type and the data of a data URL."""
+    mime, data = read_data_url(url) or (None, None)
+    return ir.Media(kind=kind, mime=mime, data=data, url=url if data is None else None, src=src)
+
+
 def as_stored_file(part: ir.Media) -> ir.Media:
     """Return media with a URL in the storage of one vendor as a file of that vendor, because no other vendor can read it."""
     if part.url is not None and part.url[:5].lower() == "gs://":
