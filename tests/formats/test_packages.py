@@ -46,7 +46,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             " decode_cache encode_cache decode_cache_control encode_cache_control"
         ),
         "messages: blocks inside results and documents, and text blocks with citations": (
-            " decode_opaque decode_inner_media encode_text encode_refusal"
+            " decode_unknown decode_inner_media encode_text encode_refusal"
         ),
     },
     "conversation": {
@@ -128,7 +128,6 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "tools": {
         "generate_content: several functions are one tool": "decode_tool decode_tools",
         "messages: a tool is a function unless its type names a hosted tool": "decode_function encode_tool",
-        "chat_completions: deprecated functions, and web search as an option": "decode_legacy_function",
     },
 }
 """Functions that not all four packages have: by file, the reason and the names."""

@@ -23,7 +23,7 @@ from formatbridge.formats.chat_completions.response import FINISH, decode_respon
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
-from formatbridge.formats.chat_completions.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.chat_completions.stream_fold import fold_stream, response_path, unfold_stream
 from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.streaming.sse import encode_event
 
@@ -78,7 +78,7 @@ CHAT_COMPLETIONS = FormatSpec(
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,
     unfold_stream=unfold_stream,
-    response_path=place_of,
+    response_path=response_path,
     recognizes_event=recognizes_event,
     recognizes_error=recognizes_error,
     frame_event=encode_event,

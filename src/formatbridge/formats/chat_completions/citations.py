@@ -71,7 +71,7 @@ def _encode_citation(citation: ir.Citation, separators: TextSeparators, losses: 
     return url
 
 
-def is_dropped(part: ir.Part) -> bool:
+def separates_texts(part: ir.Part) -> bool:
     """Return whether this format drops a part that separates the texts of a response, such as a server's tool call."""
     if isinstance(part, ir.Opaque):
         return part.text is None and part.format != "chat_completions"  # unknown parts of this format are no tool calls

@@ -203,6 +203,30 @@ def _unknown_fields(raw: JsonObject) -> JsonObject | None:
     return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
 
 
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Encode the cache mark of a part; without a mark, no field."""
+    if mark is None:
+        return {}
+    drop_unheld(mark, losses)
+    if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
+        return encode_cache_control(mark, losses)
+    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+
+
+def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as that of Messages, for servers that accept it."""
+    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    control: JsonObject = {"ttl": ttl} if ttl else {}
+    server = losses.dialect.server if losses.dialect is not None else "the server"
+    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
+    return {"cache_control": control}
+
+
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Encode the parts of a user message or an instruction. A single text becomes a string."""
     if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
@@ -239,7 +263,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     if is_only_text(part):
         return {"type": "text", "text": part.text}
     drop_unheld(part, losses)
-    return {"type": "text", "text": part.text, **_encode_cache(part, losses)}
+    return {"type": "text", "text": part.text, **encode_cache(part.cache, losses)}
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -250,7 +274,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if kind != "image":
         drop_field(part, "detail", losses)
     encoded = _ENCODE_MEDIA[kind](part, losses)
-    return encoded and encoded | _encode_cache(part, losses)
+    return encoded and encoded | encode_cache(part.cache, losses)
 
 
 def _media_kind(part: ir.Media) -> str:
@@ -307,27 +331,3 @@ _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
     "video": _encode_video,
     "document": _encode_document,
 }
-
-
-def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as that of Messages, for servers that accept it."""
-    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    control: JsonObject = {"ttl": ttl} if ttl else {}
-    server = losses.dialect.server if losses.dialect is not None else "the server"
-    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
-    return {"cache_control": control}
-
-
-def _encode_cache(part: ir.Text | ir.Media, losses: Ledger) -> JsonObject:
-    mark = part.cache
-    if mark is None:
-        return {}
-    drop_unheld(mark, losses)
-    if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
-        return encode_cache_control(mark, losses)
-    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}

@@ -49,13 +49,13 @@ _ASSISTANT_AND_AUDIO = _ASSISTANT | {"audio"}
 
 def decode_message(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
     """Decode a message. Results without the id of a call are added to ``unpaired``."""
-    message = _decode_role(raw, src, unpaired)
+    message = _decode_by_role(raw, src, unpaired)
     if message.extra and "cache_control" in message.extra:
         _mark_last_part(message, raw)
     return message
 
 
-def _decode_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
+def _decode_by_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
         parts, unread = decode_assistant_parts(raw, src)
@@ -180,7 +180,7 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: 
     if len(parts) > 1:
         note_order(parts, losses, carry=False)
     visible, reasoning, signature = encode_message_signature(visible, reasoning, losses)
-    message: JsonObject = {"role": "assistant", "content": _encode_visible(visible, losses) if visible else ""}
+    message: JsonObject = {"role": "assistant", "content": _encode_assistant_content(visible, losses) if visible else ""}
     if reasoning:
         message |= encode_reasoning(reasoning, losses)
     message |= signature
@@ -226,15 +226,15 @@ def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carry: bool) -> No
         losses.changed(part, "", None, "position_lost")
 
 
-def _encode_visible(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
-    content = [encoded for part in parts if (encoded := _encode_visible_part(part, losses)) is not None]
+def _encode_assistant_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject] | None:
+    content = [encoded for part in parts if (encoded := _encode_assistant_part(part, losses)) is not None]
     if len(content) == 1 and content[0].keys() == {"type", "text"}:
         text: str = content[0]["text"]
         return text
     return content or ""
 
 
-def _encode_visible_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+def _encode_assistant_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     if isinstance(part, ir.Refusal):
         drop_unheld(part, losses)
         return {"type": "refusal", "refusal": part.text}

@@ -19,7 +19,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     return encode_error_object(error, drop_unheld_in_answer, losses)
 
 
-def decode_failure(body: JsonObject) -> tuple[JsonObject | str | None, str]:
+def find_error(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     """Return the error in a response or a chunk, and the pointer of the object that has it.
 
     Some servers put the error next to the choices, and some into the only choice. Some send only the finish reason ``error``.

@@ -48,7 +48,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     messages = _decode_messages(body["messages"])
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BODY):
-        _decode_other_fields(body, request)
+        _decode_nested_options(body, request)
     if type(request.settings.get("logprobs")) is int:
         decode_counted_logprobs(request.settings)
     return request
@@ -64,7 +64,7 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     return messages
 
 
-def _decode_other_fields(body: JsonObject, request: ir.Request) -> None:
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
     unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = merge_extra(read_extra(body, _KNOWN), unread)

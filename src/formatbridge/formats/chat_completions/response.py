@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, is_dropped
+from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, separates_texts
 from formatbridge.formats.chat_completions.conversation import (
     MESSAGE,
     decode_assistant_parts,
     decode_images,
     note_order,
 )
-from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
+from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import (
     SIGNATURE_FIELDS,
@@ -56,7 +56,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
     extra = None if _RESPONSE.issuperset(body) else read_extra(body, _RESPONSE)
     response = ir.Response("chat_completions", answer_id, body.get("model"), choices, body.get("created"), usage, extra)
-    # Some servers report a failure in a response with status 200; ``decode_failure`` has the places.
+    # Some servers report a failure in a response with status 200; ``find_error`` has the places.
     if "error" in body or (len(raws) == 1 and ("error" in raws[0] or raws[0].get("finish_reason") == "error")):
         response.error = failure_of(body)
         if response.extra and isinstance(body.get("error"), dict | str):
@@ -68,7 +68,7 @@ def decode_response(body: JsonObject) -> ir.Response:
 
 def failure_of(body: JsonObject) -> ir.Error | None:
     """Return the error that a response reports, if there is one."""
-    failure, src = decode_failure(body)
+    failure, src = find_error(body)
     if not failure:
         return None
     error = decode_error({"error": failure}, status=None)
@@ -147,7 +147,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     """
     parts, unread = decode_assistant_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
-        _generate_ids(parts, position)
+        _derive_call_ids(parts, position)
     if MESSAGE.issuperset(raw):  # no field that only responses have
         return parts, unread
     text = next((part for part in parts if isinstance(part, ir.Text)), None)
@@ -159,7 +159,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     return parts, merge_extra(read_extra(raw, _KNOWN), unread, uncited)
 
 
-def _generate_ids(parts: list[ir.Part], position: int) -> None:
+def _derive_call_ids(parts: list[ir.Part], position: int) -> None:
     """Generate the missing ids of calls from their names and arguments."""
     calls = [part for part in parts if isinstance(part, ir.ToolCall)]
     for number, call in enumerate(calls):
@@ -216,7 +216,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
             text = _encode_as_text(part, losses)
             if text is not None:
                 texts += (separators.take(text), text)
-            elif is_dropped(part):
+            elif separates_texts(part):
                 separators.separate()
     if texts:
         message["content"] = "".join(texts)

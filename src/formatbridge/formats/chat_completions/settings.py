@@ -47,9 +47,9 @@ TIERS = ValueTable(
     ("fast", "fast"),
 )
 
-_SHAPED = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
+_NOT_FLAT = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})
 """Settings that are neither flat nor encoded with other fields."""
-_HANDLED = _SHAPED | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
+_HANDLED = _NOT_FLAT | {"modalities", "usage_in_stream", "max_tokens", "parallel_tool_calls"}
 """Settings that are encoded here or with other fields, and not by ``encode_flat_settings``."""
 _MOST_STOPS = 4
 """The server rejects more stop sequences. Source: the official SDK, ``CompletionCreateParams.stop``: "Up to 4 sequences"."""
@@ -110,7 +110,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
         body["max_completion_tokens"] = limit
-    if _SHAPED.isdisjoint(settings):
+    if _NOT_FLAT.isdisjoint(settings):
         return
     stop = settings.get("stop")
     if stop:

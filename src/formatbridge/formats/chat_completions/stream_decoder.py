@@ -12,7 +12,7 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import decode_citations
 from formatbridge.formats.chat_completions.content import decode_part
 from formatbridge.formats.chat_completions.conversation import decode_images
-from formatbridge.formats.chat_completions.errors import decode_error, decode_failure
+from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING_FIELDS,
     SIGNATURE_FIELDS,
@@ -68,7 +68,7 @@ class StreamDecoder:
         out: list[events.Event] = []
         self.has_unknown_fields = False
         # Servers send errors in chunks, as whole bodies, or in the shape of another format (fixtures error_bare, error_messages_shape).
-        error = self._failure_in(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
+        error = self._find_error(raw) or (raw.get("choices") is None and "usage" not in raw and is_bare_error(raw))
         if self._pending_start is not None:
             self._begin(raw, out, is_last=bool(error))
         else:
@@ -89,9 +89,9 @@ class StreamDecoder:
             out += [*self._metadata(), events.Failed(decode_error(bare, status=None))]
         return out
 
-    def _failure_in(self, raw: JsonObject) -> JsonObject | str | None:
+    def _find_error(self, raw: JsonObject) -> JsonObject | str | None:
         """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
-        failure, at = decode_failure(raw)
+        failure, at = find_error(raw)
         if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure
@@ -116,7 +116,7 @@ class StreamDecoder:
         if reason == "truncated":
             out += [] if self._pending_start is None else [self._pending_start]
             out += self._metadata()
-            return out + [event for choice in self._choices.values() for event in choice.pending(self._answer_id)]
+            return out + [event for choice in self._choices.values() for event in choice.pending_events(self._answer_id)]
         if reason == "done":  # a server that runs out of time sends it, too
             are_complete = all(choice.finish or choice.is_complete for choice in self._choices.values())
             self.is_complete = self.is_complete or (bool(self._choices) and are_complete)
@@ -146,14 +146,14 @@ class StreamDecoder:
 
     def _metadata(self) -> list[events.Event]:
         """Return the unmodelled fields and the usage of the response that have come."""
-        fields = [(choice.unmodelled(), choice.index) for choice in self._choices.values()]
+        fields = [(choice.unmodelled_fields(), choice.index) for choice in self._choices.values()]
         out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return out + self._usage
 
     def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
         """Close the open part. Citations that came without any text get an empty one."""
         if choice.citations:
-            choice.enter("text", ir.Text("", f"/choices/{choice.index}/message/content"), out)
+            choice.switch_to("text", ir.Text("", f"/choices/{choice.index}/message/content"), out)
         choice.close_part(out)
 
     def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
@@ -215,7 +215,7 @@ class StreamDecoder:
                 self._feed_content(choice, content, out)
             return False
         if "extra_content" in delta:
-            self._feed_token(choice, delta, out)
+            self._feed_message_signature(choice, delta, out)
         if not REASONING_FIELDS.isdisjoint(delta):
             self._feed_reasoning(choice, delta, out)
         if content:
@@ -225,7 +225,7 @@ class StreamDecoder:
             choice.add_text("refusal", refusal, delta["refusal"], out)
         return True
 
-    def _feed_token(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
+    def _feed_message_signature(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
         signature, _ = decode_extra_content(delta, f"/choices/{choice.index}/message")
         if signature is None or signature.token == choice.token:
@@ -266,7 +266,7 @@ class StreamDecoder:
         if annotations := delta.get("annotations"):
             text = ir.Text("")
             unread = decode_citations(annotations, text, src, counts.get("annotations", 0))
-            choice.cite(text.citations or [], out)
+            choice.add_citations(text.citations or [], out)
             choice.extra = extend_extra(choice.extra, {f"message/{key}": value for key, value in unread.items()})
             counts["annotations"] = counts.get("annotations", 0) + len(annotations)
         if images := delta.get("images"):
@@ -299,8 +299,8 @@ class StreamDecoder:
         ):
             if not raw.get(name):
                 continue
-            number = choice.part_of_tokens(kind)
-            number = choice.enter(kind, part, out) if number is None else number
+            number = choice.part_of_logprobs(kind)
+            number = choice.switch_to(kind, part, out) if number is None else number
             tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
             choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
             last = out[-1] if out else None
@@ -330,7 +330,7 @@ class StreamDecoder:
         if decoder is not None:
             for block in blocks:
                 self._feed_block(choice, decoder, block, out)
-            decoder.follow(choice.open_reasoning)
+            decoder.note_open_part(choice.open_reasoning)
 
     def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, out: list[events.Event], index: int | None = None) -> None:
         """Add to the open reasoning. Its signature ends it, and may come with the whole text again, which is not added then.
@@ -348,7 +348,7 @@ class StreamDecoder:
             choice.add(part, out)  # encrypted reasoning, which signs no text
             return
         is_open = isinstance(opened, ir.Reasoning)
-        if is_open and is_new and texts.is_other(index):
+        if is_open and is_new and texts.is_other_detail(index):
             choice.close_part(out)
             is_open = False
         is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # a separator
@@ -357,17 +357,17 @@ class StreamDecoder:
         if part.extra and is_open:
             choice.keep_extra(part.src, part.extra)
         is_repeated = is_open and texts.repeats_open(part)
-        number = choice.enter("reasoning", part, out)
+        number = choice.switch_to("reasoning", part, out)
         text = "" if is_repeated else texts.add_part(part, index)
-        texts.note(index, number, part)
+        texts.note_detail(index, number, part)
         if text:
             out.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
             out.append(events.PartMeta(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
-            is_join_of = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
-            choice.end_part(None if is_join_of else replace(part, text=texts.text(), src=opened.src), out)
+            is_unchanged = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+            choice.end_part(None if is_unchanged else replace(part, text=texts.text(), src=opened.src), out)
 
     def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """Take an entry of ``thinking_blocks``."""
@@ -380,7 +380,7 @@ class StreamDecoder:
         if block.is_new:
             if step.kind == "new" and choice.open_reasoning == decoder.part:
                 choice.close_part(out)
-            decoder.part = choice.enter("reasoning", part, out)
+            decoder.part = choice.switch_to("reasoning", part, out)
             choice.reasoning.add(part.text)
             out.append(events.Delta(choice.index, decoder.part, part.text))
         if step.kind == "unclear" or (step.ends and part.signature is not None and not step.signs):
@@ -391,9 +391,9 @@ class StreamDecoder:
     def _end_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
         """End a block: it closes the part that it makes, and its signature is for the part with its text."""
         texts, text = choice.reasoning, decoder.text(block.step.number)
-        number = texts.part_with(text, choice.open_reasoning) if text else None
+        number = texts.part_with_text(text, choice.open_reasoning) if text else None
         if not text and choice.open_reasoning is None and not texts.unsigned:
-            number = choice.enter("reasoning", block.part, out)
+            number = choice.switch_to("reasoning", block.part, out)
         token = block.part.signature if block.step.signs else None
         if number is None and token is not None:
             decoder.keep_unclear(block)
@@ -411,16 +411,16 @@ class StreamDecoder:
         """Add to the call that an index names, or to the next one at that index."""
         calls = choice.calls = choice.calls or Calls()
         slot = calls.slot_of(raw, position)
-        calls.note_unknown(raw, slot)
+        calls.keep_unknown_fields(raw, slot)
         number = calls.open.get(slot)
         if number is None:
             call = calls.pending.setdefault(slot, CallState())
-            calls.note_changes(raw, slot, call)
+            calls.keep_changed_names(raw, slot, call)
             call.take(raw)
             if call.id and call.name:
                 self._open_call(choice, calls, slot, out)
             return
-        calls.note_changes(raw, slot, calls.begun[slot])
+        calls.keep_changed_names(raw, slot, calls.begun[slot])
         if text := arguments_of(raw):
             calls.begun[slot].pieces.append(text)
             out.append(events.Delta(choice.index, number, text))
@@ -431,7 +431,7 @@ class StreamDecoder:
     def _open_call(self, choice: Choice, calls: Calls, slot: int, out: list[events.Event]) -> None:
         state = calls.pending.pop(slot)
         choice.close_part(out)
-        call = state.opened(slot, calls.count, choice.index, self._answer_id)
+        call = state.to_call(slot, calls.count, choice.index, self._answer_id)
         calls.count += 1
         number = calls.open[slot] = choice.start(call, out)
         calls.begun[slot] = state

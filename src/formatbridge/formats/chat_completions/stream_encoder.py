@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.citations import TextSeparators, is_dropped
+from formatbridge.formats.chat_completions.citations import TextSeparators, separates_texts
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
@@ -88,7 +88,7 @@ class StreamEncoder:
     def feed(self, event: events.Event) -> bytes:
         """Take one event and return the chunks for it."""
         if type(event) is events.Delta and event.choice in self._choices:
-            return self._delta(event)  # nearly always
+            return self._add_delta(event)  # nearly always
         if is_of_a_choice(event) and event.choice in self._choices:  # all choices before it have begun
             return self._feed(event)
         return b"".join([self._feed(each) for each in self._order.feed(event)])
@@ -124,27 +124,27 @@ class StreamEncoder:
     def _fail(self, event: events.Failed) -> bytes:
         return self.fail(event.error)
 
-    def _close(self, event: events.End) -> bytes:
+    def _end(self, event: events.End) -> bytes:
         del event  # it has no fields
         out = b""
         if not self._choices:
             out = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._sends_usage:
-            out += self._usage_chunk(encode_usage(self._usage, null_ledger()))
+            out += self._encode_usage_chunk(encode_usage(self._usage, null_ledger()))
         return out + _END
 
-    def _chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
+    def _encode_chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
         choice: JsonObject = {"index": index, "delta": delta, "finish_reason": None}
         if logprobs:
             choice["logprobs"] = logprobs
         return self._before + dumps(choice) + _AFTER_CHOICE
 
-    def _usage_chunk(self, usage: JsonObject) -> bytes:
+    def _encode_usage_chunk(self, usage: JsonObject) -> bytes:
         if self._no_usage:  # which precedes the choices
             return b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
         return self._before + b'],"usage":%b}\n\n' % dumps(usage)
 
-    def _choice(self, index: int) -> tuple[_Choice, bytes]:
+    def _open_choice(self, index: int) -> tuple[_Choice, bytes]:
         """Return a choice and, if it is new, the chunk with its role."""
         out = b""
         if index not in self._choices:
@@ -154,12 +154,12 @@ class StreamEncoder:
 
     # Parts.
 
-    def _start(self, event: events.PartStart) -> bytes:
-        choice, out = self._choice(event.choice)
+    def _start_part(self, event: events.PartStart) -> bytes:
+        choice, out = self._open_choice(event.choice)
         part = event.part
         choice.parts[event.index] = part
         if isinstance(part, ir.ToolCall):
-            return out + self._open_call(choice, event.choice, event.index, part)
+            return out + self._start_call(choice, event.choice, event.index, part)
         field = _FIELDS.get(type(part))
         if field is not None:
             head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
@@ -168,13 +168,13 @@ class StreamEncoder:
             if isinstance(part, ir.Text):
                 choice.texts.add(event.index)
                 if part.signature:
-                    out += self._whole(choice, event.choice, ir.Text("", signature=part.signature))
+                    out += self._encode_whole_part(choice, event.choice, ir.Text("", signature=part.signature))
             elif isinstance(part, ir.Reasoning):
                 choice.reasoning[event.index] = [part.text]
                 out += self._repeat_pending(choice, event.choice)
         return out
 
-    def _open_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
+    def _start_call(self, choice: _Choice, index: int, number: int, call: ir.ToolCall) -> bytes:
         call_index = choice.calls[number] = len(choice.calls)
         slot, text = (b"custom", b"input") if call.kind == "custom" else (b"function", b"arguments")
         choice.envelopes[number] = _ARGUMENTS % (self._before, index, call_index, slot, text), _AFTER_ARGUMENTS
@@ -182,7 +182,7 @@ class StreamEncoder:
         more = b"," + dumps(token)[1:-1] if token else b""
         return _CALL % (self._before, index, call_index, dumps(call.id), slot, slot, dumps(call.name), text, more)
 
-    def _delta(self, event: events.Delta) -> bytes:
+    def _add_delta(self, event: events.Delta) -> bytes:
         choice = self._choices[event.choice]
         envelope = choice.envelopes.get(event.index)
         if envelope is None:  # no delta of this format can hold a piece of a medium, so it is kept
@@ -200,7 +200,7 @@ class StreamEncoder:
         if event.logprobs:
             is_refusal = isinstance(choice.parts[event.index], ir.Refusal)
             content, refusal = (None, event.logprobs) if is_refusal else (event.logprobs, None)
-            out += self._chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, null_ledger()))
+            out += self._encode_chunk(event.choice, {}, logprobs=encode_logprobs(content, refusal, null_ledger()))
         return out
 
     def _separate_reasoning(self, choice: _Choice, event: events.Delta) -> bytes:
@@ -208,9 +208,9 @@ class StreamEncoder:
         before, choice.latest_reasoning = choice.latest_reasoning, event.index
         is_next = before is not None and before < event.index and not any(choice.reasoning[event.index])
         choice.reasoning[event.index].append(event.text)
-        return self._chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
+        return self._encode_chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
-    def _meta(self, event: events.PartMeta) -> bytes:
+    def _add_meta(self, event: events.PartMeta) -> bytes:
         choice = self._choices[event.choice]
         part = choice.parts[event.index]
         if event.citation:
@@ -221,17 +221,19 @@ class StreamEncoder:
             return b""
         if isinstance(part, ir.ToolCall):
             token = encode_answer_signature(event.signature, null_ledger(), self._options)
-            return self._chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
+            return (
+                self._encode_chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
+            )
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
             return b""
-        return self._whole(choice, event.choice, part)
+        return self._encode_whole_part(choice, event.choice, part)
 
-    def _cite(self, event: events.Cited) -> bytes:
+    def _add_citation(self, event: events.Cited) -> bytes:
         self._choices[event.choice].citations.append(event.citation)
         return b""
 
-    def _end(self, event: events.PartEnd) -> bytes:
+    def _end_part(self, event: events.PartEnd) -> bytes:
         choice = self._choices[event.choice]
         part = event.part or choice.parts[event.index]
         if type(part) is ir.ToolCall:  # all of it has been sent
@@ -243,12 +245,12 @@ class StreamEncoder:
             return self._end_reasoning(choice, event, part)
         if event.index in choice.envelopes or isinstance(part, ir.ToolResult):
             return b""
-        return self._whole(choice, event.choice, part)
+        return self._encode_whole_part(choice, event.choice, part)
 
     def _end_reasoning(self, choice: _Choice, event: events.PartEnd, part: ir.Reasoning) -> bytes:
         """End reasoning. If it has a token or an id, repeat it whole with them; only its text has been sent."""
         text = "".join(choice.reasoning.pop(event.index, ()))
-        out = b"" if text or not part.text else self._chunk(event.choice, {"reasoning_content": part.text})
+        out = b"" if text or not part.text else self._encode_chunk(event.choice, {"reasoning_content": part.text})
         token = choice.tokens.pop(event.index, part.signature)
         whole = replace(part, text=part.text or text, signature=token, extra=None)
         details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details")
@@ -291,9 +293,9 @@ class StreamEncoder:
             if detail.get("id") == "rs_0":
                 detail["id"] = first_id
         choice.details += len(details)
-        return self._chunk(index, {"reasoning_details": details})
+        return self._encode_chunk(index, {"reasoning_details": details})
 
-    def _whole(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
+    def _encode_whole_part(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
         """Encode a part that comes in one piece, as in a whole response. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, received_in=None))
@@ -306,16 +308,16 @@ class StreamEncoder:
         choice.is_signed = choice.is_signed or "extra_content" in message
         if message.get("content"):
             message["content"] = choice.separators.take(message["content"]) + message["content"]
-        elif is_dropped(part):
+        elif separates_texts(part):
             choice.separators.separate()
         for key in ("content", "images", "extra_content"):
             if message.get(key):
-                out += self._chunk(index, {key: message[key]})
+                out += self._encode_chunk(index, {key: message[key]})
         if "audio" in message and isinstance(part, ir.Media):
-            out += self._audio(choice, index, part, message["audio"])
+            out += self._encode_audio(choice, index, part, message["audio"])
         return out
 
-    def _audio(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
+    def _encode_audio(self, choice: _Choice, index: int, part: ir.Media, whole: JsonObject) -> bytes:
         """Encode audio, or samples that continue the audio before."""
         is_first = choice.audio is None
         audio = choice.audio = choice.audio or AudioJoiner()
@@ -323,35 +325,35 @@ class StreamEncoder:
         if data is None:
             return b""
         transcript = {"transcript": part.transcript} if part.transcript else {}
-        return self._chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | transcript})
+        return self._encode_chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | transcript})
 
-    def _finish(self, event: events.Finished) -> bytes:
-        choice, out = self._choice(event.choice)
+    def _finish_choice(self, event: events.Finished) -> bytes:
+        choice, out = self._open_choice(event.choice)
         if event.finish.message is not None:
             refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
-                out += self._chunk(event.choice, {"refusal": refusal})
+                out += self._encode_chunk(event.choice, {"refusal": refusal})
         if choice.audio is not None and (samples := choice.audio.remaining()):
-            out += self._chunk(event.choice, {"audio": {"data": samples}})
+            out += self._encode_chunk(event.choice, {"audio": {"data": samples}})
         if choice.citations:
             spans = zip(choice.citations, map(choice.separators.span_of, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]
             cited = encode_answer([ir.Text("", citations=citations)], "", "", null_ledger(), self._options)
-            out += self._chunk(event.choice, {"annotations": cited.get("annotations", [])})
+            out += self._encode_chunk(event.choice, {"annotations": cited.get("annotations", [])})
         reason = encode_finish(event.finish, bool(choice.calls), choice.has_refusal, "", null_ledger())
         return out + _FINISH % (self._before, event.choice, reason.encode())
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
-    events.PartStart: StreamEncoder._start,
-    events.Delta: StreamEncoder._delta,
-    events.PartMeta: StreamEncoder._meta,
-    events.Cited: StreamEncoder._cite,
+    events.PartStart: StreamEncoder._start_part,
+    events.Delta: StreamEncoder._add_delta,
+    events.PartMeta: StreamEncoder._add_meta,
+    events.Cited: StreamEncoder._add_citation,
     events.Signed: StreamEncoder._sign,
-    events.PartEnd: StreamEncoder._end,
-    events.Finished: StreamEncoder._finish,
+    events.PartEnd: StreamEncoder._end_part,
+    events.Finished: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
-    events.End: StreamEncoder._close,
+    events.End: StreamEncoder._end,
 }

@@ -109,19 +109,19 @@ def _add_details(message: Fold, key: str, value: Any) -> None:
     for raw in value:
         place = repr((raw.get("index"), raw.get("type")))
         known = message.latest_details.get(place)
-        if known is None or (raw.get("index") is None and known is not details[-1]) or _is_other(known, raw):
+        if known is None or (raw.get("index") is None and known is not details[-1]) or _begins_other_detail(known, raw):
             message.latest_details[place] = Fold(_DETAIL, raw)
             details.append(message.latest_details[place])
         else:
             known.add(raw)
 
 
-def _is_other(detail: Fold, piece: JsonObject) -> bool:
+def _begins_other_detail(detail: Fold, piece: JsonObject) -> bool:
     """Return whether a piece begins another detail. A signature, or encrypted data, ends a detail."""
-    return bool(detail.values.get("signature") or detail.values.get("data")) or _conflicts(detail, piece)
+    return bool(detail.values.get("signature") or detail.values.get("data")) or _differs(detail, piece)
 
 
-def _conflicts(detail: Fold, piece: JsonObject) -> bool:
+def _differs(detail: Fold, piece: JsonObject) -> bool:
     """Return whether a piece has a field that differs from that of a detail or thinking block. Its texts continue."""
     return any(
         not isinstance(value, str) if key in _DETAIL_TEXTS else detail.values.get(key) not in (None, "", value)
@@ -133,16 +133,16 @@ def _conflicts(detail: Fold, piece: JsonObject) -> bool:
 class _Reasoning:
     """The reasoning of one choice, which comes as text, as thinking blocks, or as both.
 
-    ``_text``: the text of the open reasoning; ``_past``: texts of earlier reasoning; ``_has_text_alone``: whether a delta had text only.
+    ``_text``: the text of the open reasoning; ``_earlier_texts``: texts before it; ``_has_text_alone``: whether a delta had text only.
     """
 
     def __init__(self, blocks: list[Fold]) -> None:
         self._blocks = blocks
-        self._known = ThinkingBlocks()
-        self._numbered: list[Fold] = []  # the blocks of known types, as ``_known`` numbers them
+        self._thinking_blocks = ThinkingBlocks()
+        self._numbered: list[Fold] = []  # the blocks of known types, as ``_thinking_blocks`` numbers them
         self._text: list[str] = []
         self._length = 0
-        self._past: set[str] = set()
+        self._earlier_texts: set[str] = set()
         self._has_text_alone = False
 
     def take(self, delta: JsonObject) -> JsonObject:
@@ -151,27 +151,27 @@ class _Reasoning:
         blocks = [entry for entry in entries if entry.get("type") in BLOCK_TYPES]
         text = "" if delta.get("reasoning_details") else next((delta[name] for name in _REASONING if delta.get(name)), "")
         if not blocks and not self._text and self._has_text_alone:
-            self._known.close()
-        steps = self._known.take(blocks, text)
+            self._thinking_blocks.close()
+        steps = self._thinking_blocks.take(blocks, text)
         is_signed = any(block.get("signature") for block in blocks)
-        is_repeated = self._is_text(text) or (text in self._past and is_signed)  # text alone brought all of it
-        is_repeated = is_repeated and self._known.repeats_text and steps[0].kind == "new"
-        steps = self._known.end(steps) if is_repeated else steps
+        is_repeated = self._is_text(text) or (text in self._earlier_texts and is_signed)  # text alone brought all of it
+        is_repeated = is_repeated and self._thinking_blocks.repeats_text and steps[0].kind == "new"
+        steps = self._thinking_blocks.end(steps) if is_repeated else steps
         self._add(entries, steps)
         thinking = [block.get("thinking") or "" for block in blocks]
         new = "".join(each for each, step in zip(thinking, steps, strict=True) if step.kind in ("new", "more"))
-        if self._known.repeats_text and (is_repeated or len(new) < len("".join(thinking))):
+        if self._thinking_blocks.repeats_text and (is_repeated or len(new) < len("".join(thinking))):
             new = "" if is_repeated else new
             delta = {key: new if key in _REASONING and value == text else value for key, value in delta.items()}
             text = new
-        self._follow(steps, text)
+        self._note_open_text(steps, text)
         return {key: value for key, value in delta.items() if key != "thinking_blocks" or not value}
 
     def close(self) -> None:
         """End the open reasoning: other content follows."""
-        self._known.close()
+        self._thinking_blocks.close()
         if self._text:
-            self._past.add("".join(self._text))
+            self._earlier_texts.add("".join(self._text))
             self._text, self._length = [], 0
 
     def _is_text(self, text: str) -> bool:
@@ -193,21 +193,21 @@ class _Reasoning:
                 self._blocks.append(self._numbered[-1])
                 continue
             block = self._numbered[step.number]
-            if _conflicts(block, entry):
+            if _differs(block, entry):
                 raise ConflictError("thinking_blocks")
             block.add({key: value for key, value in entry.items() if step.kind == "more" or key not in _DETAIL_TEXTS})
 
-    def _follow(self, steps: list[BlockStep], text: str) -> None:
+    def _note_open_text(self, steps: list[BlockStep], text: str) -> None:
         """Note the text of the open reasoning; a block that has all of it ends it."""
         self._has_text_alone = self._has_text_alone or bool(text and not steps)
         self._text += [text] if text else []
         self._length += len(text)
         ends = [step.number for step in steps if step.ends]
-        if ends and (self._known.repeats_text or self._is_text(self._known.blocks[ends[-1]].text())):
+        if ends and (self._thinking_blocks.repeats_text or self._is_text(self._thinking_blocks.blocks[ends[-1]].text())):
             self._text, self._length = [], 0
 
 
-def _repeated(call: Fold, key: str, value: Any) -> None:
+def _check_repeated(call: Fold, key: str, value: Any) -> None:
     """Check that the first piece of a call had the same value."""
     if key not in call.values or call.values[key] != value:
         raise ConflictError(key)
@@ -219,7 +219,7 @@ def _add_logprobs(choice: Fold, key: str, value: Any) -> None:
         choice.object_of(key, _LOGPROBS).add(value)
 
 
-def _filled_or_list(choice: Fold, key: str, value: Any) -> None:
+def _merge_unknown(choice: Fold, key: str, value: Any) -> None:
     """Keep the last filled value; lists continue."""
     choice.values |= {key: value} if value or value is False or not choice.values.get(key) else {}
     if isinstance(value, list):
@@ -228,12 +228,12 @@ def _filled_or_list(choice: Fold, key: str, value: Any) -> None:
 
 _BODY = Table({"choices": "ignore", "obfuscation": "ignore", "object": "ignore", "error": "empty"}, other="filled", null="filled")
 _LOGPROBS = Table({}, other="list", null="first")
-_CHOICE = Table({"delta": "ignore", "logprobs": _add_logprobs}, other=_filled_or_list, null="filled")
+_CHOICE = Table({"delta": "ignore", "logprobs": _add_logprobs}, other=_merge_unknown, null="filled")
 _AUDIO = Table({"id": "equal", "data": "text", "transcript": "text"}, other="filled", null="first")
 _FUNCTION_CALL = Table({"arguments": "text"}, other="equal", null="first")
-_FUNCTION = Table({"arguments": "text"}, other=_repeated, null="ignore")
-_CUSTOM = Table({"input": "text"}, other=_repeated, null="ignore")
-_CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other=_repeated, null="ignore")
+_FUNCTION = Table({"arguments": "text"}, other=_check_repeated, null="ignore")
+_CUSTOM = Table({"input": "text"}, other=_check_repeated, null="ignore")
+_CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other=_check_repeated, null="ignore")
 _DETAIL = Table(dict.fromkeys(_DETAIL_TEXTS, "text"), other="filled", null="first")
 _MESSAGE = Table(
     {
@@ -255,7 +255,7 @@ _MESSAGE = Table(
 )
 
 
-def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
     """Return the path in the whole response of a path in a chunk. ``lengths``: the lengths of its lists before this chunk."""
     match path:
         case ("choices", int(at), *below) if isinstance(event["choices"][at], dict):

@@ -117,7 +117,7 @@ class ThinkingBlocks:
             return self._begin(token, "", ends=True)
         if not text:
             return self._take_token(token, last)
-        known = self._number_of(text, token)
+        known = self._repeated_block(text, token)
         if known is not None:
             return self._end("again", known, token)
         if is_whole or not self._is_open:
@@ -140,7 +140,7 @@ class ThinkingBlocks:
             return self._begin(token, "", ends=token is not None)
         return self._end("more", last, token)
 
-    def _number_of(self, text: str, token: str | None) -> int | None:
+    def _repeated_block(self, text: str, token: str | None) -> int | None:
         """Return the number of the block without a signature that has the same text, or None if the text is new.
 
         An entry without a signature repeats only a block whose pieces came with text. It must come without text or after several pieces.
@@ -221,12 +221,12 @@ class ReasoningTexts:
         """Add the text of a part to the open part and return it. Blank lines separate reasoning, and separate indexes of one id."""
         has_text = bool(self._open.pieces)
         text = part.text if has_text or len(self.all) == 1 else part.text.removeprefix("\n\n")
-        if text and has_text and self.is_other(index):
+        if text and has_text and self.is_other_detail(index):
             text = f"\n\n{text}"
         self.add(text)
         return text
 
-    def note(self, index: int | None, number: int, part: ir.Reasoning) -> None:
+    def note_detail(self, index: int | None, number: int, part: ir.Reasoning) -> None:
         """Note that a detail with an index belongs to a part."""
         if _DETAILS in part.src:
             self._named = (part.id, number) if part.id and part.signature is None else None
@@ -237,7 +237,7 @@ class ReasoningTexts:
             else:
                 self._by_index.pop(index, None)
 
-    def is_other(self, index: int | None) -> bool:
+    def is_other_detail(self, index: int | None) -> bool:
         """Return whether an index is that of another part than the open one."""
         return index is not None and self._index is not None and index != self._index
 
@@ -261,7 +261,7 @@ class ReasoningTexts:
             return None
         return self._by_index.pop(index, None)
 
-    def part_with(self, text: str, opened: int | None) -> int | None:
+    def part_with_text(self, text: str, opened: int | None) -> int | None:
         """Return the number of the part without a signature that has this text; None where there is none."""
         if opened is not None and self._came_alone and self._open.is_text(text):
             return opened
@@ -342,16 +342,16 @@ class BlockDecoder:
         text = "" if details else "".join(texts_in(others))
         steps = self._blocks.take(raws, text)
         repeats_text = self._blocks.repeats_text
-        self._choose(raws, text, is_first=not (texts.all or details))
+        self._choose_source(raws, text, is_first=not (texts.all or details))
         is_again = False
         if repeats_text and steps[0].kind == "new":  # text alone brought the open part, or a closed one that is signed now
-            number = texts.part_with(text, opened)
+            number = texts.part_with_text(text, opened)
             is_again = number is not None and (number == opened or any(entry.get("signature") for entry in raws))
         steps = self._blocks.end(steps) if is_again else steps
         blocks = [self._decode(raw, step, src, is_again=is_again) for raw, step in zip(raws, steps, strict=True)]
         return blocks, [] if self._make_parts or repeats_text else others, extra
 
-    def _choose(self, raws: list[JsonObject], text: str, *, is_first: bool) -> None:
+    def _choose_source(self, raws: list[JsonObject], text: str, *, is_first: bool) -> None:
         """Note whether blocks make the parts: they came first, and no text came alone after it had come with them."""
         repeats_text = self._blocks.repeats_text
         if self._make_parts is None and any(
@@ -372,7 +372,7 @@ class BlockDecoder:
             self._repeated[step.number] = raw
         return DecodedBlock(raw, part, step, bool(has_text and is_new))
 
-    def follow(self, opened: int | None) -> None:
+    def note_open_part(self, opened: int | None) -> None:
         """Note which part is open after a delta; if the next delta finds another, other content came between them."""
         self._opened = opened
 
@@ -384,7 +384,7 @@ class BlockDecoder:
         """Keep a block as an unmodelled field, because its signature may be that of a text that no part has."""
         self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs else block.raw)
 
-    def unmodelled(self, texts: ReasoningTexts) -> JsonObject:
+    def unmodelled_fields(self, texts: ReasoningTexts) -> JsonObject:
         """Return blocks that no part has, and text that came alone although the parts come from blocks."""
         parts = [text.text() for text in texts.all]
         known, alone = set(parts), "".join(self._text_alone)

@@ -73,8 +73,8 @@ class CallState:
         self._object_end = self._object_end or _ObjectEnd()
         return self.kind == "function" and self._object_end.is_in(self.pieces)
 
-    def opened(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
-        """Return the call as it opens, without arguments. ``number``: its position in the choice; ``slot``: for a generated id."""
+    def to_call(self, slot: int, number: int, choice: int, answer_id: str) -> ir.ToolCall:
+        """Return the call without arguments, as its part starts. ``number``: its position in the choice; ``slot``: for a generated id."""
         body = {"name": self.name or "", ARGUMENTS[self.kind]: ""}
         raw: JsonObject = {"id": self.id or f"{generated_id_prefix(answer_id, choice)}_{slot}", "type": self.kind, self.kind: body}
         raw |= {"extra_content": self.extra} if self.extra else {}
@@ -111,7 +111,7 @@ class Calls:
             slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
         call = self.pending.get(slot) or self.begun.get(slot)
         if call is not None:
-            slot = self._slot_after(call, raw, slot)
+            slot = self._slot_of_next(call, raw, slot)
         self.last = max(self.last, slot)
         self.ids[slot] = self.ids.get(slot) or call_id or ""
         if call_id and self.ids[slot] == call_id:
@@ -120,9 +120,9 @@ class Calls:
             self.latest[index] = slot
         return int(slot)
 
-    def _slot_after(self, call: CallState, raw: JsonObject, slot: int) -> int:
+    def _slot_of_next(self, call: CallState, raw: JsonObject, slot: int) -> int:
         """Return the slot of a piece whose index is that of a call: the same slot, the next, or that of its id."""
-        call_id, is_next = raw.get("id"), _begins_next(raw, call)
+        call_id, is_next = raw.get("id"), _begins_next_call(raw, call)
         after = self.last + 1 if is_next else slot
         if call_id and call.id and call_id != call.id:
             return self.slots.get(call_id, after)
@@ -135,7 +135,7 @@ class Calls:
         """Whether every call is complete."""
         return all(call.is_complete for call in (*self.begun.values(), *self.pending.values()))
 
-    def note_unknown(self, raw: JsonObject, slot: int) -> None:
+    def keep_unknown_fields(self, raw: JsonObject, slot: int) -> None:
         """Keep the unmodelled fields of a piece, by pointer relative to the call."""
         kind = kind_of_call(raw)
         body = raw.get(kind) or {}
@@ -143,7 +143,7 @@ class Calls:
             known = self.unknown.get(slot, {})
             self.unknown[slot] = known | (read_extra(raw, _CALL) or {}) | (read_extra(body, _FUNCTION, f"{kind}/") or {})
 
-    def note_changes(self, raw: JsonObject, slot: int, call: CallState) -> None:
+    def keep_changed_names(self, raw: JsonObject, slot: int, call: CallState) -> None:
         """Keep an id or a name of a piece that differs from the first one."""
         kind = kind_of_call(raw)
         for place, new, known in (("id", raw.get("id"), call.id), (f"{kind}/name", _name_of(raw), call.name)):
@@ -151,7 +151,7 @@ class Calls:
                 self.unknown[slot] = self.unknown.get(slot, {}) | {place: new}
 
 
-def _begins_next(raw: JsonObject, call: CallState) -> bool:
+def _begins_next_call(raw: JsonObject, call: CallState) -> bool:
     """Return whether a piece begins the next call: it has another id, and a name.
 
     If the server sends no ids, it has another name, or the same name after the end of the arguments, and text. Some servers repeat the
@@ -225,9 +225,9 @@ class Choice:
 
     def add_text(self, kind: str, part: ir.Part, text: str, out: list[events.Event]) -> None:
         """Add text to the open part of a kind."""
-        out.append(events.Delta(self.index, self.enter(kind, part, out), text))
+        out.append(events.Delta(self.index, self.switch_to(kind, part, out), text))
 
-    def enter(self, kind: str, part: ir.Part, out: list[events.Event]) -> int:
+    def switch_to(self, kind: str, part: ir.Part, out: list[events.Event]) -> int:
         """Return the number of the open part of a kind. If the open part has another kind, close it and open ``part``."""
         if self.open is None or self.open[0] != kind:
             self.close_part(out)
@@ -302,20 +302,20 @@ class Choice:
         """The number of the open part, if that is reasoning."""
         return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
 
-    def unmodelled(self) -> JsonObject | None:
+    def unmodelled_fields(self) -> JsonObject | None:
         """Return the unmodelled fields of the whole choice."""
         out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
-            out |= self.blocks.unmodelled(self.reasoning)
+            out |= self.blocks.unmodelled_fields(self.reasoning)
         return merge_extra(self.extra, self.unknown.whole(), out)
 
-    def part_of_tokens(self, kind: str) -> int | None:
+    def part_of_logprobs(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
         if self.open is not None and kind in ("text", self.open[0]):
             return self.open[1]
         return self.audio if kind == "text" and self.open is None else None
 
-    def cite(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
+    def add_citations(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
         """Add citations to the open text, or to closed ones; before any text, keep them for the first."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
             out += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
@@ -325,7 +325,7 @@ class Choice:
             self.citations = self.citations or []
             self.citations += citations
 
-    def pending(self, answer_id: str) -> list[events.Event]:
+    def pending_events(self, answer_id: str) -> list[events.Event]:
         """Return what its end would emit: fields of open parts, and parts that have not opened. The choice does not change."""
         extras: dict[int, JsonObject | None] = {} if self.open is None else {self.open[1]: self.part_extra}
         parts: list[ir.Part] = []
@@ -334,7 +334,7 @@ class Choice:
         if calls := self.calls:
             extras |= {number: calls.unknown.get(slot) for slot, number in calls.open.items()}
             for number, (slot, state) in enumerate(calls.pending.items(), calls.count):
-                call = state.opened(slot, number, self.index, answer_id)
+                call = state.to_call(slot, number, self.index, answer_id)
                 extra = merge_extra(call.extra, calls.unknown.get(slot))
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
         if self.pending_token is not None:

@@ -24,7 +24,7 @@ from formatbridge.formats.messages.response import FINISH, decode_response, enco
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
-from formatbridge.formats.messages.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.messages.stream_fold import fold_stream, response_path, unfold_stream
 from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -79,7 +79,7 @@ MESSAGES = FormatSpec(
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,
     unfold_stream=unfold_stream,
-    response_path=place_of,
+    response_path=response_path,
     recognizes_event=recognizes_event,
     recognizes_error=recognizes_error,
     frame_event=encode_event,

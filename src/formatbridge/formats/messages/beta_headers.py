@@ -38,21 +38,21 @@ _CHANGES = frozenset({"tool_addition", "tool_removal"})
 def with_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> dict[str, str]:
     """Return headers with the betas that a body needs. A beta that the headers contain, in any version, is not added."""
     names = [beta.strip() for beta in headers.get(HEADER, "").split(",") if beta.strip()]
-    known = {_family(beta) for beta in names}
-    missing = [beta for beta in dict.fromkeys(_needed(body)) if _family(beta) not in known]
+    known = {_name_without_date(beta) for beta in names}
+    missing = [beta for beta in dict.fromkeys(_required_betas(body)) if _name_without_date(beta) not in known]
     return {**headers, HEADER: ",".join([*names, *missing])} if missing else dict(headers)
 
 
-def _family(beta: str) -> str:
+def _name_without_date(beta: str) -> str:
     """Return the name of a beta without its date."""
     return beta.rsplit("-", 3)[0]
 
 
-def _needed(body: Mapping[str, Any]) -> Iterator[str]:
+def _required_betas(body: Mapping[str, Any]) -> Iterator[str]:
     for name, beta in _FIELDS.items():
         if body.get(name):
             yield beta
-    yield from (beta for path, beta in _NESTED.items() if isinstance(_at(body, path), dict))
+    yield from (beta for path, beta in _NESTED.items() if isinstance(_value_at(body, path), dict))
     for tool in _objects(body.get("tools")):
         if needed := _TOOLS.get(str(tool.get("type"))):
             yield needed
@@ -61,10 +61,10 @@ def _needed(body: Mapping[str, Any]) -> Iterator[str]:
             yield "compact-2026-01-12"
     for message in _objects(body.get("messages")):
         if message.get("role") == "system":
-            yield from _needed_by_change(message)
+            yield from _betas_of_system_message(message)
 
 
-def _needed_by_change(message: Mapping[str, Any]) -> Iterator[str]:
+def _betas_of_system_message(message: Mapping[str, Any]) -> Iterator[str]:
     """Yield the betas for the changes in a system message in the middle of a conversation."""
     if message.get("output_config"):
         yield "mid-conversation-output-config-2026-07-01"
@@ -75,7 +75,7 @@ def _needed_by_change(message: Mapping[str, Any]) -> Iterator[str]:
                 yield "inline-tools-2026-09-15"
 
 
-def _at(body: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def _value_at(body: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """Return the value at a path of keys; None if there is none."""
     value: Any = body
     for key in path:

@@ -65,10 +65,10 @@ def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) 
     """Decode a content block. A block of an unknown type, or of none of ``kinds``, becomes an opaque part and is not validated."""
     kind = raw.get("type")
     decode = DECODE_PART.get(kind) if isinstance(kind, str) and (kinds is None or kind in kinds) else None
-    return decode(raw, src) if decode else decode_opaque(raw, src)
+    return decode(raw, src) if decode else decode_unknown(raw, src)
 
 
-def decode_opaque(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
+def decode_unknown(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
     """Decode a block that no other format has as an opaque part. ``text`` replaces it in other formats."""
     label = str(raw.get("type"))
     return ir.Opaque(format="messages", raw=raw, label=label, text=text, severity=_SEVERITY.get(label, "lossy"), src=src)
@@ -79,7 +79,7 @@ def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[Js
 
     If the block has no cache mark, the last mark of the texts in its ``content`` counts. ``at``: the path of that content in the block.
     """
-    part = decode_opaque(raw, src, text)
+    part = decode_unknown(raw, src, text)
     part.cache = decode_cache(raw, src)
     for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
         if block.get("type") == "text":
@@ -98,7 +98,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     source = raw["source"]
     if source.get("type") not in ("base64", "url", "file"):
-        return decode_opaque(raw, src)
+        return decode_unknown(raw, src)
     fields, unread = _decode_source(source)
     media = ir.Media(
         kind="image",
@@ -128,7 +128,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         text = _joined_texts(source["content"])
         return _decode_as_text(raw, src, f"{title}\n{text}" if title else text, source["content"], "source/content")
     if kind not in ("base64", "text", "url", "file"):
-        return decode_opaque(raw, src)
+        return decode_unknown(raw, src)
     fields, unread = _decode_source(source)
     data = fields.get("data")
     if kind == "text":
@@ -215,12 +215,12 @@ def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     return [block for part in parts if (block := encode_part(part, losses)) is not None]
 
 
-def as_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
+def to_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
     """Return content as a list of blocks."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def collapse(content: str | list[JsonObject]) -> str | list[JsonObject]:
+def simplify_content(content: str | list[JsonObject]) -> str | list[JsonObject]:
     """Return content that is one text without other fields as a string, other content unchanged."""
     if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # the other field is the type
         text: str = content[0]["text"]

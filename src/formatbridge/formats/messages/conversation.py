@@ -18,14 +18,14 @@ from formatbridge import ir
 from formatbridge.formats.messages.content import (
     DECODE_PART,
     SYSTEM_BLOCK_KINDS,
-    as_blocks,
-    collapse,
     decode_content,
     decode_inner_media,
-    decode_opaque,
     decode_part,
+    decode_unknown,
     encode_part,
     encode_text,
+    simplify_content,
+    to_blocks,
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import (
@@ -92,7 +92,7 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
 def decode_block(raw: JsonObject, src: str) -> ir.Part:
     """Decode a content block of a turn or a response."""
     kind = raw.get("type")
-    decode = _DECODE_BLOCK.get(kind, decode_opaque) if isinstance(kind, str) else decode_opaque
+    decode = _DECODE_BLOCK.get(kind, decode_unknown) if isinstance(kind, str) else decode_unknown
     return decode(raw, src)
 
 
@@ -170,7 +170,7 @@ def join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
     return joined_parts
 
 
-def sole_text(parts: list[ir.Part]) -> str | None:
+def single_text(parts: list[ir.Part]) -> str | None:
     """Return the text, if the only part is a text that is not blank and has no other fields; else None."""
     if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_only_text(parts[0]):
         return None
@@ -278,7 +278,7 @@ class TurnEncoder:
             if block["type"] == "text":
                 self._trim_prefill(block, self._last_assistant)
         if self._first_assistant is not None:
-            self._losses.changed(self._first_assistant, "", collapse(self.turns[0]["content"]), "first_turn")
+            self._losses.changed(self._first_assistant, "", simplify_content(self.turns[0]["content"]), "first_turn")
         for _, call in chain.from_iterable(self._unanswered.values()):
             note_orphan(call, self._losses)
         if self._generated_ids:
@@ -286,7 +286,7 @@ class TurnEncoder:
         for turn in self.turns:
             content = turn.get("content")
             if type(content) is list and len(content) == 1:  # only one block can become a string
-                turn["content"] = collapse(content)
+                turn["content"] = simplify_content(content)
         return self.turns
 
     def _trim_prefill(self, block: JsonObject, message: ir.Message) -> None:
@@ -323,7 +323,7 @@ class TurnEncoder:
 
     def _add_assistant(self, message: ir.Message) -> None:
         """Add the blocks of an assistant turn."""
-        content = sole_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._parsed)
+        content = single_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._parsed)
         if not content:
             note_empty(message, self._losses)
             return
@@ -385,7 +385,7 @@ class TurnEncoder:
         """Append content to the last turn, or to a new one if the last turn has another role. Returns the index of the turn."""
         turns = self.turns
         if turns and turns[-1]["role"] == role:
-            self._blocks(-1).extend(as_blocks(content))
+            self._blocks(-1).extend(to_blocks(content))
         else:
             turns.append({"role": role, "content": content})
             self._result_counts.append(0)
@@ -393,7 +393,7 @@ class TurnEncoder:
 
     def _blocks(self, turn_index: int) -> list[JsonObject]:
         """Return the content of a turn as a list of blocks that can be changed."""
-        blocks = self.turns[turn_index]["content"] = as_blocks(self.turns[turn_index]["content"])
+        blocks = self.turns[turn_index]["content"] = to_blocks(self.turns[turn_index]["content"])
         return blocks
 
     # Mid-conversation system messages.
@@ -428,7 +428,7 @@ class TurnEncoder:
             if pending.blocks:
                 turn.setdefault("content", []).extend(pending.blocks)
             if index < self._moved_count and pending.blocks:
-                self._losses.changed(message, "", collapse(pending.blocks), "moved")
+                self._losses.changed(message, "", simplify_content(pending.blocks), "moved")
         if effort:
             turn["output_config"] = {"effort": effort}
         self._pending = []
@@ -448,7 +448,7 @@ class TurnEncoder:
         """Move the texts of a system message to the system prompt."""
         texts = [block for block in pending.blocks if block["type"] == "text"]
         if texts:
-            self._losses.changed(pending.message, "", collapse(texts), "moved")
+            self._losses.changed(pending.message, "", simplify_content(texts), "moved")
         self.moved_to_system += texts
 
     def _drop_changes(self, message: ir.Message) -> None:

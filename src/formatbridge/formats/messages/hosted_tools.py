@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_cache, decode_opaque, encode_cache
+from formatbridge.formats.messages.content import decode_cache, decode_unknown, encode_cache
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque
@@ -269,7 +269,7 @@ def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
     name, arguments = raw["name"], raw["input"]
     family = _FAMILIES.get(name)
     if family is None:
-        return decode_opaque(raw, src)
+        return decode_unknown(raw, src)
     key = _ARGUMENT[family]
     text = arguments.get(key)
     has_text = isinstance(text, str)
@@ -304,7 +304,7 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode the result of a web search or a web fetch: an error, or pages that only Anthropic's server can read."""
     content = raw["content"]
     if isinstance(content, dict) and content.get("type") not in _WEB_CONTENT:
-        return decode_opaque(raw, src)
+        return decode_unknown(raw, src)
     error = content.get("error_code") if isinstance(content, dict) else None
     unread = read_extra(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
     return ir.Hosted(
@@ -323,7 +323,7 @@ def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode the result of a code execution."""
     content = raw["content"]
     if content.get("type") not in _CODE_CONTENT:
-        return decode_opaque(raw, src)
+        return decode_unknown(raw, src)
     error = content.get("error_code")
     status = content.get("return_code")
     known = _CODE if error is None else _ERROR

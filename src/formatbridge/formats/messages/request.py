@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, as_blocks, collapse, decode_content, encode_part
+from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content, to_blocks
 from formatbridge.formats.messages.conversation import (
     TurnEncoder,
     added_tools,
     decode_message,
     encode_system_blocks,
     lacks_thinking,
-    sole_text,
+    single_text,
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_servers
@@ -154,8 +154,8 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools)
     turns = encoder.encode(messages[leading:] if leading else messages)
     if encoder.moved_to_system:
-        system = [*as_blocks(system), *encoder.moved_to_system]
-    system = collapse(system)
+        system = [*to_blocks(system), *encoder.moved_to_system]
+    system = simplify_content(system)
     if request.output_format:
         system = encode_json_mode(request.output_format, system, losses, options)
     if not turns:
@@ -169,7 +169,7 @@ def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> str | l
     blocks: list[JsonObject] = []
     for message in messages:
         drop_unheld(message, losses)
-        text = sole_text(message.parts)
+        text = single_text(message.parts)
         if text is not None and len(messages) == 1:
             return text
         blocks += encode_system_blocks(message.parts, losses)

@@ -34,7 +34,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     """Decode the body of a response. After a fallback, its model is the one that generated the last blocks."""
     usage, body_model = body.get("usage"), body.get("model")
     extra = read_extra(body, RESPONSE_FIELDS)
-    parts, model, fallbacks = _take_fallbacks(decode_answer(body["content"], "/content"), body_model)
+    parts, model, fallbacks = _remove_fallbacks(decode_answer(body["content"], "/content"), body_model)
     if fallbacks:
         extra = merge_extra(extra, fallbacks, {"model": body_model} if body_model not in (None, model) else None)
     choice = ir.Choice(parts, decode_finish(body))
@@ -85,7 +85,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     return choice
 
 
-def _take_fallbacks(parts: list[ir.Part], model: str | None) -> tuple[list[ir.Part], str | None, JsonObject | None]:
+def _remove_fallbacks(parts: list[ir.Part], model: str | None) -> tuple[list[ir.Part], str | None, JsonObject | None]:
     """Return the parts without ``fallback`` blocks, the model that these blocks name last, and the blocks as unmodelled fields."""
     if ir.Opaque not in set(map(type, parts)):
         return parts, model, None

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import as_blocks
+from formatbridge.formats.messages.content import to_blocks
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -264,7 +264,7 @@ def encode_json_mode(
     if not system:
         losses.added("/system", INSTRUCTION, REASONS["json_mode"])
         return INSTRUCTION
-    blocks = as_blocks(system)
+    blocks = to_blocks(system)
     block: JsonObject = {"type": "text", "text": INSTRUCTION}
     losses.added(f"/system/{len(blocks)}", block, REASONS["json_mode"])
     return [*blocks, block]

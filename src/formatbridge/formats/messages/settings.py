@@ -33,8 +33,8 @@ _VERSION_WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MIN_TOP_P_WITH_THINKING = 0.95
 """The smallest ``top_p`` that the server accepts with thinking. Source: Anthropic's page "Extended thinking"; SEMOSS/Semoss#1655."""
-_SHAPED = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
-_ENCODED = _SHAPED | {"max_tokens", "parallel_tool_calls", "top_k"}
+_NOT_FLAT = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
+_ENCODED = _NOT_FLAT | {"max_tokens", "parallel_tool_calls", "top_k"}
 """Settings that are encoded without the table."""
 _ENCODED_WITH_SAMPLING = _ENCODED | {*_SAMPLING}
 
@@ -108,7 +108,7 @@ def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, l
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
     encode_flat_settings(request, SETTINGS, body, losses, encoded, RANGES)
-    if _SHAPED.isdisjoint(settings):
+    if _NOT_FLAT.isdisjoint(settings):
         return
     if settings.get("automatic_cache"):
         body |= _encode_automatic_cache(request, settings["automatic_cache"], losses)

@@ -75,7 +75,11 @@ class StreamDecoder:
         """Return the pending events. A stop reason completes the response even without ``message_stop``. ``[DONE]`` has no meaning."""
         out: list[events.Event] = []
         if reason == "truncated":
-            return [*([] if self._pending_start is None else [self._pending_start]), *self._metadata(), *self._blocks.pending()]
+            return [
+                *([] if self._pending_start is None else [self._pending_start]),
+                *self._metadata(),
+                *self._blocks.pending_events(),
+            ]
         if reason == "end_of_bytes":
             if not self.is_complete and self._has_stopped:
                 self._end(out)

@@ -192,7 +192,7 @@ class StreamEncoder:
         self._is_over = True
         out = b"" if self._has_started else self._begin(events.Start(None, None))
         while self._open is not None:  # parts that the source did not end
-            out += self._close(events.PartEnd(self._first.number or 0, self._open.index)) + self._release()
+            out += self._end_part(events.PartEnd(self._first.number or 0, self._open.index)) + self._encode_pending()
         usage = self._encode_usage()
         if self._counts_reasoning:  # otherwise clients keep the count of message_start
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
@@ -206,14 +206,14 @@ class StreamEncoder:
         block = self._open
         if block is not None and event.index == block.index:
             out = self._encode(event)
-            return out + self._release() if self._pending_parts and self._open is None else out
+            return out + self._encode_pending() if self._pending_parts and self._open is None else out
         if isinstance(event, events.PartStart):
             if block is None and not isinstance(event.part, ir.Media):
                 return self._encode(event)
             self._pending_parts[event.index] = [event]
         elif event.index in self._pending_parts:
             self._pending_parts[event.index].append(event)
-            return self._release() if block is None else b""
+            return self._encode_pending() if block is None else b""
         return b""
 
     def _sign(self, event: events.Signed) -> bytes:
@@ -225,7 +225,7 @@ class StreamEncoder:
             self._unsigned.append(event.signature)
         return b""
 
-    def _release(self) -> bytes:
+    def _encode_pending(self) -> bytes:
         """Encode the pending parts, up to the first one that has not ended."""
         out: list[bytes] = []
         while self._open is None:
@@ -237,13 +237,13 @@ class StreamEncoder:
 
     def _encode(self, event: _PartEvent) -> bytes:
         if isinstance(event, events.PartStart):
-            return self._start(event)
+            return self._start_part(event)
         block = self._open
         assert block is not None
         if isinstance(event, events.Delta):
             return self._add_text(block, event.text)
         if isinstance(event, events.PartEnd):
-            return self._close(event)
+            return self._end_part(event)
         block.token = event.signature or block.token
         if event.citation:
             block.citations.append(event.citation)
@@ -251,7 +251,7 @@ class StreamEncoder:
 
     # Parts.
 
-    def _start(self, event: events.PartStart) -> bytes:
+    def _start_part(self, event: events.PartStart) -> bytes:
         out = b"" if self._has_started else self._begin(events.Start(None, None))
         part = event.part
         block = self._open = _OpenBlock(part, event.index)
@@ -308,7 +308,7 @@ class StreamEncoder:
         block.has_deltas = True
         return b"%b%b%b" % (block.head, dumps(text), _AFTER_TEXT)
 
-    def _close(self, event: events.PartEnd) -> bytes:
+    def _end_part(self, event: events.PartEnd) -> bytes:
         block, self._open = self._open, None
         assert block is not None
         part = event.part or block.part

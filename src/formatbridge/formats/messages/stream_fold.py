@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
-from formatbridge.formats.messages.stream_state import with_kind
+from formatbridge.formats.messages.stream_state import with_type
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import parse_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, read_extra, unknown_event
@@ -47,7 +47,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
                 case "content_block_start" if body is not None and index == len(blocks):
                     blocks.append(Fold(_BLOCK, event["content_block"]))
                 case "content_block_delta" if isinstance(index, int) and 0 <= index < len(blocks):
-                    _add_delta(blocks[index], with_kind(event["delta"]))
+                    _add_delta(blocks[index], with_type(event["delta"]))
                 case "message_delta" | "message_stop" if body is not None:
                     body.add({key: value for key, value in event.items() if key not in ("type", "delta")})
                     body.add(event.get("delta") or {})
@@ -92,7 +92,7 @@ _MESSAGE = Table({"usage": _USAGE}, other="last", null="first")
 _BLOCK = Table({"text": "text", "thinking": "text", "partial_json": "text", "citations": "list"}, other="last", null="first")
 
 
-def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
     """Return the path in the response for a path in an event. ``lengths``: the lengths of the lists that earlier events began."""
     block: Path = ("content", index_in(event, "index"))
     match event.get("type"), path:

@@ -171,7 +171,7 @@ class Blocks:
 
     def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
         """Take a delta, or ``count`` joined deltas. Returns whether it has unknown fields."""
-        delta = with_kind(raw.get("delta") or {})
+        delta = with_type(raw.get("delta") or {})
         block = self._open.get(raw.get("index")) or self._block_without_start(raw, delta, out)
         kind, member = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         if kind != block.kind:
@@ -258,7 +258,7 @@ class Blocks:
             case "tool_use" if not block.length:
                 self._add_text(block, dumps(block.raw["input"]).decode(), out)
             case "input":
-                final = with_input(block)
+                final = _decode_with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
                 final = decode_block(block.raw, block.src)
         out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
@@ -284,13 +284,13 @@ class Blocks:
 
     # Pending events.
 
-    def pending(self) -> list[events.Event]:
+    def pending_events(self) -> list[events.Event]:
         """Return the pending events of open blocks, and of reasoning that may be a carried token. The state does not change."""
         out: list[events.Event] = []
         pending = [self._next_token] if self._next_token is not None else []
         for block in self._open.values():
             if block.number is not None:
-                out += self._pending_of(block)
+                out += self._pending_events_of(block)
             elif isinstance(block.part, ir.Reasoning):
                 extra = merge_extra(block.part.extra, block.unknown.whole())
                 pending.append(replace(block.part, signature=block.token, extra=extra))
@@ -299,7 +299,7 @@ class Blocks:
             out += unfold(0, number, part)[:-1]
         return out
 
-    def _pending_of(self, block: Block) -> list[events.Event]:
+    def _pending_events_of(self, block: Block) -> list[events.Event]:
         number, extra = block.number or 0, block.unknown.whole() or None
         out: list[events.Event] = []
         match block.kind:
@@ -308,13 +308,13 @@ class Blocks:
             case "tool_use" if not block.length and block.raw["input"]:
                 out = [events.Delta(0, number, dumps(block.raw["input"]).decode())]
             case "input" if block.pieces or block.raw["input"]:
-                return [events.PartEnd(0, number, with_input(block), extra)]
+                return [events.PartEnd(0, number, _decode_with_input(block), extra)]
             case "whole" if block.raw.get("type") == "compaction":
                 return [events.PartEnd(0, number, decode_block(block.raw, block.src), extra)]
         return [*out, events.PartMeta(0, number, extra=extra)] if extra else out
 
 
-def with_input(block: Block) -> ir.Part:
+def _decode_with_input(block: Block) -> ir.Part:
     """Return the part of a server tool call with its complete input, on which the type of the part depends."""
     text = "".join(block.pieces)
     raw = block.raw
@@ -327,7 +327,7 @@ def with_input(block: Block) -> ir.Part:
     return part
 
 
-def with_kind(delta: JsonObject) -> JsonObject:
+def with_type(delta: JsonObject) -> JsonObject:
     """Return a delta with its type. If the type is missing, a field implies it."""
     if delta.get("type") is not None:
         return delta

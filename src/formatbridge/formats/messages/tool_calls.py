@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import collapse, decode_cache, decode_content, encode_cache, encode_content, encode_text
+from formatbridge.formats.messages.content import (
+    decode_cache,
+    decode_content,
+    encode_cache,
+    encode_content,
+    encode_text,
+    simplify_content,
+)
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text
@@ -78,7 +85,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
         if text:
             block["content"] = text["text"] if len(text) == 2 else [text]
     elif content := encode_content(parts, losses):
-        block["content"] = collapse(content)
+        block["content"] = simplify_content(content)
     if result.is_error:
         block["is_error"] = True
     return block | encode_cache(result.cache, losses) if result.cache else block
