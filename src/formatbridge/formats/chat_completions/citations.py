@@ -20,6 +20,7 @@ def decode_citations(raw: list[JsonObject], text: ir.Text | None, src: str, firs
     unread: JsonObject = {}
     for index, item in enumerate(raw, first):
         url = item.get("url_citation")
+        # OpenRouter sends annotations of files, and Xiaomi sends flat ones (fixture ``malformed_citation_own``).
         if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
             unread[f"annotations/{index}"] = item
             continue
@@ -33,6 +34,7 @@ def encode_citations(parts: list[ir.Part], separators: TextSeparators, losses: L
     annotations = []
     for part in parts:
         for citation in (part.citations or ()) if isinstance(part, ir.Text) else ():
+            # ``url`` is required (official SDK, ``AnnotationURLCitation``). A document has none.
             if citation.url is None:
                 losses.dropped(citation)
                 continue
@@ -102,6 +104,7 @@ class TextSeparators:
             return ""
         separator = ""
         if self._is_pending:
+            # Without a separator, the last word before a search would touch the first one after it.
             separator = _BLANK_LINE[self._last.endswith("\n") + text.startswith("\n") :]
             self._separators.append((self._length, len(separator)))
             self._is_pending = False

@@ -26,6 +26,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Source: the official SDK, ``InputAudio.format``: "Currently supports "wav" and "mp3"".
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -33,7 +34,9 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+# Source: the official SDK, ``ImageURL.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
+# Source: the official SDK, ``FilePromptCacheBreakpoint.ttl``: 30m or 12h. A longer duration keeps the effect.
 _TTLS = {"5m": "30m", "1h": "12h"}
 """Cache durations of Messages to the next longer one of this format. Others stay."""
 _CONTROL_TTLS = {"30m": "1h", "12h": "1h"}
@@ -52,6 +55,7 @@ def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str
     """Decode content: a text, a list of parts, or null. Some servers send an object in place of its JSON text."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
+    # Cloudflare's servers answer a JSON schema with an object (fixture content_object).
     if isinstance(content, dict):
         return [ir.Text(dumps(content).decode(), src)]
     return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
@@ -93,6 +97,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
     """Return media with a URL, a data URL or base64 data."""
     media = media_of_url(kind, text, src)
+    # Some callers send base64 in place of a URL. Its first bytes show that (fixture ``audio_text_own``).
     bare = read_bare_data(text) if media.url is not None else None
     if bare is not None:
         (media.mime, media.data), media.url = bare, None
@@ -133,10 +138,12 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     if content is None and file.get("file_id") is None:
         return _decode_unknown(raw, src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
+    # Callers of LiteLLM put an address in Google Cloud Storage in place of the data (fixture video_stored).
     is_url = data is not None and is_address(data)
     if is_url:
         mime = mime or guess_mime(data or "")
     file_id = file.get("file_id")
+    # The canonical node has one source. The data is what every other format can send, so the id is lost.
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
     media = ir.Media(
         kind=media_kind(mime) if mime else "document",
@@ -169,13 +176,16 @@ def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "text": _decode_text,
+    # Some callers copy parts with the types of Responses (fixture text_borrowed).
     "input_text": _decode_responses_text,
     "output_text": _decode_responses_text,
     "image_url": _decode_image,
     "input_audio": _decode_audio,
+    # No official type has videos. Source: the relay's specification, "Content part" (fixture video_url).
     "video_url": _decode_video,
     "file": _decode_file,
     "refusal": _decode_refusal,
+    # Mistral's servers send reasoning as a part of the content (fixture reasoning_parts).
     "thinking": _decode_thinking,
 }
 
@@ -183,6 +193,7 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
     """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
     mark = raw.get("prompt_cache_breakpoint")
+    # ``prompt_cache_breakpoint`` is OpenAI's. ``cache_control`` next to it marks the same position (fixture cache_control).
     if not mark:
         return decode_cache_control(raw, src)
     extra = read_extra(mark, frozenset({"ttl"}))
@@ -222,6 +233,7 @@ def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     control: JsonObject = {"ttl": ttl} if ttl else {}
+    # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
     server = losses.dialect.server if losses.dialect is not None else "the server"
     losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
     return {"cache_control": control}
@@ -247,6 +259,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return _encode_media(part, losses)
         case ir.Refusal():
             drop_unheld(part, losses)
+            # Only assistant messages have refusals (official SDK, ``ContentArrayOfContentPart``).
             losses.changed(part, "", part.text, "flattened")
             return {"type": "text", "text": part.text}
         case ir.Opaque() | ir.Hosted():
@@ -269,6 +282,7 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
     kind = _media_kind(part)
+    # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
     if kind != "document":
         drop_field(part, "filename", losses)
     if kind != "image":
@@ -316,6 +330,7 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     name = {"filename": part.filename} if part.filename is not None else {}
     if part.file_id is not None and part.vendor == "openai":
         return {"type": "file", "file": {"file_id": part.file_id} | name}
+    # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
         return None

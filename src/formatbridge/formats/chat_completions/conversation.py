@@ -59,15 +59,18 @@ def _decode_by_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) ->
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
         parts, unread = decode_assistant_parts(raw, src)
+        # No official type has ``images``. Relays put the model's images there, and clients send them back (fixture assistant_images).
         parts += decode_images(raw.get("images"), src)
         known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
         extra = read_extra(raw, known)
         return ir.Message("assistant", parts, src, merge_extra(extra, unread) if unread else extra)
+    # The role ``function`` is deprecated (official SDK, ``ChatCompletionFunctionMessageParam``). Its results have a name and no id.
     if role in ("tool", "function"):
         result = decode_result(raw, src)
         extra = read_extra(raw, _CONTENT if result.has_generated_id else _RESULT)
         if result.has_generated_id:
             unpaired.append(result)
+        # ``decode_result`` has read the name. In a ``tool`` message with an id, ``name`` is an unmodelled field.
         if result.name and extra:
             del extra["name"]
         return ir.Message("tool", [result], src, extra)
@@ -81,6 +84,7 @@ def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:
     mark = raw["cache_control"]
     if not isinstance(mark, dict) or not all(isinstance(mark.get(key), str | None) for key in ("type", "ttl")):
         return  # no cache mark, so it stays an unmodelled field
+    # Proxies document the mark of a message as a mark at its end (fixture cache_control_messages).
     if isinstance(last, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult) and last.cache is None and message.extra:
         last.cache = decode_cache_control(raw, message.src)
         del message.extra["cache_control"]
@@ -119,6 +123,7 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
     """Encode a system or developer message, which has text only. Return None if no text remains."""
     texts = []
     for part in message.parts:
+        # Instructions have text only (official SDK, ``ChatCompletionSystemMessageParam.content``).
         if type(part) is ir.Media:
             losses.dropped(part, code="unsupported_media", severity="impossible")
         else:
@@ -156,6 +161,7 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     # Some servers send ``function_call`` with empty values where there is no call (fixture members_unset).
     elif legacy and has_values(legacy):
         unread = merge_extra(unread, read_extra(legacy, frozenset({"name"}), "function_call/"))
+    # The empty text is a part, because encoders leave out a message without any part (fixture ``turns_empty_own``).
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
     if not SIGNATURE_FIELDS.isdisjoint(raw):
@@ -238,6 +244,7 @@ def _encode_assistant_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     if isinstance(part, ir.Refusal):
         drop_unheld(part, losses)
         return {"type": "refusal", "refusal": part.text}
+    # Assistant messages have texts and refusals only (official SDK, ``ContentArrayOfContentPart``).
     if isinstance(part, ir.Media):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -258,6 +265,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
     media = media_of_url("image", url, src)
     media.signature, extra = decode_extra_content(raw, src)
+    # Some servers number images. In an image without a type only an integer can be such a number (fixture images_odd).
     known = (
         _IMAGE if raw.get("type") == "image_url" else _UNTYPED_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
     )

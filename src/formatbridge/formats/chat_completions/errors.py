@@ -25,6 +25,7 @@ def find_error(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     Some servers put the error next to the choices, and some into the only choice. Some send only the finish reason ``error``.
     """
     error, choices = body.get("error"), body.get("choices")
+    # OpenRouter sends errors with status 200 next to ``choices`` (recorded traffic).
     if error and isinstance(error, dict | str):
         return error, ""
     if not choices or len(choices) > 1:
@@ -33,6 +34,7 @@ def find_error(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     error = only.get("error")
     if error and isinstance(error, dict | str):
         return error, "/choices/0"
+    # ``error`` is no value of OpenAI's type. Relays send it if the server behind them failed.
     if only.get("finish_reason") == "error":
         return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
     return None, ""

@@ -14,6 +14,7 @@ _LOCATION = frozenset({"type", "approximate"})
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     """Decode ``web_search_options`` as a hosted tool."""
+    # The fields of the location are one level deeper than in Responses (official SDK, ``WebSearchOptionsUserLocation``).
     location = raw.get("user_location") or {}
     approximate = location.get("approximate") or {}
     return ir.HostedTool(

@@ -77,6 +77,8 @@ def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tu
     ``is_piece``: this is a delta, in which the index of a detail gives its position. ``stream_reasoning`` decodes its blocks, because
     their meaning depends on earlier deltas.
     """
+    # OpenRouter sends reasoning twice, as ``reasoning`` and ``reasoning_details`` (recorded traffic). LiteLLM sends ``thinking_blocks``
+    # and ``reasoning_content`` (fixture reasoning_blocks). The field with tokens is decoded; a repeated text is no loss.
     details, blocks = raw.get("reasoning_details"), raw.get("thinking_blocks") if not is_piece else None
     parts = _decode_details(details, f"{src}/reasoning_details", is_piece=is_piece) if details else []
     unread: JsonObject = {}
@@ -182,6 +184,7 @@ def is_join_of(text: Any, texts: list[str]) -> bool:
 def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
     """Decode details. Adjacent details with one id are a text and its token. Generated ids are removed."""
     parts: list[ir.Reasoning] = []
+    # ``_encode_details`` splits a text and its encrypted token into two details with one id, and clients send both back.
     last_id: str | None = None
     for index, detail in enumerate(raw):
         place = detail_index(detail) if is_piece else None
@@ -222,6 +225,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
     format, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
     issuer: ir.Format = next((issuer for prefix, issuer in _ISSUERS if format.startswith(prefix)), "chat_completions")
+    # A signature signs the text of its detail (Anthropic). ``data`` replaces the text (OpenAI, redacted thinking of Anthropic).
     slot = "signature" if raw.get("signature") else "data"
     kind: ir.SignatureKind = "thinking" if slot == "signature" else _DATA_KINDS.get(issuer, "encrypted")
     token = raw.get(slot)
@@ -252,6 +256,7 @@ def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, i
     slot = "summary" if part.summary else "text"
     if token is None:
         return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
+    # A text and a token that does not sign it are joined by their id when a client sends them back.
     shared = {"id": id or f"rs_{index}", "index": index}
     return [
         {"type": f"reasoning.{slot}", slot: part.text, **issuer, **shared},
@@ -265,6 +270,7 @@ def _encode_carried_token(
     """Return the token of a detail in a response, and its ``format``. ``kind``: ``call`` if it belongs to the next part."""
     if signature is None:
         return None, None
+    # The client returns the detail in its next request, which restores the token for its issuer.
     if signature.issuer != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
@@ -325,6 +331,7 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
     extra = merge_extra(
         read_extra(extra_content, frozenset({"google"}), "extra_content/"), read_extra(google, known, "extra_content/google/")
     )
+    # Google documents placeholders for calls of other models (Gemini API, Thought signatures). They are no tokens.
     if not token or not known or is_placeholder(token):
         return None, extra
     place = f"{src}/extra_content/google/thought_signature"
@@ -343,6 +350,7 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
     ``thought_signature`` of the message.
     """
     signature, extra = decode_extra_content(raw, src)
+    # Some relays send the token of a message twice (fixture ``token_beside_message``).
     repeated = raw.get("thought_signature")
     if repeated is not None and (signature is None or repeated != raw["extra_content"]["google"]["thought_signature"]):
         extra = merge_extra(extra, {"thought_signature": repeated})
@@ -449,6 +457,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 def _read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
     """Yield each reasoning setting: its pointer, its value, the canonical field, and the canonical value or None."""
     reasoning, thinking, template = (body.get(name) or {} for name in _CONFIG_OBJECTS)
+    # ``reasoning_effort`` is OpenAI's field, ``reasoning`` that of OpenRouter (fixtures reasoning_effort, switch_reasoning_effort).
     for pointer, value in (("reasoning_effort", body.get("reasoning_effort")), ("reasoning/effort", reasoning.get("effort"))):
         yield pointer, value, "effort", value if value in EFFORTS else None
     for pointer, value in (
@@ -456,10 +465,12 @@ def _read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]
         ("thinking/budget_tokens", thinking.get("budget_tokens")),
         ("thinking_budget", body.get("thinking_budget")),
     ):
+        # 0 turns reasoning off, and -1 leaves the amount to the model (Gemini API, ``thinkingBudget``).
         if value is None or value > 0:
             yield pointer, value, "budget", value
         else:
             yield pointer, value, "mode", "off" if value == 0 else "adaptive"
+    # DeepSeek, GLM and Kimi read the field of Anthropic (fixtures switch_thinking, switch_thinking_off).
     yield "thinking/type", thinking.get("type"), "mode", _MODES.get(thinking.get("type", ""))
     for pointer, value in (
         ("reasoning/enabled", reasoning.get("enabled")),
@@ -481,6 +492,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the field that the server reads instead."""
     if losses.dialect is not None and losses.dialect.reasoning_control is not None:
         return encode_reasoning_control(config, losses.dialect.reasoning_control, losses)
+    # OpenAI's server has an effort only (official SDK, ``ReasoningEffort``). A budget becomes the nearest effort.
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     return {"reasoning_effort": effort} if effort else {}

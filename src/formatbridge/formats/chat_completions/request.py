@@ -49,6 +49,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BODY):
         _decode_nested_options(body, request)
+    # Together's servers read a number of alternatives here (fixture ``logprobs_counted_own``). OpenAI's field is a boolean.
     if type(request.settings.get("logprobs")) is int:
         decode_counted_logprobs(request.settings)
     return request
@@ -59,6 +60,7 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     messages: list[ir.Message] = []
     for index, raw in enumerate(raws):
         messages.append(decode_message(raw, f"/messages/{index}", unpaired))
+    # Some clients leave out ``tool_call_id`` (fixture ``results_without_id_own``). Names and the order of the calls then decide.
     if unpaired:
         pair_results_without_ids(messages)
     return messages
@@ -70,6 +72,8 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
         request.tools = _decode_tools(body)
+    # ``function_call`` is "deprecated in favor of `tool_choice`" (official SDK, ``CompletionCreateParams``). So with both,
+    # ``tool_choice`` is valid (fixture tool_choice_twice).
     choice, legacy = body.get("tool_choice"), body.get("function_call")
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
@@ -90,8 +94,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     """Encode a request."""
     drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
+    # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
     in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     body: JsonObject = {"model": model, "messages": _encode_messages(in_order, losses)}
+    # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
     if request.continues_last_turn:
         note_prefill(request, losses)
     if not body["messages"]:
@@ -118,6 +124,8 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
     messages_out: list[JsonObject] = []
     media: list[JsonObject] = []
     generated_ids: set[str] = set()
+    # "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
+    # (langgenius/dify#32222). So media wait until the last result of a turn is encoded.
     for message in with_results_in_place(messages, losses, joins=False):
         drop_unheld(message, losses)
         if not message.parts and message.role in ("system", "developer"):  # it only changed the tools or the effort
@@ -159,6 +167,7 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
 def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
     tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
+    # Web search is a setting here, not an entry of ``tools`` (official SDK, ``WebSearchOptions``). An empty object enables it.
     search = body.get("web_search_options")
     return tools if search is None else [*tools, decode_hosted_tool(search, "/web_search_options")]
 
@@ -166,6 +175,7 @@ def _decode_tools(body: JsonObject) -> list[ir.Tool]:
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Encode the tools, the tool choice and ``parallel_tool_calls``. The server accepts the latter two only together with ``tools``."""
     body = encode_tools(tools, losses)
+    # "'parallel_tool_calls' is only allowed when 'tools' are specified" (openai/swarm#30).
     if "tools" not in body:
         drop_choice(request, losses)
         return body

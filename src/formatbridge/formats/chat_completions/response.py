@@ -82,6 +82,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     drop_unheld_in_answer(response, losses)
     body = encode_head(response, losses, options)
     choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
+    # "The index of the choice in the list of choices" (official SDK, ``Choice.index``), so the indexes have no gaps.
     body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
@@ -91,6 +92,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options) -> JsonObject:
     """Encode the fields that a response and every chunk of a stream begin with."""
     return {
+        # ``id``, ``created`` and ``model`` are required (official SDK, ``ChatCompletion``). The prefix is that of OpenAI's ids.
         "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
         "object": "chat.completion",
         "created": _encode_created(response, losses, options),
@@ -129,6 +131,7 @@ def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger
     message = encode_answer(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
         message["refusal"] = refusal
+    # The explanation of a blocked answer is no refusal of the model, so it does not change the finish reason.
     has_calls, has_refusal = "tool_calls" in message, message["refusal"] is not None and refusal is None
     finish = encode_finish(choice.finish, has_calls, has_refusal, f"/choices/{index}", losses)
     logprobs = encode_logprobs(choice.logprobs, choice.refusal_logprobs, losses)
@@ -150,6 +153,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
         _derive_call_ids(parts, position)
     if MESSAGE.issuperset(raw):  # no field that only responses have
         return parts, unread
+    # An annotation has offsets in ``content`` (official SDK, ``AnnotationURLCitation``), so without a text it has no part.
     text = next((part for part in parts if isinstance(part, ir.Text)), None)
     uncited = decode_citations(raw.get("annotations") or [], text, src)
     parts += decode_images(raw.get("images"), src)
@@ -301,6 +305,7 @@ def _encode_media(part: ir.Media, message: JsonObject, audio_parts: list[ir.Medi
     if not (is_image(part) or is_audio(part)):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return
+    # A level of detail is a setting of input images (official SDK, ``ImageURL.detail``).
     if part.detail not in (None, "auto"):
         losses.dropped(part, "detail", severity="info")
     if is_image(part):
@@ -331,6 +336,7 @@ def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: 
         pieces.append(piece)
         transcript += part.transcript or ""
     return {
+        # All four fields are required (official SDK, ``ChatCompletionAudio``).
         "id": audio_parts[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
         "data": "".join([*pieces, joiner.remaining()]),
         "expires_at": losses.added(f"{at}/audio/expires_at", 0),
@@ -371,14 +377,17 @@ VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
 def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     """Decode the finish reason of a choice. If the message has calls or a refusal, these determine the reason instead of ``stop``."""
     value: str = raw.get("finish_reason") or ""
+    # A limit or a filter ended the answer, whatever it contains (fixture finish_length_calls).
     if value in _FINAL:
         return ir.Finish(FINISH[value], value, False, src)
     reason = FINISH.get(value, "other") if value else "stop"
     stop, kinds = raw.get("stop_reason"), set(map(type, parts))
+    # Servers send ``stop`` with calls (sgl-project/sglang#2877), and OpenAI if the choice names a tool (vllm-project/vllm#25054).
     if reason in ("stop", "other") and ir.ToolCall in kinds:
         reason = "tool_calls"
     elif reason == "stop" and ir.Refusal in kinds:
         reason = "refusal"
+    # vLLM sends the matched stop sequence as ``stop_reason``, or the id of a token (fixture finish_stop_sequence).
     elif reason == "stop" and isinstance(stop, str):
         reason = "stop_sequence"
     return ir.Finish(
@@ -397,6 +406,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     value, is_exact = VALUES[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         value = "stop"
+    # Coding agents continue only after ``tool_calls`` (openvinotoolkit/model_server#3927).
     if has_calls and value == "stop":  # clients run calls only if the value is ``tool_calls``
         value = "tool_calls"
     elif finish.reason == "tool_calls" and not has_calls:  # this format cannot express the calls

@@ -20,6 +20,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
+    # Together's servers read the schema next to the type (fixture ``output_schema_beside_type_own``).
     schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
     if schema is raw:
         outer, inner = read_extra(raw, _INLINE), None
@@ -45,6 +46,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_object":
         return {"response_format": {"type": "json_object"}}
     note_root(format, losses)
+    # ``name`` is required (official SDK, ``ResponseFormatJSONSchema``). No other format has a name.
     place = "/response_format/json_schema/name"
     schema: JsonObject = {"name": format.name or losses.added(place, "response")}
     if format.description is not None:
@@ -65,6 +67,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
         if modality not in ("text", "audio"):
             losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
     if "audio" in supported:
+        # OpenAI documents ``["text", "audio"]`` for audio, never audio alone (official SDK, ``modalities``).
         body["modalities"] = supported if "text" in supported else ["text", *supported]
     audio = request.audio or (ir.AudioOutput() if "audio" in supported else None)
     return body | encode_audio_output(audio, losses) if audio else body
@@ -79,6 +82,7 @@ def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
 def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
     """Encode the settings of a response's audio; a voice of another vendor is replaced by one of OpenAI's."""
     drop_unheld(audio, losses)
+    # ``voice`` and ``format`` are required (official SDK, ``ChatCompletionAudioParam``).
     voice = audio.voice or losses.added("/audio/voice", _VOICE, "required for audio responses")
     if audio.voice and audio.voice_vendor is not None:
         voice = losses.changed(audio, "voice", _VOICE)

@@ -59,12 +59,14 @@ _OBFUSCATION = "include_obfuscation"
 def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings that are not flat. Return values that contradict another field, by pointer."""
     unread: JsonObject | None = None
+    # ``max_tokens`` is "deprecated in favor of `max_completion_tokens`" (official SDK). With both, the current name is valid.
     limit = body.get("max_tokens")
     if limit is not None:
         if "max_tokens" in settings:
             unread = {"max_tokens": limit} if limit != settings["max_tokens"] else None
         else:
             settings["max_tokens"] = limit
+    # ``random_seed`` is a field of Mistral's servers, ``top_k`` one of vLLM's (fixture sampling_other_names).
     for wire, name in OTHER_NAMES.items():
         value = body.get(wire)
         if value is not None and settings.setdefault(name, value) != value:
@@ -106,6 +108,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     settings = request.settings
     encode_flat_settings(request, SETTINGS, body, losses, _HANDLED)
     limit = settings.get("max_tokens")
+    # 0 fills the cache of Anthropic's server without an answer (official SDK of Anthropic, ``max_tokens``).
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
@@ -127,6 +130,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 def encode_streaming(request: ir.Request, losses: Ledger) -> JsonObject:
     """Encode ``stream`` and its options."""
+    # Without this option a stream has no usage (official SDK, ``include_usage``). Streams of all other formats have it.
     options: JsonObject = {"include_usage": losses.added("/stream_options/include_usage", True, "the source always reports usage")}
     flag = request.settings.get("stream_options", {}).get(_OBFUSCATION)
     return {"stream": True, "stream_options": options if flag is None else options | {_OBFUSCATION: flag}}
@@ -137,12 +141,14 @@ def _note_stream_options(request: ir.Request, options: JsonObject, losses: Ledge
     for key, value in options.items():
         if key != _OBFUSCATION:
             drop_setting(request, "stream_options", {key: value}, losses)
+        # "The 'stream_options' parameter is only allowed when 'stream' is enabled" (BerriAI/litellm#5803).
         elif not request.stream:
             losses.dropped(request, f"stream_options.{key}", "excluded", severity="info")
 
 
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
     value = TIERS.wire.get(tier)
+    # Only Responses has this tier (official SDK, ``service_tier`` of both endpoints). The nearest one here is ``fast``.
     if value is None and tier == "ultrafast":
         value = losses.changed(request, "tier", "fast")
     if value is None:
@@ -153,6 +159,7 @@ def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
 
 def _encode_cache_options(request: ir.Request, cache: JsonObject, losses: Ledger) -> JsonObject:
     encoded = {key: cache[key] for key in ("mode", "ttl") if cache.get(key) is not None}
+    # ``30m`` "is currently the only supported value" (official SDK, ``PromptCacheOptions.ttl``). Responses accepts 12h too.
     if encoded.get("ttl") == "12h":
         encoded["ttl"] = losses.changed(request, "prompt_cache_options.ttl", "30m", severity="info")
     if cache.get("prewarm"):

@@ -74,11 +74,13 @@ class StreamDecoder:
         else:
             # Some servers send the id and the model in the last chunk only.
             self._start = fill_missing_head(self._start, *head_of(raw, "created"), out)
+        # A chunk without choices has usage, or results of a filter (recorded traffic of Azure and OpenAI).
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, out, count)
         # The last usage is valid: it may grow with each chunk, or follow the finish reason (fixtures usage_cumulative, usage_after_finish).
         if raw.get("usage"):
             self._usage = [events.UsageUpdate(decode_usage(raw["usage"], "/usage"))]
+        # An error of another format is the whole event, so its fields are not fields of the response.
         is_chunk = not error or bool(raw.get("choices"))
         if is_chunk and not _CHUNK.issuperset(raw):
             extra = read_extra(raw, _CHUNK) or {}
@@ -136,6 +138,7 @@ class StreamDecoder:
         for choice in self._choices.values():
             self._close_text(choice, out)
             self._end_choice(choice, out)
+            # Calls and refusals determine the reason, so it is decoded when all parts are known (fixture finish_stop_for_calls).
             finish = decode_finish(
                 {"finish_reason": choice.finish, "stop_reason": choice.stop}, choice.parts, f"/choices/{choice.index}"
             )
@@ -171,6 +174,7 @@ class StreamDecoder:
     # One choice of one chunk.
 
     def _feed_choice(self, raw: JsonObject, out: list[events.Event], count: int = 1) -> None:
+        # A missing index is that of the only choice.
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
@@ -214,6 +218,7 @@ class StreamDecoder:
             if content:
                 self._feed_content(choice, content, out)
             return False
+        # Google's compatible server sends the signature of a text in its last delta (fixture ``token_beside_text``).
         if "extra_content" in delta:
             self._feed_message_signature(choice, delta, out)
         if not REASONING_FIELDS.isdisjoint(delta):
@@ -257,6 +262,7 @@ class StreamDecoder:
         """Take calls, citations, images and audio."""
         for position, call in enumerate(delta.get("tool_calls") or ()):
             self._feed_call(choice, call, position, out)
+        # Deprecated since ``tool_calls`` (official SDK, ``ChoiceDeltaFunctionCall``). It has one call, so its index is 0.
         if has_values(delta.get("function_call") or {}):
             self._feed_call(choice, {"index": 0, "function": delta["function_call"]}, 0, out)
         if not delta.keys() & {"annotations", "audio", "images"}:
@@ -280,6 +286,7 @@ class StreamDecoder:
         """Add to the audio, of which a message has one: it continues whatever comes between its pieces."""
         number, audio_id = choice.audio, raw.get("id") or None
         known = choice.parts[number] if number is not None else None
+        # ``expires_at`` comes in the last audio delta, which may follow the finish reason (official SDK, ``ChoiceDeltaAudio``).
         is_renamed = isinstance(known, ir.Media) and audio_id is not None and audio_id != known.id
         choice.extra = extend_extra(choice.extra, read_extra(raw, _AUDIO - {"id"} if is_renamed else _AUDIO, "message/audio/"))
         # Text may come between the pieces of the audio (fixture audio_interleaved).
@@ -299,6 +306,7 @@ class StreamDecoder:
         ):
             if not raw.get(name):
                 continue
+            # Servers send log probabilities with the text, or alone in an empty delta (fixture logprobs_empty_delta).
             number = choice.part_of_logprobs(kind)
             number = choice.switch_to(kind, part, out) if number is None else number
             tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
@@ -425,6 +433,7 @@ class StreamDecoder:
             calls.begun[slot].pieces.append(text)
             out.append(events.Delta(choice.index, number, text))
         signature, _ = decode_extra_content(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
+        # The signature of a call may come in a delta after its arguments (fixture tools_signature).
         if signature is not None:
             out.append(events.PartMeta(choice.index, number, signature=signature))
 

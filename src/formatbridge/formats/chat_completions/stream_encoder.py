@@ -76,6 +76,7 @@ class StreamEncoder:
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
+        # "All other chunks will also include a `usage` field, but with a null value" (official SDK, ``include_usage``).
         is_asked = context is not None and bool((context.body.get("stream_options") or {}).get("include_usage"))
         self._sends_usage = context is None or is_asked
         self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # in every chunk but the one with the usage
@@ -160,6 +161,7 @@ class StreamEncoder:
         choice.parts[event.index] = part
         if isinstance(part, ir.ToolCall):
             return out + self._start_call(choice, event.choice, event.index, part)
+        # Media, hosted tools and opaque parts have no delta of this format. They are encoded when they end.
         field = _FIELDS.get(type(part))
         if field is not None:
             head = b'%b{"index":%d,"delta":{"%b":' % (self._before, event.choice, field)
@@ -224,6 +226,7 @@ class StreamEncoder:
             return (
                 self._encode_chunk(event.choice, {"tool_calls": [{"index": choice.calls[event.index], **token}]}) if token else b""
             )
+        # A token signs the whole text, so the details with both are encoded when the reasoning ends.
         if isinstance(part, ir.Reasoning):
             choice.tokens[event.index] = event.signature
             return b""
@@ -288,6 +291,7 @@ class StreamEncoder:
     def _add_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
         """Encode details of reasoning with consecutive indexes: clients join two details of one index."""
         first_id, choice.ended = f"rs_{choice.details}", None
+        # Clients join list entries with the same index (openai-python, ``accumulate_delta``).
         for number, detail in enumerate(details, choice.details):
             detail["index"] = number
             if detail.get("id") == "rs_0":
@@ -299,6 +303,7 @@ class StreamEncoder:
         """Encode a part that comes in one piece, as in a whole response. A message has one audio."""
         if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
             part = replace(part, signature=replace(part.signature, received_in=None))
+        # The encoder of whole responses decides how each kind of part is encoded, also in a stream.
         message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)
         details = message.pop("reasoning_details", None)
         out = self._add_details(choice, index, details) if details else b""
@@ -329,12 +334,14 @@ class StreamEncoder:
 
     def _finish_choice(self, event: events.Finished) -> bytes:
         choice, out = self._open_choice(event.choice)
+        # A blocked answer has no refusal of the model. Its explanation becomes the refusal, as in a whole response.
         if event.finish.message is not None:
             refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 out += self._encode_chunk(event.choice, {"refusal": refusal})
         if choice.audio is not None and (samples := choice.audio.remaining()):
             out += self._encode_chunk(event.choice, {"audio": {"data": samples}})
+        # Without an index, ``accumulate_delta`` of openai-python rejects a second list. So there is one list, at the end.
         if choice.citations:
             spans = zip(choice.citations, map(choice.separators.span_of, choice.citations), strict=True)
             citations = [replace(citation, start=start, end=end) for citation, (start, end) in spans]

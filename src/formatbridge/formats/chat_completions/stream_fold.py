@@ -15,6 +15,7 @@ from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
+# The rules follow ``accumulate_delta`` of openai-python: texts are concatenated, list entries are joined by their index.
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
 _LISTS = ("tool_calls", "reasoning_details", "thinking_blocks")
 _REASONING = ("reasoning_content", "reasoning")
@@ -90,9 +91,11 @@ def _add_calls(message: Fold, key: str, value: Any) -> None:
         body = raw.get(kind) or {}
         has_name = bool(body.get("name"))
         is_text = isinstance(body.get(ARGUMENTS[kind]), str | None)
+        # OpenAI sends calls one after the other, each with its name first. Any other order may have several meanings.
         if index == len(calls) and has_name and is_text:
             calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
         elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
+            # Without ids, a repeated name may begin another call (fixture tools_index_reused_no_ids).
             if has_name and not calls[index].values.get("id"):
                 message.uncertain_calls[index] = calls[index]
             calls[index].add(raw)
@@ -274,6 +277,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         delta = dict(choice.get("message") or {})
         if delta.get("tool_calls"):
             delta["tool_calls"] = [{"index": number, **call} for number, call in enumerate(delta["tool_calls"])]
+        # OpenAI sends the finish reason in a chunk with an empty delta, after all content.
         open_end = {"finish_reason": None} if "finish_reason" in choice else {}
         logprobs = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
         end = {key: value for key, value in choice.items() if key not in ("message", "logprobs")}

@@ -110,9 +110,11 @@ class ThinkingBlocks:
 
     def _take(self, raw: JsonObject, *, is_whole: bool) -> BlockStep:
         token, text, last = raw.get("signature") or raw.get("data"), raw.get("thinking") or "", len(self.blocks) - 1
+        # Some proxies repeat a complete block with its signature in a later delta (fixture reasoning_blocks_again).
         if token in self._signed:
             number = self._signed[token]
             return BlockStep("again" if not text or self.blocks[number].is_text(text) else "unclear", number)
+        # Redacted thinking has no text and comes in one piece (official SDK of Anthropic, ``RedactedThinkingBlock``).
         if raw["type"] != "thinking":
             return self._begin(token, "", ends=True)
         if not text:

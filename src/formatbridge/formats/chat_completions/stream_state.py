@@ -107,9 +107,11 @@ class Calls:
         """Return the slot of a piece. Some servers omit the index, and some use one index for several calls."""
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
+        # Google's compatible server leaves out the index (openai/openai-python#3246). An id then names the call or begins one.
         if slot is None:
             slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
         call = self.pending.get(slot) or self.begun.get(slot)
+        # Ollama sends all calls with index 0 (vercel/ai#14277).
         if call is not None:
             slot = self._slot_of_next(call, raw, slot)
         self.last = max(self.last, slot)
@@ -158,8 +160,10 @@ def _begins_next_call(raw: JsonObject, call: CallState) -> bool:
     name in every piece, and some send empty pieces last. After the end of its arguments, another name also ends a call with an id.
     """
     call_id, name = raw.get("id"), _name_of(raw)
+    # Some servers send a new id in each piece (fixture tools_id_changes). So another id alone begins no call.
     if call_id and call.id:
         return bool(name) and call_id != call.id
+    # The arguments of a call without an end are incomplete, so another name is then a change of the same call.
     if name and call.name and name != call.name:
         return not call.id or call.has_ended
     is_named_twice = call.name is not None and (name is not None or call.is_named_again)
@@ -240,6 +244,7 @@ class Choice:
     def start(self, part: ir.Part, out: list[events.Event]) -> int:
         """Open a part and return its number. The first text gets the citations that came before it."""
         number = len(self.parts)
+        # A signature belongs to the first text, or to a call before any text (fixtures ``token_beside_text``, ``token_beside_call``).
         if self.pending_token is not None:
             self._sign(part)
         self._append(part)
@@ -286,6 +291,7 @@ class Choice:
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]
         if isinstance(opened, ir.Reasoning) and src.startswith(items) and opened.src.startswith(items):
+            # Mistral marks each piece of its reasoning as closed or not (fixture reasoning_parts).
             known = ChainMap(self.part_extra or {}, opened.extra or {})
             new = {name: value for name, value in extra.items() if known.get(name) is not False}
             self.part_extra = extend_extra(self.part_extra, new)
@@ -311,6 +317,7 @@ class Choice:
 
     def part_of_logprobs(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
+        # OpenAI sends log probabilities for text and refusals only, so those of ``content`` belong to whatever part is open.
         if self.open is not None and kind in ("text", self.open[0]):
             return self.open[1]
         return self.audio if kind == "text" and self.open is None else None

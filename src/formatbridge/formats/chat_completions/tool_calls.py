@@ -30,6 +30,7 @@ def decode_call(raw: JsonObject, src: str, answer_id: str | None) -> ir.Part:
     body = raw.get(kind) if kind in ("function", "custom") else None
     if body is None:
         return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), severity="impossible", src=src)
+    # Google's compatible server sends an empty id, and OpenRouter leaves out empty arguments (recorded traffic).
     call = ir.ToolCall(call_id or _generate_id(src, answer_id), body.get("name") or "", body.get(ARGUMENTS[kind]) or "", src)
     call.kind = "custom" if kind == "custom" else "function"
     call.has_generated_id, call.cache = not call_id, decode_cache_control(raw, src)
@@ -94,7 +95,9 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Encode a tool result as a message. Such a message has text only, so media are encoded separately."""
     drop_unheld(result, losses)
+    # "Image URLs are only allowed for messages with role 'user'" (OpenHands/OpenHands#7700).
     texts = [part for part in result.content if not isinstance(part, ir.Media)]
+    # Servers that read ``cache_control`` read it on a part of the content. The dialect of the server decides.
     if result.cache is not None and "ToolResult.cache" in losses.also_holds and texts:
         texts[-1] = replace(texts[-1], cache=result.cache) if type(texts[-1]) is ir.Text else texts[-1]
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(texts, losses)}
@@ -108,6 +111,7 @@ def encode_result_media(result: ir.ToolResult, losses: Ledger) -> list[JsonObjec
         encoded = encode_part(part, losses)
         if encoded is not None:
             content.append(losses.changed(part, "", encoded, "moved"))
+    # The text names the call, because one user message has the media of all results before it.
     return [{"type": "text", "text": f"[tool result {result.call_id}]"}, *content] if content else []
 
 
@@ -125,6 +129,7 @@ def generated_id_prefix(answer_id: str, position: int | str) -> str:
 def _generate_id(src: str, answer_id: str | None) -> str:
     """Generate the id of the call at a pointer. ``answer_id``: the id of the response; None for a call of a request."""
     message, number = _message_index(src), src.rpartition("/")[2]
+    # The id follows from the pointer. With random ids, a history would differ in each request, and no prompt cache would match.
     prefix = f"call_{message}" if answer_id is None else generated_id_prefix(answer_id, message)
     return f"{prefix}_{0 if number == 'function_call' else number}"
 

@@ -34,6 +34,7 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
         tool = _decode_custom(raw["custom"], src, read_extra(raw, frozenset({"type", "custom", "cache_control"})))
         tool.cache = decode_cache_control(raw, src)
         return tool
+    # Only the server knows what a tool of another type does, so it is reported as a tool of that server.
     return ir.HostedTool(family="other", kind=str(kind), src=src)
 
 
@@ -94,6 +95,7 @@ def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.Cu
     format = raw.get("format") or {}
     kind = format.get("type", "text")
     grammar = format["grammar"] if kind == "grammar" else {}
+    # A format without a grammar is free text, which is the default (official SDK, ``CustomFormatText``).
     known = {"type", kind} if grammar else {"type"}
     return ir.CustomTool(
         name=raw["name"],
@@ -116,6 +118,7 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
     if tool.description is not None:
         custom["description"] = tool.description
     if tool.definition is not None:
+        # Both fields are required (official SDK, ``CustomFormatGrammarGrammar``).
         grammar = {"definition": tool.definition, "syntax": tool.syntax or "lark"}
         custom["format"] = {"type": "grammar", "grammar": grammar}
     return {"type": "custom", "custom": custom, **_encode_cache(tool, losses)}
@@ -124,6 +127,7 @@ def _encode_custom(tool: ir.CustomTool, losses: Ledger) -> JsonObject:
 def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
     """Decode a tool choice: a mode, one tool, or a set of allowed tools. ``any`` is ``required`` of compatible servers."""
     if isinstance(raw, str):
+        # ``any`` is the word of Mistral's servers (Mistral API reference, chat completions).
         mode = {"any": "required"}.get(raw, raw)
         if mode in ("none", "auto", "required"):
             free = _unaffected_tools(tools) if mode != "auto" else []

@@ -73,6 +73,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 def _decode_details(usage: ir.Usage, prompt: JsonObject, completion: JsonObject, prompt_at: str, completion_at: str) -> None:
     """Decode the details other than cached tokens and reasoning. Most responses have no others, or zeros."""
+    # Some servers count reasoning separately from the output (fixture ``usage_reasoning_beside``).
     if usage.reasoning:
         count_reasoning_in(usage)
     if prompt and (prompt.get("audio_tokens") or not _COMMON_INPUT.issuperset(prompt)):
@@ -99,6 +100,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     body: JsonObject = {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
+        # The total of the source stays: it may include tokens that no other count has.
         "total_tokens": usage.total if usage.total is not None else usage.input + usage.output,
     }
     if prompt:
@@ -114,6 +116,7 @@ def _encode_details(
     """Encode the details of the input or of the output. ``modalities``: those that this format counts there."""
     details: JsonObject = {name: count for name, field in fields.items() if (count := getattr(usage, field)) is not None}
     by_modality: dict[str, int] = getattr(usage, modality_field) or {}
+    # The official types have text, audio and image tokens in the input, and text and audio tokens in the output.
     for modality, count in by_modality.items():
         if modality not in modalities and count:
             losses.dropped(usage, f"{modality_field}.{modality}", "accounting", severity="info")

@@ -58,6 +58,7 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
 
 def set_citation_spans(parts: list[ir.Part]) -> None:
     """Set the span of each citation to that of its block in the visible text of the response."""
+    # Anthropic sends no offsets: the text of a block is the span of its citations (Anthropic, "Citations").
     offset = 0
     for part in parts:
         if type(part) is ir.Text:
@@ -131,6 +132,7 @@ def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) ->
 
 def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
     """Return whether this format can cite the source, which must be a web page. Citations of documents need indexes in the request."""
+    # Citations of documents have the index of a document in the request, which other formats do not send.
     if citation.kind in _WEB and citation.url is not None:
         return True
     losses.dropped(citation)
@@ -140,6 +142,7 @@ def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
 def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
     """Encode a citation of a web page. ``span``: the text of its span, or empty if it is not to be repeated."""
     drop_unheld_in_answer(citation, losses)
+    # All fields are required (official SDK, ``CitationsWebSearchResultLocation``). Only the server creates ``encrypted_index``.
     location = {
         "type": "web_search_result_location",
         "url": citation.url,

@@ -37,6 +37,7 @@ _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 
 _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
     "container_upload": "impossible",
+    # Without the summary, everything before it is lost. ``fallback`` only names a model.
     "compaction": "impossible",
     "fallback": "info",
 }
@@ -88,6 +89,7 @@ def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[Js
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
+    # Both fields are required, so there is no other.
     if len(raw) == 2:
         return ir.Text(raw["text"], src)
     citations = raw.get("citations")
@@ -125,6 +127,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     kind = source.get("type")
     if kind == "content":
         title = raw.get("title")
+        # No other format has a document of blocks, so its texts replace it (fixture document_citable).
         text = _joined_texts(source["content"])
         return _decode_as_text(raw, src, f"{title}\n{text}" if title else text, source["content"], "source/content")
     if kind not in ("base64", "text", "url", "file"):
@@ -132,6 +135,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     fields, unread = _decode_source(source)
     data = fields.get("data")
     if kind == "text":
+        # Canonical media have base64 data. Only this format has a source with plain text (official SDK, ``PlainTextSourceParam``).
         data = base64.b64encode(fields["data"].encode()).decode()
     media = ir.Media(
         kind="document",
@@ -232,9 +236,11 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     """Encode a text of a request as a block; None for a blank text, which the server rejects."""
     text = part.text
     drop_unheld(part, losses)
+    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
     if not text or text.isspace():
         if text:
             losses.changed(part, "text", "", "empty", severity="info")
+        # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
         if part.cache:
             losses.dropped(part.cache, code="empty", severity="info")
         return None
@@ -271,6 +277,7 @@ def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    # The id of a file is valid only at the vendor that stores the file.
     if part.file_id is not None and part.vendor != "anthropic":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
@@ -288,6 +295,7 @@ def _media_kind(part: ir.Media) -> str:
     mime = known_mime(part)
     if mime == PDF:
         return "document"
+    # A URL without an extension may be of either type, so the kind of the source decides.
     if part.url is None or mime is None:
         return part.kind
     return "image" if mime in _IMAGES else "other"
@@ -321,6 +329,7 @@ def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None
     """Encode the source of a document with data: a PDF as base64, text as a string; None for any other media type."""
     data = part.data or ""
     mime = known_mime(part) or ""
+    # Source: the official SDK, ``Base64PDFSourceParam`` and ``PlainTextSourceParam``.
     if mime == PDF:
         encode_mime(part, losses)
         return {"type": "base64", "media_type": PDF, "data": data}

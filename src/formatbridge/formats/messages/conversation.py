@@ -66,6 +66,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
         return _decode_system_message(raw, src)
     content, content_src = raw["content"], f"{src}/content"
     parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_blocks(content, content_src)
+    # An unknown block of the user may be the whole question, so its loss is ``impossible`` elsewhere.
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
     return ir.Message(role, parts, src, read_extra(raw, _MESSAGE) if len(raw) > 2 else None)
@@ -84,6 +85,7 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
         if type(part) is ir.Reasoning and carries_call_token(part):
             has_call_tokens = True
         parts.append(part)
+        # A document of blocks is replaced by its text elsewhere, which would lose its images (fixture document_blocks).
         if kind == "document":
             parts += decode_inner_media(raw, f"{src}/{index}")
     return bind_call_tokens(parts) if has_call_tokens else parts
@@ -158,6 +160,7 @@ def join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
 
     The server rejects blank texts. Dropping them would remove the line breaks between paragraphs.
     """
+    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
     if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
         return parts
     joined_parts: list[ir.Part] = []
@@ -254,6 +257,7 @@ class TurnEncoder:
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
         """Encode the messages of a conversation and return the turns."""
+        # ``input`` is an object in this format and text in others. One search for infinities covers the arguments of all calls.
         self._parsed = parse_all_arguments(messages)
         for message in messages:
             drop_unheld(message, self._losses)
@@ -273,12 +277,15 @@ class TurnEncoder:
             for pending in self._pending:
                 self._move_to_system(pending)
                 self._drop_changes(pending.message)
+        # "final assistant content cannot end with trailing whitespace" (tailcallhq/forgecode#1872).
         if self._last_assistant is not None and self.turns[-1]["role"] == "assistant":
             block = self._blocks(-1)[-1]
             if block["type"] == "text":
                 self._trim_prefill(block, self._last_assistant)
+        # Anthropic's server rejects such a conversation, but relays accept it. So the turn is encoded and reported.
         if self._first_assistant is not None:
             self._losses.changed(self._first_assistant, "", simplify_content(self.turns[0]["content"]), "first_turn")
+        # "Each `tool_use` block must have a corresponding `tool_result` block in the next message" (OpenHands/OpenHands#7512).
         for _, call in chain.from_iterable(self._unanswered.values()):
             note_orphan(call, self._losses)
         if self._generated_ids:
@@ -378,12 +385,14 @@ class TurnEncoder:
                 turns.append({"role": "user", "content": [block]})
                 self._result_counts.append(1)
                 return
+        # Results precede the other blocks of a turn (Anthropic, "Handle tool calls"; fixture results_and_words).
         self._blocks(turn_index).insert(self._result_counts[turn_index], block)
         self._result_counts[turn_index] += 1
 
     def _append(self, role: str, content: str | list[JsonObject]) -> int:
         """Append content to the last turn, or to a new one if the last turn has another role. Returns the index of the turn."""
         turns = self.turns
+        # "Consecutive `user` or `assistant` turns in your request will be combined" (official SDK, ``messages``).
         if turns and turns[-1]["role"] == role:
             self._blocks(-1).extend(to_blocks(content))
         else:
@@ -417,6 +426,7 @@ class TurnEncoder:
 
     def _place_pending(self) -> None:
         """Emit the pending system messages as one, if the last turn is a user turn. Else they stay pending."""
+        # The server accepts a system message only after a user turn, and no two in a row (Anthropic, system messages).
         if not self.turns or self.turns[-1]["role"] != "user":
             self._moved_count = len(self._pending)
             return

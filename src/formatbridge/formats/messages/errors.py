@@ -39,6 +39,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_unread(error, losses)
     status = kept_status(error, status)
     note_type(error, value, losses, status=error.status and status)
+    # Anthropic's errors have a type only (official SDK, ``ErrorObject``).
     if error.code not in (None, "", value):
         losses.changed(error, "code", value, "diagnostic", severity="info")
     drop_unheld_in_answer(error, losses)

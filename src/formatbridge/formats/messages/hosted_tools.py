@@ -90,6 +90,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     drop_unheld(tool, losses)
     kind, name = HOSTED[tool.family]
     body: JsonObject = {"type": kind, "name": name}
+    # The server has two searches of tools. One by regular expression has no counterpart, and the search of Responses has no kind.
     if tool.family == "tool_search" and tool.kind != kind:
         losses.changed(tool, "", body)
     is_web = tool.family in ("web_search", "web_fetch")
@@ -97,12 +98,14 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
         value = getattr(tool, option)
         if value is None:
             continue
+        # "Cannot be used alongside `blocked_domains`" (official SDK, ``WebSearchTool20250305Param.allowed_domains``).
         if is_web and not (option == "blocked_domains" and tool.allowed_domains):
             body[option] = value
         else:
             losses.dropped(tool, option, "excluded" if is_web else "no_counterpart")
     if tool.user_location:
         if tool.family == "web_search":
+            # ``type`` is required and has one value (official SDK, ``UserLocationParam``).
             body["user_location"] = {"type": "approximate", **tool.user_location}
         else:
             drop_field(tool, "user_location", losses)
@@ -147,6 +150,7 @@ def decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
 
 def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
     """Decode an entry of ``mcp_servers`` with its toolset. The older API has ``tool_configuration`` instead."""
+    # Beta mcp-client-2025-04-04 has allowed tools in the server, mcp-client-2025-11-20 in a toolset (fixture tools_mcp_switched).
     older = raw.get("tool_configuration") or {}
     is_off = older.get("enabled") is False
     defaults, configs = toolset.get("default_config") or {}, toolset.get("configs") or {}
@@ -160,6 +164,7 @@ def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src
         unread |= read_extra(toolset, _TOOLSET, f"{path}/") or {}
         unread |= read_extra(defaults, frozenset({"enabled", "defer_loading"}), f"{path}/default_config/") or {}
         enabled, denied = _decode_switches(defaults, configs, f"{path}/configs", unread)
+        # Both places are set and disagree (fixture tools_mcp_listed_twice). A tool must be allowed in both.
         if allowed is not None and (denied or (enabled is not None and set(enabled) != set(allowed))):
             extra = merge_extra(extra, {"tool_configuration/allowed_tools": allowed, f"{toolset_src}/configs": configs})
         allowed = _allowed_by_both(allowed, enabled, denied)
@@ -206,6 +211,7 @@ def _decode_switches(
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
     """Encode an MCP server as an entry of ``mcp_servers`` and a toolset; None if it has no URL."""
+    # A connector of OpenAI has an id and no URL.
     if server.url is None:
         losses.dropped(server, code="not_portable", severity="impossible")
         return None
@@ -231,6 +237,7 @@ def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
     token = server.token
     for name, value in (server.headers or {}).items():
         scheme, _, credentials = value.partition(" ")
+        # Responses has any headers here, and OpenAI's clients often pass the token in one.
         is_bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
         if not is_bearer:
             losses.dropped(server, f"headers/{escape(name)}")
@@ -303,8 +310,10 @@ def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
 def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode the result of a web search or a web fetch: an error, or pages that only Anthropic's server can read."""
     content = raw["content"]
+    # A successful search is a list, a fetched page an object, and an error an object too (recorded traffic).
     if isinstance(content, dict) and content.get("type") not in _WEB_CONTENT:
         return decode_unknown(raw, src)
+    # Pages are encrypted for the server (official SDK, ``WebSearchResultBlock.encrypted_content``), so they are unread.
     error = content.get("error_code") if isinstance(content, dict) else None
     unread = read_extra(content, _ERROR, "content/") if error is not None else {"content": content} if content else None
     return ir.Hosted(
@@ -370,6 +379,7 @@ def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
 
 def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     """Encode a call of a server tool, its result, or both for a response. This format cannot express results of foreign searches."""
+    # A search without its encrypted results would be rejected in the next request.
     if part.family not in ("mcp", "code"):
         encode_opaque(part, losses)
         return []
@@ -423,6 +433,7 @@ def _encode_code_result(part: ir.Hosted) -> JsonObject:
         "type": "code_execution_result",
         "stdout": part.output or "",
         "stderr": part.error or "",
+        # OpenAI reports no exit status.
         "return_code": 1 if failed else 0,
         "content": [],
     }

@@ -60,6 +60,8 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     """Decode the body of a request."""
     messages = _decode_messages(body)
     stream = bool(body.get("stream") if stream is None else stream)
+    # "If the final message uses the `assistant` role, the response content will continue immediately from the content in that message"
+    # (official SDK, ``messages``).
     request = ir.Request("messages", model or body.get("model"), stream, messages, continues_last_turn=True)
     if not decode_flat_settings(body, SETTINGS, request, _COMMON):
         _decode_nested_options(body, request)
@@ -107,6 +109,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode the body of a request."""
     drop_unheld(request, losses)
+    # ``model`` is required. Bedrock and Vertex have it in the URL, so a body from there has none (recorded traffic).
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
@@ -149,6 +152,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     messages = _with_allowed_cache_marks(request, losses)
     leading = leading_instructions(messages)
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
+    # Only recent models accept system messages among the turns. By default, their texts become part of ``system``.
     keeps_system_messages = options.mid_system == "native"
     server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools)
@@ -170,6 +174,7 @@ def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> str | l
     for message in messages:
         drop_unheld(message, losses)
         text = single_text(message.parts)
+        # "Using a `string` for `content` is shorthand for an array of one content block" (official SDK, ``messages``).
         if text is not None and len(messages) == 1:
             return text
         blocks += encode_system_blocks(message.parts, losses)
@@ -197,6 +202,7 @@ def _encode_choice(request: ir.Request, tools: list[JsonObject], losses: Ledger)
     parallel = request.settings.get("parallel_tool_calls")
     if parallel is not False:
         return choice
+    # ``none`` has no such field (official SDK, ``ToolChoiceNoneParam``), and needs none.
     if choice and choice["type"] == "none":
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
         return choice
@@ -216,6 +222,7 @@ def _with_allowed_cache_marks(request: ir.Request, losses: Ledger) -> list[ir.Me
                 marked.append((part, message.role))
     if not marked:
         return request.messages
+    # The automatic mark takes one of the places, too.
     room = _MAX_CACHE_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
     room -= bool(request.settings.get("automatic_cache"))
     # The first marks stay: they cover the beginning of the prompt, which later requests repeat.
@@ -232,6 +239,7 @@ def _with_allowed_cache_marks(request: ir.Request, losses: Ledger) -> list[ir.Me
 
 def _is_encoded(part: ir.Part, role: ir.Role) -> bool:
     """Return whether a part of a turn is encoded, and its cache mark with it."""
+    # Media of other roles are dropped together with their mark, which then does not count.
     if isinstance(part, ir.Media) and role not in ("user", "tool"):
         return False
     return not isinstance(part, ir.Text | ir.Media) or encode_part(part, null_ledger()) is not None

@@ -52,6 +52,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     """Encode the body of a response."""
     del context  # a response of this format does not repeat fields of the request
     drop_unheld_in_answer(response, losses)
+    # ``n`` exists in other formats only.
     choice = _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
     body = encode_head(response, losses)
@@ -93,6 +94,7 @@ def _remove_fallbacks(parts: list[ir.Part], model: str | None) -> tuple[list[ir.
     fallbacks: JsonObject = {}
     for part in parts:
         if isinstance(part, ir.Opaque) and part.label == "fallback":
+            # The server changes the model after a refusal (beta types of the official SDK, ``BetaFallbackBlock``).
             model = part.raw["to"]["model"]
             fallbacks[part.src[1:]] = part.raw
         else:
@@ -206,6 +208,7 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
     value, details, sequence = body.get("stop_reason"), body.get("stop_details"), body.get("stop_sequence")
     if value is None and not details and sequence is None:
         return None
+    # A stop sequence or details without a reason come from relays. Such a response has ended normally.
     reason = FINISH.get(value) if value is not None else "stop"
     finish = ir.Finish(reason or "other", value, reason is None)
     finish.stop_sequence = sequence
@@ -226,6 +229,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     if finish is None:
         return body
     is_exact = VALUES[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
+    # "You may provide the response back as-is" after ``pause_turn`` (official SDK, ``Message.stop_reason``). Other pauses differ.
     if finish.is_specific and finish.reason == "pause":  # in this format the client continues after a pause
         is_exact = False
     if finish.is_specific or not is_exact:
@@ -242,10 +246,12 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
 
 
 def _stop_reason(reason: ir.FinishReason, has_calls: bool, has_refusal: bool) -> str:
+    # SDKs run tools only after ``tool_use`` (official SDK, ``lib/tools/_beta_runner.py``).
     if has_calls and reason in OVERRULED:
         reason = "tool_calls"
     elif reason == "tool_calls" and not has_calls:  # the calls were dropped
         reason = "stop"
+    # OpenAI ends a refusal with ``stop``. Here it has a separate reason (official SDK, ``StopReason``).
     elif has_refusal and reason == "stop":
         reason = "refusal"
     return VALUES[reason][0]

@@ -21,6 +21,7 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import REASONS
 
 # Source: the official SDK, ``lib/_parse/_transform.py``, ``SupportedStringFormats``. Other formats go into the description there.
+# Source of these rules: ``transform_schema`` of the official SDK (``anthropic/lib/_parse/_transform.py``), which clients apply.
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"})
 _LABELS = frozenset({"$schema", "$id", "$comment", "$anchor"})
 _UNIONS = ("anyOf", "oneOf", "allOf")
@@ -68,6 +69,7 @@ class _Subschema:
         """Return the schema object. Its subschemas are added to ``work``."""
         for name in ("$defs", "definitions"):
             self._encode_map(name, work)
+        # ``transform_schema`` keeps nothing next to a reference.
         if "$ref" in self.unread:
             self.encoded["$ref"] = self.unread.pop("$ref")
             for name in self.unread:
@@ -108,6 +110,7 @@ class _Subschema:
             kind = self._implied_type()
         kinds = kind if isinstance(kind, list) else [kind]
         literals = self._encode_literals()
+        # "Schema must have a 'type', 'anyOf', 'oneOf', or 'allOf' field" or literals: never two of them (``transform_schema``).
         union = next((name for name in _UNIONS if isinstance(self.unread.get(name), list)), None)
         if union is None and not literals:
             if kind is not None:
@@ -155,6 +158,7 @@ class _Subschema:
 
     def _encode_union(self, name: str, variants: list[Any], lacks_properties: bool, work: _Work) -> None:
         is_fragment = self.is_fragment or name == "allOf" or not lacks_properties
+        # The server has no ``oneOf``: ``transform_schema`` writes it as ``anyOf``.
         wire = "anyOf" if name == "oneOf" else name
         container = self.encoded[wire] = [None] * len(variants)
         if wire != name:
@@ -170,6 +174,7 @@ class _Subschema:
             self.losses.changed(self.node, self.path, {"type": "object", "additionalProperties": False})
         self.unread.setdefault("properties", {})
         self._encode_map("properties", work)
+        # "For 'object' type, 'additionalProperties' must be explicitly set to false" (BerriAI/litellm#35808).
         others = self.unread.pop("additionalProperties", None)
         if others is None:
             self.losses.added(f"{self.at}/additionalProperties", False)
@@ -182,11 +187,13 @@ class _Subschema:
         # With prefixItems, items is the schema of the remaining items only.
         if isinstance(self.unread.get("items"), dict | bool) and "prefixItems" not in self.unread:
             work.append((self.unread.pop("items"), self._path_of("items"), f"{self.at}/items", self.encoded, "items", False))
+        # "minItems" of more than 1 is described only (``transform_schema``).
         if self.unread.get("minItems") in (0, 1):
             self._copy("minItems")
 
     def _describe_unread(self) -> None:
         """Add the unread keywords to the description."""
+        # "we add them to the description so that the model *might* follow them" (``transform_schema``).
         lines = []
         for name, value in self.unread.items():
             if name in _LABELS:
@@ -238,6 +245,7 @@ _SCHEMA_AT = "/output_config/format/schema"
 def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject | None]:
     """Decode ``output_config.format``, or the older field ``output_format``; return also the unread fields."""
     current, older = (body.get("output_config") or {}).get("format"), body.get("output_format")
+    # ``output_format`` is the name of the first beta. If both are set, the current name is valid.
     raw, src = (current, "/output_config/format") if current else (older, "/output_format")
     unread = {"output_format": older} if current and older and older != current else None
     if not raw:
@@ -245,6 +253,7 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
     if raw.get("type") != "json_schema":
         return None, merge_extra(unread, {src[1:]: raw})
     extra = read_extra(raw, frozenset({"type", "schema"}))
+    # The server enforces every schema, which OpenAI does only with ``strict``.
     return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), unread
 
 

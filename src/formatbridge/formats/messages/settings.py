@@ -24,8 +24,10 @@ SETTINGS = FieldTable(
     }
 )
 
+# Source: the API reference of the version 2023-06-01, Messages: both are from 0 to 1. OpenAI's temperature goes to 2.
 RANGES: Ranges = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 
+# Source: the official SDK, ``service_tier``. The tier ``fast`` is here the field ``speed``.
 TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _VERSION_WITHOUT_SAMPLING = "2026-10-21"
@@ -46,6 +48,7 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
         _decode_tier(body, settings, unread)
     metadata = body.get("metadata")
     if metadata:
+        # ``user_id`` is the only field of ``metadata`` (official SDK, ``MetadataParam``); other formats have labels there.
         if metadata.get("user_id") is not None:
             settings["user"] = metadata["user_id"]
         unread |= read_extra(metadata, frozenset({"user_id"}), "metadata/") or {}
@@ -75,6 +78,7 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: Js
     unread |= read_extra(raw, frozenset({"edits"}), "context_management/") or {}
     for index, edit in enumerate(raw.get("edits") or ()):
         path = f"context_management/edits/{index}"
+        # Responses has the same setting as ``compact_threshold``. The other edits of this format have no counterpart.
         trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
         if trigger is None or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
             unread[path] = edit
@@ -87,12 +91,14 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: Js
 def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:
     """Encode ``max_tokens``, which is required. ``budget``: the tokens for reasoning, which are added to the default."""
     limit, cache = request.settings.get("max_tokens"), request.settings.get("prompt_cache_options")
+    # "Set to `0` to populate the prompt cache without generating a response" (official SDK, ``max_tokens``).
     if cache and cache.get("prewarm"):
         if limit is not None:
             losses.dropped(request, "max_tokens", "excluded", severity="info")
         return 0
     if limit is not None:
         return limit
+    # ``max_tokens`` is required (official SDK), and "Thinking tokens count toward" it. So the default is added to the budget.
     default: int = losses.added("/max_tokens", options.default_max_tokens + budget)
     return default
 
@@ -125,6 +131,7 @@ def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, l
 
 
 def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
+    # ``top_k`` is an integer here, and a number in generate_content, whose SDK has a float.
     integer = int(top_k)
     if integer != top_k:
         losses.changed(request, "top_k", integer, "out_of_range")
@@ -168,6 +175,7 @@ def _encode_automatic_cache(request: ir.Request, mark: JsonObject, losses: Ledge
 def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
     if tier in TIERS.wire:
         return {"service_tier": TIERS.wire[tier]}
+    # ``auto`` uses the priority tier if the account has one (official SDK, ``service_tier``).
     if tier == "priority":
         return {"service_tier": losses.changed(request, "tier", "auto")}
     if tier in ("fast", "ultrafast"):
@@ -182,5 +190,6 @@ def _encode_user(request: ir.Request, losses: Ledger) -> JsonObject:
     user, safety = request.settings.get("user"), request.settings.get("safety_identifier")
     if user is not None and safety is not None and user != safety:
         losses.dropped(request, "user", severity="info")
+    # OpenAI replaces ``user`` by ``safety_identifier`` (official SDK of OpenAI, ``user``), so the newer field is valid.
     user_id = safety if safety is not None else user
     return {} if user_id is None else {"metadata": {"user_id": user_id}}

@@ -81,6 +81,7 @@ class StreamDecoder:
                 *self._blocks.pending_events(),
             ]
         if reason == "end_of_bytes":
+            # Some relays leave out ``message_stop`` (fixture end_without_stop).
             if not self.is_complete and self._has_stopped:
                 self._end(out)
             elif self._pending_start is not None:
@@ -99,6 +100,7 @@ class StreamDecoder:
                 self._take_message_start(raw.get("message") or {}, out)
             case "message_delta":
                 self._take_message_delta(raw)
+            # Some relays end a complete response without a stop reason (fixture stop_without_end).
             case "message_stop" if self._stop.get("stop_reason") or self._blocks.are_complete:
                 self._end(out)
             case "message_stop":  # some relays send it after a truncated response
@@ -114,6 +116,7 @@ class StreamDecoder:
         """Take the start. It stays pending until the first block, which may be a ``fallback`` block with another model."""
         if message.get("usage") is not None:
             self._usage = (self._usage or {}) | without_nulls(message["usage"])
+        # Some relays send the start twice, or after the first text (fixtures text_start_twice, ``text_named_late``).
         if self._has_begun:
             self._take_repeated_start(message.get("id"), message.get("model"), out)
             self._extra.take(read_extra(message, RESPONSE_FIELDS))
@@ -125,6 +128,7 @@ class StreamDecoder:
             message.get("id") or None, self._first_model, None, usage, read_extra(message, RESPONSE_FIELDS)
         )
         self._stop = {key: value for key, value in message.items() if key in _STOP and value is not None}
+        # Some relays send the first block in the start (fixture text_in_block_start).
         for block in message.get("content") or ():
             self._take_block_start({"content_block": block}, out)
             self._blocks.end(None, out)
@@ -154,6 +158,8 @@ class StreamDecoder:
         stop = without_nulls(raw.get("delta") or {})
         self._has_stopped = self._has_stopped or bool(stop.get("stop_reason"))
         self._stop |= stop
+        # "The token counts shown in the `usage` field of the `message_delta` event are cumulative" (Anthropic, Streaming messages).
+        # Relays send null for counts that they do not have (fixture usage_nulls).
         if raw.get("usage") is not None:
             self._usage = self._usage or {}
             self._usage |= without_nulls(raw["usage"])
@@ -182,6 +188,7 @@ class StreamDecoder:
         content = raw["content_block"]
         if not self._has_begun:
             self._take_message_start({}, out)
+        # A ``fallback`` block has no content. It names the model that continues (beta types of the SDK, ``BetaFallbackBlock``).
         if content.get("type") == "fallback":
             self._take_fallback(self._blocks.skip(raw.get("index"), out), content, out)
         else:

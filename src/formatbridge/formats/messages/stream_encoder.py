@@ -170,6 +170,7 @@ class StreamEncoder:
         self._has_started = True
         self._usage = event.usage
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
+        # The SDK builds its message from this object, so it has all required fields (official SDK, ``Message``).
         empty: JsonObject = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": self._encode_usage()}
         return _encode_event("message_start", {"type": "message_start", "message": encode_head(event, null_ledger()) | empty})
 
@@ -191,6 +192,7 @@ class StreamEncoder:
         del event  # it has no fields
         self._is_over = True
         out = b"" if self._has_started else self._begin(events.Start(None, None))
+        # The SDK reports a block as complete at its stop (official SDK, ``lib/streaming/_messages.py``).
         while self._open is not None:  # parts that the source did not end
             out += self._end_part(events.PartEnd(self._first.number or 0, self._open.index)) + self._encode_pending()
         usage = self._encode_usage()
@@ -208,6 +210,7 @@ class StreamEncoder:
             out = self._encode(event)
             return out + self._encode_pending() if self._pending_parts and self._open is None else out
         if isinstance(event, events.PartStart):
+            # The server sends one block after the other: its start, deltas and stop (Anthropic, Streaming messages).
             if block is None and not isinstance(event.part, ir.Media):
                 return self._encode(event)
             self._pending_parts[event.index] = [event]
@@ -303,6 +306,7 @@ class StreamEncoder:
         if isinstance(block.part, ir.ToolCall) and block.part.kind == "custom":
             text = dumps(text)[1:-1].decode()
             text = text if block.has_deltas else _BEFORE_FREE_TEXT + text
+        # White space before the arguments would be the only delta of a call without arguments, which then have no JSON.
         elif not block.has_deltas and text.isspace():
             return b""
         block.has_deltas = True
@@ -339,6 +343,7 @@ class StreamEncoder:
                 out += self._add_text(block, final.text)
             if not block.head:
                 return out
+        # Deltas of citations have no offsets, so they may follow the text of their block.
         citations = block.citations or (final.citations if isinstance(final, ir.Text) else None) or ()
         cited = [encode_citation(citation, "", "", null_ledger()) for citation in citations if can_cite(citation, null_ledger())]
         deltas = [self._blocks.delta({"type": "citations_delta", "citation": citation}) for citation in cited]
@@ -352,6 +357,7 @@ class StreamEncoder:
             whole = replace(part, signature=token)
             encoded = encode_answer_reasoning(whole, null_ledger(), self._options)
             return self._blocks.whole(encoded) if encoded else b""
+        # The text has been sent. Any text makes the block a ``thinking`` block, whose signature is needed here.
         encoded = encode_answer_reasoning(ir.Reasoning("x", signature=token), null_ledger(), self._options) or {}
         return self._blocks.delta({"type": "signature_delta", "signature": encoded["signature"]}) + self._blocks.stop()
 
@@ -360,6 +366,7 @@ class StreamEncoder:
         if not block.has_deltas and isinstance(final, ir.ToolCall):
             out = self._add_text(block, encode_arguments_text(final))
         is_free_text = isinstance(block.part, ir.ToolCall) and block.part.kind == "custom"
+        # The SDK parses the joined deltas as JSON, so a call without arguments gets an empty object.
         text = "" if block.has_deltas else _BEFORE_FREE_TEXT if is_free_text else "{}"
         text += _AFTER_FREE_TEXT if is_free_text else ""
         return out + (block.head + dumps(text) + _AFTER_TEXT if text else b"") + self._blocks.stop()

@@ -44,6 +44,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
                 case "message_start" if body is None:
                     body = Fold(_MESSAGE, event["message"])
                     blocks += [Fold(_BLOCK, block) for block in event["message"].get("content") or ()]
+                # The SDK appends each block, so another index has no defined place (``accumulate_event`` of the official SDK).
                 case "content_block_start" if body is not None and index == len(blocks):
                     blocks.append(Fold(_BLOCK, event["content_block"]))
                 case "content_block_delta" if isinstance(index, int) and 0 <= index < len(blocks):
@@ -67,6 +68,7 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
     """Add a delta to its block. Unknown fields, and deltas of an unknown type, become fields of the block."""
     kind = delta.get("type")
     field = _DELTAS.get(kind or "", "")
+    # Its content is complete, so it replaces that of the start.
     if kind == "compaction_delta":
         block.add({key: value for key, value in delta.items() if key != "type"})
     elif kind is None or field:
@@ -87,6 +89,7 @@ def _whole_block(block: Fold) -> JsonObject:
     return whole
 
 
+# Counts are cumulative: the last one that is not null is valid (Anthropic, "Streaming messages").
 _USAGE = Table({}, other="last", null="ignore")
 _MESSAGE = Table({"usage": _USAGE}, other="last", null="first")
 _BLOCK = Table({"text": "text", "thinking": "text", "partial_json": "text", "citations": "list"}, other="last", null="first")

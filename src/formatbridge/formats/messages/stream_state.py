@@ -81,6 +81,7 @@ class Blocks:
     def begin(self, index: object, content: JsonObject, out: list[events.Event]) -> None:
         """Take the start of a block."""
         content = without_nulls(content)
+        # Some relays do not close the call of a server tool (fixture hosted_mcp_never_closed).
         self._end_call(content.get("tool_use_id"), out)
         kind = content.get("type")
         if isinstance(kind, str):
@@ -104,6 +105,7 @@ class Blocks:
 
     def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
         """Add an open block. If its index is in use, the block with that index is closed first."""
+        # Some relays use one index for all blocks (fixture tools_index_reused).
         if index in self._open:
             self.end(index, out)
         block = Block("", f"/content/{self._count}", content)
@@ -204,6 +206,7 @@ class Blocks:
         if index is None and self._open:
             return next(reversed(self._open.values()))
         kind, _ = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
+        # A call without a start has no name. Text and thinking need no start (fixture block_never_opened).
         if kind not in ("text", "thinking"):
             raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
         self.begin(index, {"type": kind}, out)
@@ -223,6 +226,7 @@ class Blocks:
             case "input_json_delta" if block.kind == "input":
                 block.pieces.append(delta.get("partial_json") or "")
                 return read_extra(delta, {"type", "partial_json"})
+            # The only delta has the whole content (beta types of the SDK, ``BetaCompactionContentBlockDelta``).
             case "compaction_delta":
                 block.raw |= {key: value for key, value in without_nulls(delta).items() if key != "type"}
                 return None
@@ -255,6 +259,7 @@ class Blocks:
                 self._start_part(block, out)
             case "text" if block.citations:
                 out += self._citations_with_spans(block)
+            # Some relays send the whole input in the start (fixture tools_input_in_start).
             case "tool_use" if not block.length:
                 self._add_text(block, dumps(block.raw["input"]).decode(), out)
             case "input":
@@ -320,6 +325,7 @@ def _decode_with_input(block: Block) -> ir.Part:
     raw = block.raw
     if text.strip():
         value = parse_object(text)[0]
+        # An input that is no object stays as text, as in ``encode_arguments_object``.
         raw = {**raw, "input": {"raw_arguments": text} if value is None else value}
     part = decode_block(raw, block.src)
     if block.part is not None and not isinstance(part, ir.Refusal):

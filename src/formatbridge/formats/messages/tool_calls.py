@@ -47,6 +47,7 @@ def encode_call_start(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Encode a ``tool_use`` block without arguments, as a stream starts it."""
     name = call.name
     if call.namespace is not None:
+        # Only Responses has namespaces. ``adapt_tools`` declares their functions with the same prefix.
         name = f"{call.namespace}__{name}"
         losses.changed(call, "namespace", name, "renamed")
     return {"type": "tool_use", "id": call.id, "name": name, "input": {}}
@@ -57,6 +58,7 @@ def _encode_tool_use(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments)
     block = encode_call_start(call, losses)
     if call.kind == "custom":
         block["input"] = wrap_text(str(call.arguments))
+        # Custom tools of OpenAI take free text. ``input`` is an object (official SDK, ``ToolUseBlockParam``).
         losses.changed(call, "", {"type": "tool_use", "name": block["name"]}, "wrapped")
     else:
         block["input"] = encode_arguments_object(call, losses, parsed)

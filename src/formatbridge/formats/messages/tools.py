@@ -35,11 +35,13 @@ _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     """Decode a tool. Only functions have no type or the type ``custom``."""
+    # Source: the official SDK, ``ToolParam.type``. Types of server tools have a version, such as ``web_search_20260318``.
     if raw.get("type") not in (None, "custom"):
         return decode_hosted_tool(raw, src)
     tool = ir.FunctionTool(raw["name"], raw.get("description"), raw["input_schema"], raw.get("strict") or False, src)
     if len(raw) > 3 or "description" not in raw:  # two fields besides the description are required
         callers = raw.get("allowed_callers")
+        # Responses has the word ``programmatic`` for callers in code, without a version.
         tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
         tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), read_extra(raw, _FUNCTION)
     return tool
@@ -116,6 +118,7 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
     """Encode the schema of a function's arguments. The server demands that its type is ``object``."""
     schema = tool.parameters
     if not schema:
+        # ``input_schema`` is required (official SDK, ``ToolParam``). A strict schema must also close its objects.
         empty: JsonObject = {"type": "object", "properties": {}} | ({"additionalProperties": False} if tool.strict else {})
         losses.added(f"{at}/input_schema", empty)
         return empty

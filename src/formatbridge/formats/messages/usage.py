@@ -54,6 +54,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(usage, losses)
     if usage.total is not None and usage.total != usage.input + usage.output:
         losses.dropped(usage, "total", "accounting", severity="info")
+    # "Total input tokens in a request is the summation of" the three counts (official SDK, ``Message.usage``).
     read, written = usage.cache_read or 0, usage.cache_write or 0
     # Some servers count cached tokens outside the input, which makes the difference negative.
     uncached = usage.input - read - written
@@ -74,6 +75,7 @@ def _encode_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Encode the cached tokens by duration and the number of server tool calls."""
     body: JsonObject = {}
     by_ttl, counts = usage.cache_write_ttl or {}, usage.server_tools or {}
+    # Responses counts 30m and 12h, which have no field here.
     if by_ttl and by_ttl.keys() <= _TTLS.keys():
         body["cache_creation"] = {name: by_ttl.get(ttl, 0) for ttl, name in _TTLS.items()}
     else:
