@@ -273,8 +273,6 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
 
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    if is_only_text(part):
-        return {"type": "text", "text": part.text}
     drop_unheld(part, losses)
     return {"type": "text", "text": part.text, **encode_cache(part.cache, losses)}
 

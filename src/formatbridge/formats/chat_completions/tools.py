@@ -28,14 +28,12 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     function = raw.get("function")
     if function is not None and kind in ("function", None):
         tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", read_extra(raw, _TOOL))
-        tool.cache = decode_cache_control(raw, src)
-        return tool
-    if kind == "custom":
+    elif kind == "custom":
         tool = _decode_custom(raw["custom"], src, read_extra(raw, frozenset({"type", "custom", "cache_control"})))
-        tool.cache = decode_cache_control(raw, src)
-        return tool
-    # Only the server knows what a tool of another type does, so it is reported as a tool of that server.
-    return ir.HostedTool(family="other", kind=str(kind), src=src)
+    else:  # only the server knows what a tool of another type does, so it is reported as a tool of that server
+        return ir.HostedTool(family="other", kind=str(kind), src=src)
+    tool.cache = decode_cache_control(raw, src)
+    return tool
 
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:

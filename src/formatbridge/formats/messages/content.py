@@ -219,17 +219,13 @@ def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     return [block for part in parts if (block := encode_part(part, losses)) is not None]
 
 
-def to_blocks(content: str | list[JsonObject]) -> list[JsonObject]:
-    """Return content as a list of blocks."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def simplify_content(content: str | list[JsonObject]) -> str | list[JsonObject]:
-    """Return content that is one text without other fields as a string, other content unchanged."""
-    if type(content) is list and len(content) == 1 and len(content[0]) == 2 and "text" in content[0]:  # the other field is the type
-        text: str = content[0]["text"]
+def simplify_content(blocks: list[JsonObject]) -> str | list[JsonObject]:
+    """Return a single text without other fields as a string, other blocks unchanged."""
+    # "Using a `string` for `content` is shorthand for an array of one content block" (official SDK, ``messages``).
+    if len(blocks) == 1 and len(blocks[0]) == 2 and "text" in blocks[0]:  # the other field is the type
+        text: str = blocks[0]["text"]
         return text
-    return content
+    return blocks
 
 
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
@@ -244,9 +240,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
         if part.cache:
             losses.dropped(part.cache, code="empty", severity="info")
         return None
-    if part.cache:
-        return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
-    return {"type": "text", "text": text}
+    return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
 
 
 def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:

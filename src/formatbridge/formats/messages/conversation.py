@@ -25,7 +25,6 @@ from formatbridge.formats.messages.content import (
     encode_part,
     encode_text,
     simplify_content,
-    to_blocks,
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import (
@@ -46,7 +45,7 @@ from formatbridge.formats.messages.reasoning import (
 from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import encode_opaque, is_only_text, join_texts, set_unknown_severity
+from formatbridge.formats.shared.parts import encode_opaque, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, parse_all_arguments
 from formatbridge.formats.shared.tool_results import note_orphan
@@ -173,14 +172,6 @@ def join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
     return joined_parts
 
 
-def single_text(parts: list[ir.Part]) -> str | None:
-    """Return the text, if the only part is a text that is not blank and has no other fields; else None."""
-    if len(parts) != 1 or type(parts[0]) is not ir.Text or not is_only_text(parts[0]):
-        return None
-    text = parts[0].text
-    return text if text and not text.isspace() else None
-
-
 def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
     text = encode_opaque(part, losses)
     return {"type": "text", "text": text.text} if text and text.text.strip() else None
@@ -279,7 +270,7 @@ class TurnEncoder:
                 self._drop_changes(pending.message)
         # "final assistant content cannot end with trailing whitespace" (tailcallhq/forgecode#1872).
         if self._last_assistant is not None and self.turns[-1]["role"] == "assistant":
-            block = self._blocks(-1)[-1]
+            block = self.turns[-1]["content"][-1]
             if block["type"] == "text":
                 self._trim_prefill(block, self._last_assistant)
         # Anthropic's server rejects such a conversation, but relays accept it. So the turn is encoded and reported.
@@ -330,7 +321,7 @@ class TurnEncoder:
 
     def _add_assistant(self, message: ir.Message) -> None:
         """Add the blocks of an assistant turn."""
-        content = single_text(message.parts) or encode_assistant_parts(message.parts, self._losses, self._parsed)
+        content = encode_assistant_parts(message.parts, self._losses, self._parsed)
         if not content:
             note_empty(message, self._losses)
             return
@@ -386,24 +377,19 @@ class TurnEncoder:
                 self._result_counts.append(1)
                 return
         # Results precede the other blocks of a turn (Anthropic, "Handle tool calls"; fixture results_and_words).
-        self._blocks(turn_index).insert(self._result_counts[turn_index], block)
+        turns[turn_index]["content"].insert(self._result_counts[turn_index], block)
         self._result_counts[turn_index] += 1
 
-    def _append(self, role: str, content: str | list[JsonObject]) -> int:
-        """Append content to the last turn, or to a new one if the last turn has another role. Returns the index of the turn."""
+    def _append(self, role: str, blocks: list[JsonObject]) -> int:
+        """Append blocks to the last turn, or to a new one if the last turn has another role. Returns the index of the turn."""
         turns = self.turns
         # "Consecutive `user` or `assistant` turns in your request will be combined" (official SDK, ``messages``).
         if turns and turns[-1]["role"] == role:
-            self._blocks(-1).extend(to_blocks(content))
+            turns[-1]["content"] += blocks
         else:
-            turns.append({"role": role, "content": content})
+            turns.append({"role": role, "content": blocks})
             self._result_counts.append(0)
         return len(turns) - 1
-
-    def _blocks(self, turn_index: int) -> list[JsonObject]:
-        """Return the content of a turn as a list of blocks that can be changed."""
-        blocks = self.turns[turn_index]["content"] = to_blocks(self.turns[turn_index]["content"])
-        return blocks
 
     # Mid-conversation system messages.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content, to_blocks
+from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content
 from formatbridge.formats.messages.conversation import (
     TurnEncoder,
     added_tools,
     decode_message,
     encode_system_blocks,
     lacks_thinking,
-    single_text,
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_servers
@@ -76,10 +75,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
     system = body.get("system")
     if system:
-        parts: list[ir.Part] = (
-            [ir.Text(system, "/system")] if type(system) is str else decode_content(system, "/system", SYSTEM_BLOCK_KINDS)
-        )
-        messages.append(ir.Message("system", parts, "/system"))
+        messages.append(ir.Message("system", decode_content(system, "/system", SYSTEM_BLOCK_KINDS), "/system"))
     for index, raw in enumerate(body["messages"]):
         messages.append(decode_message(raw, f"/messages/{index}"))
     return messages
@@ -157,26 +153,20 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools)
     turns = encoder.encode(messages[leading:] if leading else messages)
-    if encoder.moved_to_system:
-        system = [*to_blocks(system), *encoder.moved_to_system]
-    system = simplify_content(system)
+    system += encoder.moved_to_system
     if request.output_format:
         system = encode_json_mode(request.output_format, system, losses, options)
     if not turns:
         note_no_turns(request, losses)
-    conversation: JsonObject = {"system": system, "messages": turns} if system else {"messages": turns}
+    conversation: JsonObject = {"system": simplify_content(system), "messages": turns} if system else {"messages": turns}
     return conversation | {"mcp_servers": encoder.mcp_servers} if encoder.mcp_servers else conversation
 
 
-def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> str | list[JsonObject]:
+def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
     """Encode the instructions before the first turn."""
     blocks: list[JsonObject] = []
     for message in messages:
         drop_unheld(message, losses)
-        text = single_text(message.parts)
-        # "Using a `string` for `content` is shorthand for an array of one content block" (official SDK, ``messages``).
-        if text is not None and len(messages) == 1:
-            return text
         blocks += encode_system_blocks(message.parts, losses)
     return blocks
 

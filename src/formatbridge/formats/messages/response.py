@@ -15,7 +15,7 @@ from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
-from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, is_only_text
+from formatbridge.formats.shared.parts import OVERRULED, encode_opaque
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -117,10 +117,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
     for part in parts:
         if isinstance(part, ir.Text):
             # An empty text block would make the next request invalid: "text content blocks must be non-empty".
-            if not is_only_text(part):
-                blocks += _encode_text(part, offset, len(blocks), losses, options)
-            elif part.text:
-                blocks.append({"type": "text", "text": part.text})
+            blocks += _encode_text(part, offset, len(blocks), losses, options)
             offset += len(part.text)
         elif isinstance(part, ir.ToolCall):
             call = encode_answer_call(part, losses, parsed)

@@ -10,7 +10,6 @@ import json
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import to_blocks
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -257,10 +256,8 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
     return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), unread
 
 
-def encode_json_mode(
-    format: ir.OutputFormat, system: str | list[JsonObject], losses: Ledger, options: Options
-) -> str | list[JsonObject]:
-    """Return the system prompt. If the request has a JSON mode, which this format lacks, an instruction to write JSON is added.
+def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: Ledger, options: Options) -> list[JsonObject]:
+    """Return the blocks of the system prompt. For a JSON mode, which this format lacks, an instruction to write JSON is added.
 
     Without the instruction the model writes prose, which the caller cannot parse.
     """
@@ -270,13 +267,10 @@ def encode_json_mode(
         losses.dropped(format, severity="impossible")
         return system
     losses.changed(format, "", INSTRUCTION, "json_mode")
-    if not system:
-        losses.added("/system", INSTRUCTION, REASONS["json_mode"])
-        return INSTRUCTION
-    blocks = to_blocks(system)
     block: JsonObject = {"type": "text", "text": INSTRUCTION}
-    losses.added(f"/system/{len(blocks)}", block, REASONS["json_mode"])
-    return [*blocks, block]
+    at, added = (f"/system/{len(system)}", block) if system else ("/system", INSTRUCTION)
+    losses.added(at, added, REASONS["json_mode"])
+    return [*system, block]
 
 
 def is_json_mode(format: ir.OutputFormat | None) -> bool:

@@ -8,7 +8,6 @@ from formatbridge.formats.messages.content import (
     decode_content,
     encode_cache,
     encode_content,
-    encode_text,
     simplify_content,
 )
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
@@ -67,11 +66,8 @@ def _encode_tool_use(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments)
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Decode a ``tool_result`` block."""
-    content, content_src = raw.get("content"), f"{src}/content"
-    parts: list[ir.Part] = (
-        [ir.Text(content, content_src)] if isinstance(content, str) else set_unknown_severity(decode_content(content, content_src))
-    )
-    result = ir.ToolResult(raw["tool_use_id"], parts, src)
+    content = raw.get("content")
+    result = ir.ToolResult(raw["tool_use_id"], set_unknown_severity(decode_content(content, f"{src}/content")), src)
     if len(raw) > 3 or content is None:  # two fields besides the content are required
         result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), read_extra(raw, _RESULT)
     return result
@@ -81,12 +77,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     """Encode a tool result as a ``tool_result`` block with text, images and documents."""
     drop_unheld(result, losses)
     block: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
-    parts = result.content
-    if len(parts) == 1 and type(parts[0]) is ir.Text:  # most results
-        text = encode_text(parts[0], losses)
-        if text:
-            block["content"] = text["text"] if len(text) == 2 else [text]
-    elif content := encode_content(parts, losses):
+    if content := encode_content(result.content, losses):
         block["content"] = simplify_content(content)
     if result.is_error:
         block["is_error"] = True

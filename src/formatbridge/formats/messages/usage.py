@@ -17,7 +17,7 @@ _USAGE = frozenset({
     "server_tool_use",
 })  # fmt: skip
 _COUNTS = frozenset({"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"})
-_OUTPUT_DETAILS = {"reasoning": "thinking_tokens"}
+_OUTPUT_DETAILS = frozenset({"thinking_tokens"})
 _TTLS = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 _SERVER_TOOLS = {"web_search": "web_search_requests", "web_fetch": "web_fetch_requests"}
 
@@ -40,13 +40,17 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 def _decode_details(raw: JsonObject, usage: ir.Usage) -> None:
     """Decode the cached tokens by duration, the tokens of thinking and the number of server tool calls."""
-    decoded: list[dict[str, int]] = []
-    for at, names in (("cache_creation", _TTLS), ("output_tokens_details", _OUTPUT_DETAILS), ("server_tool_use", _SERVER_TOOLS)):
-        counts = raw.get(at) or {}
-        decoded.append({key: counts[name] for key, name in names.items() if counts.get(name) is not None})
-        usage.extra = merge_extra(usage.extra, read_extra(counts, frozenset(names.values()), f"{at}/"))
-    by_ttl, output, tools = decoded
-    usage.cache_write_ttl, usage.reasoning, usage.server_tools = by_ttl or None, output.get("reasoning"), tools or None
+    by_ttl, output, tools = raw.get("cache_creation"), raw.get("output_tokens_details"), raw.get("server_tool_use")
+    if by_ttl:
+        usage.cache_write_ttl = {ttl: by_ttl[name] for ttl, name in _TTLS.items() if by_ttl.get(name) is not None} or None
+        usage.extra = merge_extra(usage.extra, read_extra(by_ttl, frozenset(_TTLS.values()), "cache_creation/"))
+    if output:
+        usage.reasoning = output.get("thinking_tokens")
+        usage.extra = merge_extra(usage.extra, read_extra(output, _OUTPUT_DETAILS, "output_tokens_details/"))
+    if tools:
+        counts = {family: tools[name] for family, name in _SERVER_TOOLS.items() if tools.get(name) is not None}
+        usage.server_tools = counts or None
+        usage.extra = merge_extra(usage.extra, read_extra(tools, frozenset(_SERVER_TOOLS.values()), "server_tool_use/"))
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
