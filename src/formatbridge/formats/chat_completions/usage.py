@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -35,13 +33,6 @@ ALIASES = (
     *(f"{DETAILS[0][1]}/{name}" for name in _INPUT), *(f"{DETAILS[1][1]}/{name}" for name in _OUTPUT),
 )  # fmt: skip
 """Pointers of counts that have another name too, whose value may differ."""
-_INPUT_COUNTS = {"cached_tokens": "cache_read", "cache_write_tokens": "cache_write"}
-_OUTPUT_COUNTS = {
-    "reasoning_tokens": "reasoning",
-    "accepted_prediction_tokens": "accepted_prediction",
-    "rejected_prediction_tokens": "rejected_prediction",
-}
-"""Counts in the details to the canonical fields."""
 _MODALITIES = {"text_tokens": "text", "audio_tokens": "audio", "image_tokens": "image", "video_tokens": "video"}
 
 
@@ -95,8 +86,7 @@ def _decode_modality(details: JsonObject) -> dict[str, int] | None:
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Encode usage, with only those details that the source has."""
     drop_unheld_in_answer(usage, losses)
-    prompt = _encode_details(usage, _INPUT_COUNTS, "input_modality", ("text", "audio", "image"), losses)
-    completion = _encode_details(usage, _OUTPUT_COUNTS, "output_modality", ("text", "audio"), losses)
+    prompt, completion = _encode_prompt_details(usage, losses), _encode_completion_details(usage, losses)
     body: JsonObject = {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -110,14 +100,34 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     return body
 
 
-def _encode_details(
-    usage: ir.Usage, fields: Mapping[str, str], modality_field: str, modalities: tuple[str, ...], losses: Ledger
-) -> JsonObject:
-    """Encode the details of the input or of the output. ``modalities``: those that this format counts there."""
-    details: JsonObject = {name: count for name, field in fields.items() if (count := getattr(usage, field)) is not None}
-    by_modality: dict[str, int] = getattr(usage, modality_field) or {}
+def _encode_prompt_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    details: JsonObject = {}
+    if usage.cache_read is not None:
+        details["cached_tokens"] = usage.cache_read
+    if usage.cache_write is not None:
+        details["cache_write_tokens"] = usage.cache_write
+    if usage.input_modality:
+        details |= _encode_modality(usage, "input_modality", ("text", "audio", "image"), losses)
+    return details
+
+
+def _encode_completion_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    details: JsonObject = {}
+    if usage.reasoning is not None:
+        details["reasoning_tokens"] = usage.reasoning
+    if usage.accepted_prediction is not None:
+        details["accepted_prediction_tokens"] = usage.accepted_prediction
+    if usage.rejected_prediction is not None:
+        details["rejected_prediction_tokens"] = usage.rejected_prediction
+    if usage.output_modality:
+        details |= _encode_modality(usage, "output_modality", ("text", "audio"), losses)
+    return details
+
+
+def _encode_modality(usage: ir.Usage, field: str, modalities: tuple[str, ...], losses: Ledger) -> dict[str, int]:
+    counts: dict[str, int] = getattr(usage, field)
     # The official types have text, audio and image tokens in the input, and text and audio tokens in the output.
-    for modality, count in by_modality.items():
+    for modality, count in counts.items():
         if modality not in modalities and count:
-            losses.dropped(usage, f"{modality_field}.{modality}", "accounting", severity="info")
-    return details | {f"{modality}_tokens": by_modality[modality] for modality in modalities if modality in by_modality}
+            losses.dropped(usage, f"{field}.{modality}", "accounting", severity="info")
+    return {f"{modality}_tokens": counts[modality] for modality in modalities if modality in counts}
