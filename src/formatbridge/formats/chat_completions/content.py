@@ -279,7 +279,8 @@ def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
-    kind = _media_kind(part)
+    # PDF data is a document, although some callers send it as an image. A PDF with a URL keeps its kind: documents have no URL.
+    kind = "document" if part.data is not None and known_mime(part) == PDF else part.kind
     # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
     if kind != "document":
         drop_field(part, "filename", losses)
@@ -287,14 +288,6 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
         drop_field(part, "detail", losses)
     encoded = _ENCODE_MEDIA[kind](part, losses)
     return encoded and encoded | encode_cache(part.cache, losses)
-
-
-def _media_kind(part: ir.Media) -> str:
-    """Return the kind of media in this format. PDF data is a document, although some callers send it as an image.
-
-    A PDF with a URL keeps its kind, because documents of this format have no URL.
-    """
-    return "document" if part.data is not None and known_mime(part) == PDF else part.kind
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:

@@ -150,7 +150,9 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     """
     parts, unread = decode_assistant_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
-        _derive_call_ids(parts, position)
+        for number, call in enumerate(part for part in parts if isinstance(part, ir.ToolCall)):
+            if call.has_generated_id:
+                call.id = derive_call_id(position, number, call.name, call.arguments)
     if MESSAGE.issuperset(raw):  # no field that only responses have
         return parts, unread
     # An annotation has offsets in ``content`` (official SDK, ``AnnotationURLCitation``), so without a text it has no part.
@@ -161,14 +163,6 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     if audio and has_values(audio):
         parts.append(_decode_audio(audio, f"{src}/audio"))
     return parts, merge_extra(read_extra(raw, _KNOWN), unread, uncited)
-
-
-def _derive_call_ids(parts: list[ir.Part], position: int) -> None:
-    """Generate the missing ids of calls from their names and arguments."""
-    calls = [part for part in parts if isinstance(part, ir.ToolCall)]
-    for number, call in enumerate(calls):
-        if call.has_generated_id:
-            call.id = derive_call_id(position, number, call.name, call.arguments)
 
 
 def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:

@@ -131,7 +131,11 @@ class StreamEncoder:
         if not self._choices:
             out = _ROLE % (self._before, 0) + _FINISH % (self._before, 0, b"stop")
         if self._usage is not None and self._sends_usage:
-            out += self._encode_usage_chunk(encode_usage(self._usage, null_ledger()))
+            usage = encode_usage(self._usage, null_ledger())
+            if self._no_usage:  # which precedes the choices
+                out += b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
+            else:
+                out += self._before + b'],"usage":%b}\n\n' % dumps(usage)
         return out + _END
 
     def _encode_chunk(self, index: int, delta: JsonObject, logprobs: JsonObject | None = None) -> bytes:
@@ -139,11 +143,6 @@ class StreamEncoder:
         if logprobs:
             choice["logprobs"] = logprobs
         return self._before + dumps(choice) + _AFTER_CHOICE
-
-    def _encode_usage_chunk(self, usage: JsonObject) -> bytes:
-        if self._no_usage:  # which precedes the choices
-            return b"data: %b\n\n" % dumps(self._head | {"choices": [], "usage": usage})
-        return self._before + b'],"usage":%b}\n\n' % dumps(usage)
 
     def _open_choice(self, index: int) -> tuple[_Choice, bytes]:
         """Return a choice and, if it is new, the chunk with its role."""

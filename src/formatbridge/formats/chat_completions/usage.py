@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
-from formatbridge.formats.shared.usage import count_reasoning_in, details, either
+from formatbridge.formats.shared.usage import count_reasoning_in, read_count, read_details
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -42,15 +42,15 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     If two names of one count have different values, the first that is not zero is valid.
     """
     unread: JsonObject = {}
-    prompt_at, prompt = details(raw, *DETAILS[0], "cached_tokens", unread)
-    completion_at, completion = details(raw, *DETAILS[1], "reasoning_tokens", unread)
+    prompt_at, prompt = read_details(raw, *DETAILS[0], "cached_tokens", unread)
+    completion_at, completion = read_details(raw, *DETAILS[1], "reasoning_tokens", unread)
     usage = ir.Usage(
-        either(raw, _INPUT_TOTALS, unread) or 0,
-        either(raw, _OUTPUT_TOTALS, unread) or 0,
+        read_count(raw, _INPUT_TOTALS, unread) or 0,
+        read_count(raw, _OUTPUT_TOTALS, unread) or 0,
         raw.get("total_tokens") or None,
         # Some servers have cached tokens at the top, and zeros in the details (fixture usage_cache_hit).
-        either(raw, _CACHED, unread, prompt.get("cached_tokens")),
-        either(raw, _WRITTEN, unread, prompt.get("cache_write_tokens")),
+        read_count(raw, _CACHED, unread, prompt.get("cached_tokens")),
+        read_count(raw, _WRITTEN, unread, prompt.get("cache_write_tokens")),
         completion.get("reasoning_tokens"),
         src,
     )

@@ -387,14 +387,11 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     blocks = []
     if part.role in ("call", "both"):
         blocks.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
-    if part.role == "result" or (part.role == "both" and _has_result(part)):
+    # Servers include the output of code only if the request asks for it, so a call that is complete may have no result.
+    has_result = part.family == "mcp" or part.output is not None or part.error is not None or part.status == "failed"
+    if part.role == "result" or (part.role == "both" and has_result):
         blocks.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))
     return blocks
-
-
-def _has_result(part: ir.Hosted) -> bool:
-    """Return whether a call has a result. Servers include the output of code only if the request asks for it."""
-    return part.family == "mcp" or part.output is not None or part.error is not None or part.status == "failed"
 
 
 def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:

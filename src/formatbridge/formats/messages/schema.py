@@ -198,7 +198,7 @@ class _Subschema:
             if name in _LABELS:
                 self.losses.dropped(self.node, self._path_of(name), severity="info")
                 continue
-            lines.append(f"{name}: {_as_text(value)}")
+            lines.append(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
             self.losses.changed(self.node, self._path_of(name), lines[-1], "schema_keyword")
         if lines:
             description = self.encoded.get("description")
@@ -231,10 +231,6 @@ def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
 """The instruction in the system prompt that replaces a JSON mode."""
 
@@ -261,7 +257,7 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
 
     Without the instruction the model writes prose, which the caller cannot parse.
     """
-    if not is_json_mode(format):
+    if format.type == "text" or format.schema is not None:
         return system
     if options.json_mode == "drop":
         losses.dropped(format, severity="impossible")
@@ -271,11 +267,6 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
     at, added = (f"/system/{len(system)}", block) if system else ("/system", INSTRUCTION)
     losses.added(at, added, REASONS["json_mode"])
     return [*system, block]
-
-
-def is_json_mode(format: ir.OutputFormat | None) -> bool:
-    """Return whether the output format is JSON without a schema."""
-    return format is not None and format.type != "text" and format.schema is None
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:

@@ -261,7 +261,9 @@ class StreamEncoder:
         match part:
             case ir.ToolCall():
                 block.kind, self._has_calls = "input", True
-                return out + (self._encode_carried(part.signature) if part.signature else b"") + self._start_call(block, part)
+                out += self._encode_carried(part.signature) + self._blocks.start(encode_call_start(part, null_ledger()))
+                block.head = self._blocks.head("input")
+                return out + self._add_text(block, encode_arguments_text(part))
             case ir.Text():
                 block.kind = "text"
                 block.citations = list(part.citations or ())
@@ -275,11 +277,6 @@ class StreamEncoder:
                 return out + self._add_text(block, part.text)
             case _:
                 return out
-
-    def _start_call(self, block: _OpenBlock, call: ir.ToolCall) -> bytes:
-        out = self._blocks.start(encode_call_start(call, null_ledger()))
-        block.head = self._blocks.head("input")
-        return out + self._add_text(block, encode_arguments_text(call))
 
     def _encode_carried(self, token: ir.Signature | None) -> bytes:
         """Encode the token of a part as a block before the block of the part."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
-from formatbridge.formats.shared.usage import count_reasoning_in, details, either
+from formatbridge.formats.shared.usage import count_reasoning_in, read_count, read_details
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -55,9 +55,9 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     unread: JsonObject = {}
     # Relays also answer with the names of Chat Completions (fixture usage_chat_names).
-    (input_tokens, output_tokens) = (either(raw, names, unread) or 0 for names in _NAMES)
-    input_path, input_details = details(raw, *_DETAILS[0], "cached_tokens", unread)
-    output_path, output_details = details(raw, *_DETAILS[1], "reasoning_tokens", unread)
+    (input_tokens, output_tokens) = (read_count(raw, names, unread) or 0 for names in _NAMES)
+    input_path, input_details = read_details(raw, *_DETAILS[0], "cached_tokens", unread)
+    output_path, output_details = read_details(raw, *_DETAILS[1], "reasoning_tokens", unread)
     write_details = input_details.get("cache_write_tokens_details") or {}
     ttls = {label: write_details[key] for label, key in _TTLS.items() if write_details.get(key) is not None}
     cache_write = input_details.get("cache_write_tokens")

@@ -10,7 +10,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
-def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
+def read_count(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
     """Return a count that has several names: the first that is not zero. Other values become unmodelled fields.
 
     Relays send all names, with zeros for unknown counts. ``value``: the count of an earlier name.
@@ -24,10 +24,10 @@ def either(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int
     return value
 
 
-def details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
+def read_details(raw: JsonObject, name: str, alias: str, main: str, unread: JsonObject) -> tuple[str, JsonObject]:
     """Return details that have two names, after the name that is used: the first name, or ``alias`` if only that has counts above zero.
 
-    ``main``: the count that is also read from the other name, as ``either`` does.
+    ``main``: the count that is also read from the other name, as ``read_count`` does.
     """
     chosen, other = raw.get(name) or {}, raw.get(alias) or {}
     if not any(chosen.values()) and any(other.values()):
