@@ -26,7 +26,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-# Source: the official SDK, ``InputAudio.format``: "Currently supports "wav" and "mp3"".
+# Source: the official SDK, ``InputAudio.format``: wav or mp3.
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
