@@ -68,9 +68,8 @@ def encode_answer_call(call: ir.ToolCall, losses: Ledger, options: Options) -> J
 
 def _encode_unsigned_call(call: ir.ToolCall) -> JsonObject:
     text = call.arguments if isinstance(call.arguments, str) else encode_arguments_text(call)
-    if call.kind == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": text}}
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
+    kind = "custom" if call.kind == "custom" else "function"
+    return {"id": call.id, "type": kind, kind: {"name": call.name, ARGUMENTS[kind]: text}}
 
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
