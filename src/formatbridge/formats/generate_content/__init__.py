@@ -25,7 +25,7 @@ from formatbridge.formats.generate_content.response import FINISH, decode_respon
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
-from formatbridge.formats.generate_content.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.generate_content.stream_fold import fold_stream, response_path, unfold_stream
 from formatbridge.streaming.sse import encode_crlf_event
 
 _TOOL_RULES = ToolRules(
@@ -83,7 +83,7 @@ GENERATE_CONTENT = FormatSpec(
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,
     unfold_stream=unfold_stream,
-    response_path=place_of,
+    response_path=response_path,
     recognizes_event=recognizes_event,
     recognizes_error=recognizes_error,
     frame_event=frame_event,

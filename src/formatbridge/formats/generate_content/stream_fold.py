@@ -183,7 +183,7 @@ _LOGPROBS = Table({}, other="list", null="last")
 _PART = Table({"text": "text"}, other="last", null="last")
 
 
-def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
     """Return the path in the whole response for a path in an event. ``lengths``: those of the lists that earlier events began."""
     match path:
         case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):

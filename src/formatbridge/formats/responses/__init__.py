@@ -25,7 +25,7 @@ from formatbridge.formats.responses.response import FINISH, decode_response, enc
 from formatbridge.formats.responses.settings import SETTINGS
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
-from formatbridge.formats.responses.stream_fold import fold_stream, place_of, unfold_stream
+from formatbridge.formats.responses.stream_fold import fold_stream, response_path, unfold_stream
 from formatbridge.streaming.sse import encode_event
 
 _TELEMETRY = TelemetryFacts(
@@ -90,7 +90,7 @@ RESPONSES = FormatSpec(
     stream_encoder=StreamEncoder,
     fold_stream=fold_stream,
     unfold_stream=unfold_stream,
-    response_path=place_of,
+    response_path=response_path,
     recognizes_event=recognizes_event,
     recognizes_error=recognizes_error,
     frame_event=encode_event,

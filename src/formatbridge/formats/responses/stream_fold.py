@@ -60,7 +60,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     return body | fields.whole() | ({} if body.get("output") else {"output": [item for _, item in sorted(done.items())]})
 
 
-def place_of(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
+def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
     """Return the path in the whole response for a path in an event."""
     del lengths  # each event has all indexes
     key, index = ("summary", "summary_index") if "summary_index" in event else ("content", "content_index")
