@@ -271,8 +271,7 @@ def _candidates(body: JsonObject, kind: Kind) -> list[FormatCandidate]:
 def _refuse_other_format(body: JsonObject, format: FormatSpec, kind: Kind) -> None:
     """Raise ``InvalidPayloadError`` on a body without content that is clearly of another format. It would become empty."""
     name = format.content_fields.get(kind)
-    likely = _other_formats(body, format.name, kind) if name is not None and name not in body else None
-    if likely:
+    if name is not None and name not in body and (likely := _other_formats(body, format.name, kind)):
         names, reasons = " or ".join(candidate.format for candidate in likely), ", ".join(likely[0].reasons[:3])
         message = f"looks like a {kind} of {names} ({reasons}), expected {format.name} with {name}"
         raise InvalidPayloadError(format.name, kind, [("", message)])
