@@ -14,6 +14,7 @@ from formatbridge import formats
 from formatbridge.convert.bodies import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
 from formatbridge.convert.input import note_malformed, read_answer
 from formatbridge.errors import FormatBridgeError
+from formatbridge.formats.format import Target
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Loss
@@ -22,7 +23,7 @@ from tests.fixtures import check, fixtures
 from tests.support.normal_form import normal_form, without
 from tests.support.pointers import ABSENT, is_at_or_below, leaves, objects, value_at, with_value, without_value
 
-Convert = Callable[[Any, str], Converted]
+Convert = Callable[[Any, Any], Converted]
 """A body and a target to the converted body; the other arguments are fixed."""
 
 RESTATING = frozenset({"type", "role", "object", "index"})
@@ -54,7 +55,7 @@ class Sample:
     def __str__(self) -> str:
         return self.id
 
-    def convert(self, body: Any, target: str, options: Options | None = None) -> Converted:
+    def convert(self, body: Any, target: str | Target, options: Options | None = None) -> Converted:
         """Convert a body of this sample's format."""
         return _convert(body, self.format, target, self, options)
 
@@ -63,10 +64,10 @@ class Sample:
         return _convert(converted.body, converted.target, self.format, self, None)
 
 
-def _convert(body: Any, source: str, target: str, like: Sample, options: Options | None) -> Converted:
+def _convert(body: Any, source: str, target: str | Target, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
         has_model = isinstance(body, dict) and bool(body.get("model"))
-        is_named = has_model or "generate_content" not in (source, target)
+        is_named = has_model or "generate_content" not in (source, formats.load(target).name)
         model = None if is_named else like.model or "m"
         return convert_request(body, source=source, target=target, model=model, options=options)
     if like.kind == "response":
@@ -131,7 +132,7 @@ def _restates(path: str) -> bool:
     return path.rpartition("/")[2] in RESTATING and not path.endswith("/error/type")
 
 
-def nothing_is_silent(body: Any, target: str, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
+def nothing_is_silent(body: Any, target: str | Target, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
     """Laws 1 and 2: a change of each leaf is in the output or in the report; that of a lost one has no effect.
 
     ``per_place``: the number of leaves that are tried among those that differ only in the indexes of their pointers. In a list of models a
@@ -179,7 +180,7 @@ NEW = "zz_new"
 """A key that no format has."""
 
 
-def nothing_added_is_silent(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
+def nothing_added_is_silent(body: Any, target: str | Target, convert: Convert) -> Iterator[Breach]:
     """Law 1 for unknown fields: a new key in any object is in the output or in the report, or is rejected."""
     base = convert(body, target)
     for above in objects(body):
@@ -212,7 +213,7 @@ def unchanged_in_its_format(body: Any, source: str, convert: Convert) -> Iterato
         yield Breach("3 not itself", "", _difference(body, converted.body) or f"{converted.losses} {converted.additions}")
 
 
-def report_is_precise(body: Any, target: str, convert: Convert) -> Iterator[Breach]:
+def report_is_precise(body: Any, target: str | Target, convert: Convert) -> Iterator[Breach]:
     """Law 2: every loss points at an existing value, and no pointer is below a dropped one."""
     converted = convert(body, target)
     for loss in converted.losses:

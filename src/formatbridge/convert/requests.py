@@ -23,7 +23,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, null_ledger
+from formatbridge.report.ledger import Ledger, null_ledger, resolve
 
 
 def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Ledger, options: Options) -> ir.Request:
@@ -103,15 +103,18 @@ def _adapted_once(
             body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
         if "messages" in body and rules.reasoning_history is not None:
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
-        if isinstance(body.get("tool_choice"), str) and for_server.get("tool_choice") is not None:
+        if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
             body = body | {"tool_choice": for_server["tool_choice"]}  # ``any`` of Mistral means ``required``
     if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
         body = _with_reasoning_of_model(body, format, for_server)
-    body = _without_values(
-        body, [loss.path for loss in noted.losses if loss.code in _OF_MODEL and loss.path and not patch.concerns(loss.path)]
-    )
+    unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
+    body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
     losses.dialect = rules
-    losses.include(loss for loss in noted.losses if patch.concerns(loss.path) or loss.code in _OF_TARGET)
+    losses.include(
+        loss
+        for loss in noted.losses
+        if loss.code in _OF_TARGET or patch.concerns(loss.path) or resolve(raw, loss.path) != resolve(body, loss.path)
+    )
     for addition in noted.additions(for_server):
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
@@ -178,7 +181,8 @@ _TEMPLATE = "chat_template_kwargs"
 def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
     """Return a body without the values at some pointers, and without objects that this leaves empty.
 
-    The model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has them.
+    The server or the model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has
+    them.
     """
     for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # the last item of a list first
         body = _without_value(body, steps) or {}
@@ -243,6 +247,8 @@ class _Patch:
                 self.apply(one, old, new, f"{path}/{index}")
                 for index, (one, old, new) in enumerate(zip(raw, before, after, strict=True))
             ]
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
+            return raw
         self._changed.append(path)
         return after
 
@@ -267,6 +273,19 @@ def _are_aligned(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
     return len(raw) == len(before) == len(after) and all(
         _identity(one) == _identity(other) for one, other in zip(raw, before, strict=True)
     )
+
+
+def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+    """Return whether ``after`` is ``before`` with items that ``raw`` has already, such as reasoning that only this server reads."""
+    if not _are_aligned(raw, raw, after):
+        return False
+    others = [dumps(item) for item in before]
+    for one, new in zip(raw, after, strict=True):
+        if others and dumps(new) == others[0]:
+            del others[0]
+        elif not _covers(one, new):
+            return False
+    return not others
 
 
 def _identity(value: Any) -> Any:

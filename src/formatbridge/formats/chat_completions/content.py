@@ -229,6 +229,8 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
 
 def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
     """Encode a cache mark as that of Messages, for servers that accept it."""
+    if mark.extra:
+        losses.extras(mark)
     ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")

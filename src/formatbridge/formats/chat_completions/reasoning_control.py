@@ -8,7 +8,6 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.dialect import ReasoningControl
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.settings import encode_effort
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -55,8 +54,9 @@ def _encode_toggle(control: ReasoningControl, is_on: bool, budget: int | None) -
 
 def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the settings as an object that has either an effort or a budget."""
-    if config.show != "hide":
-        drop_field(config, "show", losses)
+    # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
+    if config.show in ("concise", "detailed"):
+        losses.changed(config, "show", True, severity="info")
     if config.extra:
         losses.extras(config)
     exclude: JsonObject = {"exclude": True} if config.show == "hide" else {}
@@ -73,6 +73,8 @@ def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 def _encode_flag(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
     """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded next to the flag."""
     if config.mode == "off" or config.effort == "none":
+        if config.budget:
+            losses.dropped(config, "budget", "excluded", severity="info")
         return False
     if config.mode == "between_tools":
         losses.changed(config, "mode", False, _UNSUPPORTED)

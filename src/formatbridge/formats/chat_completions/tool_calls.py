@@ -97,8 +97,11 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     # "Image URLs are only allowed for messages with role 'user'" (OpenHands/OpenHands#7700).
     texts = [part for part in result.content if not isinstance(part, ir.Media)]
     # Servers that read ``cache_control`` read it on a part of the content. The dialect of the server decides.
-    if result.cache is not None and "ToolResult.cache" in losses.also_holds and texts:
-        texts[-1] = replace(texts[-1], cache=result.cache) if type(texts[-1]) is ir.Text else texts[-1]
+    if result.cache is not None and "ToolResult.cache" in losses.also_holds:
+        if texts and type(texts[-1]) is ir.Text:
+            texts[-1] = replace(texts[-1], cache=result.cache)
+        else:
+            losses.dropped(result.cache, code="unsupported_by_server", severity="info")
     return {"role": "tool", "tool_call_id": result.call_id, "content": encode_content(texts, losses)}
 
 

@@ -118,5 +118,6 @@ def _without_unread(message: JsonObject, src: str, rules: DialectRules, losses: 
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
     node = ir.Message("user", [], src)
     for key in unread:
-        losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
+        if message[key] is not None and (key != "refusal" or rules.refusals):  # a refusal has become a text
+            losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message

@@ -14,14 +14,18 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.tool_selection import added_tools
 from formatbridge.formats.shared.turns import with_instructions_first
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
+from formatbridge.report.losses import Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
 
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
+_TOOL_FIELDS = {"mcp": "mcp_servers", "web_search": "web_search_options"}
+"""Families of server tools to the field of a body that has them instead of the list of tools."""
 _ANY_OBJECT = {"type": "object"}
 """The schema that JSON mode corresponds to."""
 
@@ -91,6 +95,8 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     if choice is not None and "tool_choice" in unread:
         if choice.mode != "auto":
             losses.dropped(choice, code=code_of("tool_choice", rules))
+        elif choice.extra:
+            losses.extras(choice)
         request = replace(request, tool_choice=None)
     return request
 
@@ -104,9 +110,9 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
         return replace(request, output_format=None)
     if format.type == "json_schema":
-        losses.changed(format, "type", "json_object", _UNSUPPORTED)
+        losses.changed(format, "", {"type": "json_object"}, _UNSUPPORTED)
         return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))
-    return replace(request, output_format=ir.OutputFormat(type="json_schema", name="json", schema=_ANY_OBJECT, src=format.src))
+    return replace(request, output_format=replace(format, type="json_schema", name="json", schema=_ANY_OBJECT))
 
 
 # Messages.
@@ -151,7 +157,7 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
         return None
     if isinstance(part, ir.Refusal) and not rules.refusals:
         losses.changed(part, "", part.text, "flattened")
-        return ir.Text(part.text, part.src)
+        return ir.Text(part.text, part.src, id=part.id, extra=part.extra)
     if rules.call_id_length is not None and isinstance(part, ir.ToolCall | ir.ToolResult):
         part = _with_short_id(part, rules.call_id_length, losses)
     if isinstance(part, ir.Hosted) and rules.server_tools is not None and part.family not in rules.server_tools:
@@ -191,32 +197,52 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
 
 def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
-    tools: list[ir.Tool] = request.tools
     if "tools" in rules.rejects or "tools" in rules.ignores:
-        for tool in tools:
-            losses.dropped(tool, code=code_of("tools", rules), severity="impossible")
-        return replace(request, tools=[], tool_choice=None) if tools else request
-    if rules.server_tools is not None:
-        tools = [tool for tool in tools if _runs(tool, rules.server_tools, losses)]
+        return _without_tools(request, code_of("tools", rules), "impossible", losses)
+    tools = _adapted(request.tools, rules, losses)
+    most = rules.most_tools
+    if most is not None and len(tools) > most:
+        for tool in tools[most:]:
+            losses.dropped(tool, code=_LIMIT, severity="impossible")
+        tools = tools[:most]
+    messages = [
+        replace(message, tools=_adapted(message.tools, rules, losses)) if message.tools else message for message in request.messages
+    ]
+    if _is_same(tools, request.tools) and _is_same(messages, request.messages):
+        return request
+    return replace(request, tools=tools, messages=messages)
+
+
+def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that the server has, without fields that it does not have."""
+    tools = [tool for tool in tools if _runs(tool, rules, losses)]
     if not rules.strict_tools:
         tools = [_without_strict(tool, losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
-    if rules.most_tools is not None and len(tools) > rules.most_tools:
-        for tool in tools[rules.most_tools :]:
-            losses.dropped(tool, code=_LIMIT, severity="impossible")
-        tools = tools[: rules.most_tools]
-    return request if _is_same(tools, request.tools) else replace(request, tools=tools)
+    return tools
 
 
-def _runs(tool: ir.Tool, families: frozenset[str], losses: Ledger) -> bool:
+def _without_tools(request: ir.Request, code: str, severity: Severity, losses: Ledger) -> ir.Request:
+    """Leave out the tools of a request, those that its messages add, and its tool choice."""
+    for tool in (*request.tools, *added_tools(request)):
+        losses.dropped(tool, code=code, severity=severity)
+    if request.tool_choice is not None and request.tool_choice.extra:
+        losses.extras(request.tool_choice)
+    messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
+    return replace(request, tools=[], tool_choice=None, messages=messages)
+
+
+def _runs(tool: ir.Tool, rules: DialectRules, losses: Ledger) -> bool:
     """Return whether the server has a tool; note one that it does not run."""
     if not isinstance(tool, ir.HostedTool | ir.McpServer):
         return True
     family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
-    if family not in families:
+    is_read = _TOOL_FIELDS.get(family) not in rules.rejects | rules.ignores
+    runs = is_read and (rules.server_tools is None or family in rules.server_tools)
+    if not runs:
         losses.dropped(tool, code=_UNSUPPORTED, severity="impossible")
-    return family in families
+    return runs
 
 
 def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
@@ -246,8 +272,8 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     if choice is None or choice.mode not in ("none", "required", "named") or choice.mode in rules.tool_modes:
         return request
     if choice.mode == "none":
-        return replace(request, tools=[], tool_choice=None)
+        return _without_tools(request, "excluded", "info", losses)
     if choice.mode == "named" and "required" in rules.tool_modes:
         return replace(request, tool_choice=replace(choice, mode="allowed", inner="required"))
-    losses.changed(choice, "mode", "auto", _UNSUPPORTED)
+    losses.changed(choice, "", "auto", _UNSUPPORTED)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
