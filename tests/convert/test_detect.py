@@ -51,7 +51,10 @@ def test_a_response_is_detected(fixture: Fixture) -> None:
 
 
 def test_no_sure_detection_of_a_fixture_is_wrong() -> None:
-    """Half of the unsure fixtures are errors and lists of models that chat_completions and responses share."""
+    """Most unsure fixtures are errors and lists of models that chat_completions and responses share.
+
+    The others are requests that two formats accept with the same meaning, so the limit counts requests and responses alone.
+    """
     wrong, _ = outcomes(sample for sample in shipped() if sample.id not in FOREIGN_SHAPES)
     _, unsure = outcomes(sample for sample in shipped() if sample.kind in ("request", "response"))
 
@@ -75,9 +78,10 @@ def test_every_request_of_an_agent_is_detected() -> None:
 
 
 @requires_corpus
+@requires_agents
 def test_few_bodies_are_ambiguous() -> None:
-    """The limit counts all kinds of documents, in fixtures and recorded bodies."""
-    _, unsure = outcomes(chain(shipped(), recorded()))
+    """The limit counts all kinds of documents, in fixtures, recorded bodies and requests of agents."""
+    _, unsure = outcomes(chain(shipped(), recorded(), *map(agents, fb.FORMATS)))
 
     assert unsure <= MAX_UNSURE
 
@@ -189,6 +193,10 @@ CHAT: dict[str, dict[str, object]] = {
     },
     "a refusal in the history": {"messages": [USER, {"role": "assistant", "content": None, "refusal": "no"}]},
     "sound in the history": {"messages": [USER, {"role": "assistant", "audio": {"id": "a"}}]},
+    "a switch of Z.ai beside a budget": {
+        "messages": [USER],
+        "thinking": {"type": "enabled", "budget_tokens": 4096, "clear_thinking": False},
+    },
     "a custom tool": {"messages": [USER], "tools": [{"type": "custom", "custom": {"name": "f"}}]},
     "storing": {"messages": [USER], "store": True},
     "a tier": {"messages": [USER], "service_tier": "flex"},
@@ -208,6 +216,10 @@ def test_clues_of_chat_completions_outweigh_a_limit(body: dict[str, object]) -> 
         {"thinking": {"type": "adaptive"}},
         {"messages": [USER, {"role": "system", "content": "s"}], "system": "s"},
         {"service_tier": "auto", "tool_choice": {"type": "auto"}},
+        {"thinking": {"type": "between_tools"}},
+        {"max_tokens": 0},
+        {"messages": [USER, {"role": "system", "output_config": {"effort": "high"}}]},
+        {"messages": [USER, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}]},
     ],
 )
 def test_clues_of_messages_alone_are_enough(more: dict[str, object]) -> None:

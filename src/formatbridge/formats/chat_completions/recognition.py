@@ -23,7 +23,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 6, "tools/*/custom", shape=dict),
     DetectionRule("request", 3, "thinking/type", ("enabled",)),  # without a budget, which Messages requires
     *detection_rules("request", 5, "response_format", "stream_options/include_usage"),
-    DetectionRule("request", 8, "thinking/clear_thinking"),  # of Z.ai
+    DetectionRule("request", 10, "thinking/clear_thinking"),  # of Z.ai; outweighs a budget
     *detection_rules("request", 6, "reasoning", "provider", "chat_template_kwargs", shape=dict),  # of OpenRouter and vLLM
     *detection_rules("request", 6, "random_seed", "safe_prompt", "enable_thinking", "min_p", "repetition_penalty", "usage/include"),
     *detection_rules(

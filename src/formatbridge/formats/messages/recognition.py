@@ -10,12 +10,14 @@ from formatbridge.jsontext.types import JsonObject
 DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 8, "messages", shape=list),
     DetectionRule("request", 1, "max_tokens"),
+    DetectionRule("request", 5, "max_tokens", (0,)),  # fills the cache; OpenAI requires at least 1
+    DetectionRule("request", 6, "messages/*/output_config", shape=dict),
     DetectionRule("request", 6, "system"),
     DetectionRule("request", 2, "top_k"),
     DetectionRule(
         "request", 6, "messages/*/content/*/type",
         ("tool_use", "tool_result", "redacted_thinking", "image", "document", "server_tool_use", "search_result",
-         "mcp_tool_use", "compaction", "container_upload"),
+         "mcp_tool_use", "compaction", "container_upload", "tool_addition", "tool_removal"),
     ),
     DetectionRule("request", 3, "messages/*/content/*/cache_control"),
     *detection_rules("request", 6, "messages/*/content/*/citations", "messages/*/content/*/signature"),
@@ -36,7 +38,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     *detection_rules("request", 4, "speed", "inference_geo", shape=str),
     DetectionRule("request", 4, "thread", shape=dict),
     DetectionRule("request", 7, "thinking/budget_tokens"),
-    DetectionRule("request", 5, "thinking/type", ("adaptive",)),
+    DetectionRule("request", 5, "thinking/type", ("adaptive", "between_tools")),
     DetectionRule("response", 8, "type", ("message",)),
     DetectionRule("response", 5, "stop_reason"),
     DetectionRule("response", 3, "content/*/type"),
