@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Iterable, Mapping
 from types import FrameType
 from typing import TypeVar
 
-from formatbridge.errors import ConfigurationError
+from formatbridge.base_errors import ConfigurationError
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)

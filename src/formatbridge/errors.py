@@ -27,10 +27,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.base_errors import ConfigurationError as ConfigurationError  # noqa: PLC0414  # a public name of this module
+from formatbridge.base_errors import FormatBridgeError as FormatBridgeError  # noqa: PLC0414  # a public name of this module
+from formatbridge.base_errors import append_to_message as append_to_message  # noqa: PLC0414  # a public name of this module
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
 
-_MAX_MESSAGE_BYTES = 2048
 _MAX_SNIPPET_BYTES = 200
 _MAX_NAME_LENGTH = 64
 _MAX_LISTED = 5
@@ -53,43 +55,9 @@ class PartialAnswer(Protocol):
         """Write the body as JSON in UTF-8, without spaces."""
 
 
-class FormatBridgeError(Exception):
-    """The base class of all exceptions of this library. The message has at most 2 KiB."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(_truncated(text))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args, self.__dict__)
-
-
-def _truncated(text: str, most: int = _MAX_MESSAGE_BYTES) -> str:
-    """Truncate a text to a number of bytes of UTF-8."""
-    if len(text) * 4 <= most:
-        return text
-    written = text.encode("utf-8", "replace")
-    if len(written) <= most:
-        return text
-    return written[: most - 3].decode("utf-8", "ignore") + "…"
-
-
-def append_to_message(error: FormatBridgeError, more: str) -> None:
-    """Append text to the message of an error; the message is truncated to make room."""
-    more = _truncated(more, _MAX_MESSAGE_BYTES // 2)
-    error.args = (_truncated(str(error), _MAX_MESSAGE_BYTES - len(more.encode("utf-8", "replace"))) + more,)
-
-
 def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
     """Return the error of a decoder, which does not know the position of its event, with that position."""
     return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
-
-
-def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[str, Any]) -> FormatBridgeError:
-    """Restore a pickled error without its constructor, whose arguments are not in the pickle."""
-    error = kind.__new__(kind, *args)
-    error.args = args
-    error.__dict__.update(state)
-    return error
 
 
 def _suggestion(name: object, known: Sequence[str]) -> str:
@@ -142,10 +110,6 @@ class LossyConversionError(FormatBridgeError):
         super().__init__(f"conversion loses {details}{more}")
         self.losses = tuple(losses)
         """The losses at or above the severity in ``raise_on``."""
-
-
-class ConfigurationError(FormatBridgeError, ValueError):
-    """Invalid arguments or options, or use of a closed stream or client. A retry does not help."""
 
 
 class StreamError(FormatBridgeError):

@@ -19,9 +19,9 @@ BOXES: tuple[str, ...] = (
     "convert",
     "formats",
     "streaming · validation",
-    "options > arguments > errors",
+    "options > errors",
     "ir · report",
-    "jsontext · dialect · _version",
+    "arguments > jsontext · dialect · base_errors · _version",
 )
 """From the highest layer to the lowest. ``a > b``: a imports b; ``a · b``: neither imports the other. ``__init__`` has the public names."""
 

@@ -46,6 +46,15 @@ def test_different_severities_and_reasons_are_different_groups() -> None:
     assert [group.count for group in fb.summarize(losses)] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("values", [5, None, "/seed", b"/seed", [1], {"path": "/seed"}, [{"path": "/seed"}]], ids=repr)
+def test_values_that_are_no_losses_are_rejected(values: Any) -> None:
+    """A caller passes the result of a conversion, or losses that were read from JSON."""
+    with pytest.raises(fb.ConfigurationError, match=r"losses (is|contains) (an? \w+|None), expected"):
+        fb.summarize(values)
+    with pytest.raises(fb.ConfigurationError, match=r"losses (is|contains) (an? \w+|None), expected"):
+        fb.LossTotals().add(values)
+
+
 @pytest.mark.parametrize(
     ("pointer", "pattern"),
     [

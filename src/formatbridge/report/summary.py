@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from formatbridge.arguments import type_name
+from formatbridge.base_errors import ConfigurationError
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import SEVERITY_RANKS, Change, Loss, Severity
 
@@ -62,8 +64,12 @@ class LossTotals:
         self._counts: Counter[tuple[str, Severity, Change, str, str]] = Counter()
 
     def add(self, losses: Iterable[Loss]) -> None:
-        """Add the losses of one conversion."""
+        """Add the losses of one conversion. Raises ``ConfigurationError`` where a value is no ``Loss``."""
+        if not isinstance(losses, Iterable):
+            raise ConfigurationError(f"losses is {type_name(losses)}, expected an iterable of Loss, such as converted.losses")
         for loss in losses:
+            if not isinstance(loss, Loss):
+                raise ConfigurationError(f"losses contains {type_name(loss)}, expected Loss, such as in converted.losses")
             key = (pattern_of(loss.path), loss.severity, loss.kind, loss.code, loss.why)
             self._first.setdefault(key, loss)
             self._counts[key] += 1
@@ -78,7 +84,8 @@ class LossTotals:
 def summarize(losses: Iterable[Loss]) -> tuple[LossGroup, ...]:
     """Group losses by the pattern of their pointers, their kind, severity and reason.
 
-    The most severe groups come first, then the largest. A key of digits counts as an index.
+    The most severe groups come first, then the largest. A key of digits counts as an index. Raises ``ConfigurationError`` where a value is
+    no ``Loss``.
     """
     totals = LossTotals()
     totals.add(losses)
