@@ -87,7 +87,7 @@ def test_few_bodies_are_ambiguous() -> None:
 
 
 def test_detection_costs_less_than_conversion() -> None:
-    """A gateway detects the format of each body. The limit is one conversion; the measured total is a quarter of it."""
+    """A gateway detects the format of each body. The limit is one conversion; the measured total is a third of it."""
     bodies = [(json.dumps(fixture.body).encode(), fixture) for fixture in fixtures("request")]
     started = perf_counter()
     for body, _ in bodies:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import formatbridge as fb
+from formatbridge import testing
 
 ROOT = Path(__file__).parents[2]
 EXPECTED = ROOT / "tests" / "support" / "types_expected.py"
@@ -21,7 +22,13 @@ EXAMPLES = ROOT / "examples"
 WITHOUT_TYPES = {"convert_partition.py", "dask_convert.py", "ray_convert.py", "spark_convert.py"}
 """Examples that use packages without types, such as pyarrow."""
 TYPED_EXAMPLES = sorted(path for path in EXAMPLES.glob("*.py") if path.name not in WITHOUT_TYPES)
-CLASSES = sorted(name for name in fb.__all__ if inspect.isclass(getattr(fb, name)) and getattr(fb, name).__module__ != "typing")
+CLASSES = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in (fb, fb.telemetry, testing)
+    for name in module.__all__
+    if inspect.isclass(getattr(module, name))
+}
+"""The public classes by their names. Fields of typed models are documented by the vendors, and nodes of ``ir`` in their class."""
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +68,9 @@ def test_pyright_infers_the_expected_types(path: Path, pyright: list[str], tmp_p
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_attributes_have_docstrings(name: str) -> None:
+@pytest.mark.parametrize("value", CLASSES.values(), ids=CLASSES)
+def test_public_attributes_have_docstrings(value: type) -> None:
     """An editor shows the string below an attribute when the pointer is over its name."""
-    value = getattr(fb, name)
     tree = ast.parse(inspect.getsource(importlib.import_module(value.__module__)))
     node = next(each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.name == value.__name__)
 

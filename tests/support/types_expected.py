@@ -77,6 +77,50 @@ async def async_streams(chunks: AsyncIterable[bytes]) -> None:
     assert_type((await fb.collect_stream(chunks, source="chat_completions")).parse(), chat.Response)
 
 
+def known_targets(body: bytes, prices: dict[str, Any], own: fb.Dialect) -> None:
+    """A ``Target`` names a format, so the model of the result is not known to a type checker."""
+    facts = fb.ModelFacts(output_limit=8192, reasoning="effort", efforts=("low", "high"))
+    assert_type(facts.output_limit, int | None)
+    assert_type(facts.refuses, frozenset[str])
+    assert_type(fb.load_model_facts(prices), dict[str, fb.ModelFacts])
+    target = fb.Target("chat_completions", dialect="openrouter", model=facts)
+    assert_type(target.dialect, str | fb.Dialect | None)
+    assert_type(fb.dialects.openrouter, fb.Dialect)
+    assert_type(own.rules["messages"], fb.DialectRules)
+    assert_type(fb.convert_request(body, target=target), fb.ConvertedRequest[BaseModel])
+    assert_type(fb.convert_request(body, target=fb.Target("messages", dialect=own)).body, dict[str, Any])
+    with fb.Client("https://relay.example", profile=fb.RelayProfile(dialect=own)) as client:
+        assert_type(client.send({}, "messages", via=target).parse(), messages.Response)
+
+
+def explanations(body: bytes) -> None:
+    """An explanation has its sentences and the converted request."""
+    explanation = fb.explain(body, target=fb.Target("responses"), model="m")
+    assert_type(explanation, fb.Explanation)
+    assert_type(str(explanation), str)
+
+
+def data_sets(lines: list[bytes], table: Any) -> None:
+    """A line of a batch file has either a body or an error."""
+    for line in fb.convert_batch(lines, source="messages", target="responses"):
+        assert_type(line, fb.BatchLine)
+        assert_type(line.json, bytes | None)
+        assert_type(line.custom_id, str | None)
+        assert_type(line.losses, tuple[fb.Loss, ...])
+        assert_type(line.error, fb.FormatBridgeError | None)
+    for batch in fb.convert_table(table, column="body", source=fb.Column("format"), target="messages"):
+        assert_type(batch, Any)
+
+
+def reports(converted: fb.Converted[BaseModel]) -> None:
+    """Losses, additions and their groups are values with attributes."""
+    assert_type(fb.summarize(converted.losses), tuple[fb.LossGroup, ...])
+    assert_type(fb.summarize(converted.losses)[0].example, fb.Loss)
+    assert_type(converted.additions, tuple[fb.Addition, ...])
+    assert_type(fb.detect_format(b"{}").is_sure, bool)
+    assert_type(fb.telemetry.genai_attributes(b"{}"), dict[str, Any])
+
+
 def bridges(body: bytes) -> None:
     """Answers have the model of the caller's format."""
     exchange = fb.Bridge("messages", via="responses").open(body)

@@ -82,7 +82,7 @@ def convert_table(
     losses: LossDetail = "full",
     prefix: str = "converted_",
     options: Options | None = None,
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[Any]:  # pa.RecordBatch; pyarrow has no types, and strict checkers reject an unknown type in the caller's code
     """Convert a column of payloads in an Arrow table; yield its record batches with columns for the results.
 
     ``batches``: a ``pyarrow.Table``, a ``RecordBatchReader``, one record batch or an iterable of them, or a data frame with the Arrow

@@ -45,9 +45,13 @@ class Fail:
     """
 
     phase: Phase = "connect"
+    """The phase of the call that fails."""
     at: int | None = None
+    """The number of bytes of the body before the failure; None: before the answer."""
     timeout: bool = False
+    """Whether the phase has a timeout instead of an error."""
     calls: int | Container[int] | None = None
+    """The numbers of the calls with the fault, from 1; None: all calls."""
 
     def __post_init__(self) -> None:
         names = _TIMEOUTS if self.timeout else _ERRORS
@@ -71,9 +75,13 @@ class Stall:
     """
 
     seconds: float
+    """How long no bytes arrive, in seconds."""
     at: int | None = None
+    """The number of bytes of the body before the wait; None: before the answer."""
     calls: int | Container[int] | None = None
+    """The numbers of the calls with the fault, from 1; None: all calls."""
     phase: Phase = "read"
+    """The phase of the call in which the fault occurs."""
 
     def __post_init__(self) -> None:
         _check_byte(self.at)
@@ -97,9 +105,13 @@ class Cut:
     """
 
     at: int
+    """The number of bytes after which the body ends."""
     framing: Literal["close", "chunked", "length"] = "close"
+    """How HTTP marks the end of the body."""
     calls: int | Container[int] | None = None
+    """The numbers of the calls with the fault, from 1; None: all calls."""
     phase: Phase = "read"
+    """The phase of the call in which the fault occurs."""
 
     def __post_init__(self) -> None:
         if self.at is None:

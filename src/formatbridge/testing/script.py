@@ -41,8 +41,11 @@ class ToolCall:
     """A tool call. ``id``: None generates a unique one."""
 
     name: str
+    """The name of the function."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments, ready for JSON."""
     id: str | None = None
+    """The id of the call; None generates a unique one."""
 
     def __post_init__(self) -> None:
         _check("name", self.name, str, "a string")
@@ -54,9 +57,13 @@ class Usage:
     """Token counts of an answer. ``input`` includes the cached tokens, as in most formats."""
 
     input: int = 12
+    """Input tokens, cached ones included."""
     output: int = 7
+    """Output tokens."""
     cache_read: int = 0
+    """Input tokens that were read from a cache."""
     cache_write: int = 0
+    """Input tokens that were written to a cache."""
 
     def __post_init__(self) -> None:
         for count in fields(self):
@@ -76,12 +83,19 @@ class Answer:
     """
 
     reasoning: str = ""
+    """The visible reasoning."""
     signature: str | None = None
+    """A reasoning token issued by the endpoint's vendor; None: there is none, except on calls in generate_content."""
     text: str = ""
+    """The visible text."""
     tool_calls: Sequence[ToolCall] = ()
+    """The tool calls, in their order."""
     finish: FinishReason | None = None
+    """Why the answer ends; None is ``tool_calls`` if there are any, else ``stop``."""
     usage: Usage = Usage()
+    """The token counts."""
     model: str | None = None
+    """The model that answers; None is the model of the request."""
 
     def __post_init__(self) -> None:
         if self.finish not in (None, *_STOP_REASONS):
@@ -137,7 +151,9 @@ class Body:
     """An answer as a body of a format, including unknown fields; other endpoints get it converted."""
 
     body: Mapping[str, Any]
+    """The body, ready for JSON."""
     format: fb.Format
+    """The format of the body."""
 
     def __post_init__(self) -> None:
         if self.format not in fb.FORMATS:
@@ -156,14 +172,23 @@ class Failure:
     """
 
     status: int = 500
+    """The HTTP status, 400 to 599."""
     message: str = "scripted failure"
+    """The message for the caller."""
     type: str | None = None
+    """The error type; None is the usual one for the status."""
     code: str | None = None
+    """The error code; None is the usual one for the status."""
     param: str | None = None
+    """The field of the request that caused the error."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """More headers of the answer."""
     retry_after: float | None = None
+    """How long the caller should wait, in seconds; sent as a header."""
     body: Mapping[str, Any] | Sequence[Any] | str | None = None
+    """JSON or text that is sent unchanged instead."""
     after: int | None = None
+    """The number of events before the error in a stream; None: the answer has the status."""
 
     def __post_init__(self) -> None:
         _check("status", self.status, int, "400 to 599")
@@ -186,12 +211,19 @@ class Recorded:
     """
 
     method: str
+    """The HTTP method."""
     url: str
+    """The whole URL."""
     headers: Mapping[str, str]
+    """The headers by lower-case name."""
     content: bytes
+    """The body as it arrived."""
     format: fb.Format | None = None
+    """The format of the endpoint; None without an endpoint."""
     model: str = ""
+    """The model, from the body or the path."""
     stream: bool = False
+    """Whether the caller asked for a stream, from the body or the path."""
     body: Any = None
     """The parsed body; None if it is empty or not JSON."""
 
