@@ -459,6 +459,16 @@ def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
 
 @requires_shell
 @requires_full
+def test_a_full_disk_of_standard_output_is_reported_without_a_number(request_file: str) -> None:
+    """A user reads the reason, not the number of an error of the system."""
+    done = _in_a_shell(">/dev/full", *CONVERT, request_file)
+
+    assert done.returncode == 2
+    assert done.stderr == b"formatbridge: standard input or output: No space left on device\n"
+
+
+@requires_shell
+@requires_full
 def test_a_report_that_cannot_be_written_fails_after_a_complete_body(request_file: str) -> None:
     """The disk of the log is full: the body is complete, and the exit status reports a failure, but not a loss."""
     done = _in_a_shell("2>/dev/full", *CONVERT, request_file)

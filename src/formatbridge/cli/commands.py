@@ -22,6 +22,7 @@ from formatbridge.cli.outputs import opened_output, write_to_stdout
 from formatbridge.cli.parser import options_of
 from formatbridge.cli.report import Report, print_error
 from formatbridge.cli.terminal import indented, is_terminal, write_body
+from formatbridge.cli.usage import suggestion
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replay_with_report
 from formatbridge.convert.streams import convert_chunks
@@ -178,7 +179,7 @@ def _models(arguments: argparse.Namespace, _report: Report) -> int:
 def _detect(arguments: argparse.Namespace, _report: Report) -> int:
     detected = fb.detect_format(read_file(arguments.file), formats=(*fb.FORMATS, *arguments.formats))
     candidates = [candidate._asdict() for candidate in detected.candidates]
-    print(json.dumps(asdict(detected) | {"candidates": candidates}))
+    write_body(json.dumps(asdict(detected) | {"candidates": candidates}).encode(), is_pretty=is_terminal(sys.stdout))
     return 0 if detected.format else 1
 
 
@@ -203,6 +204,7 @@ def _schema(arguments: argparse.Namespace, _report: Report) -> int:
     if format not in fb.FORMATS or (dot and not name):
         raise fb.ConfigurationError(
             f"unknown schema {arguments.name!r}, expected FORMAT, FORMAT.KIND or FORMAT.MODEL of {', '.join(fb.FORMATS)}"
+            f"{suggestion(format, fb.FORMATS)}"
         )
     if name:
         print(json.dumps(TypeAdapter(model_named(format, name)).json_schema(), indent=2, ensure_ascii=False))

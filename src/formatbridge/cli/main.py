@@ -91,8 +91,10 @@ def _run(arguments: argparse.Namespace, report: Report) -> int:
 
 
 def _system_message(error: OSError) -> str:
-    """Return the message of an error of the system: the file and the reason, without the number."""
-    return f"{error.filename}: {error.strerror}" if error.filename is not None and error.strerror else str(error)
+    """Return the message of an error of the system: the file and the reason, without the number. Only standard streams have no name."""
+    if not error.strerror:
+        return str(error)
+    return f"{'standard input or output' if error.filename is None else error.filename}: {error.strerror}"
 
 
 def _error_facts(error: fb.FormatBridgeError) -> JsonObject:
