@@ -148,6 +148,8 @@ def test_an_unknown_schema_is_refused_with_the_known_ones(capfdbinary: pytest.Ca
     """A typing error."""
     assert main(["schema", "chat.request"]) == 2
     assert b"expected FORMAT, FORMAT.KIND or FORMAT.MODEL of chat_completions" in capfdbinary.readouterr().err
+    assert main(["schema", "mesages.request"]) == 2
+    assert b"did you mean 'messages'?" in capfdbinary.readouterr().err
 
 
 def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

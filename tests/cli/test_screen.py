@@ -79,6 +79,7 @@ CONVERT = ("convert", "--from", "openai", "--kind", "request", "--to", "anthropi
         ),
         (["convert", "--to", "messages", "--kind", "zzz"], "expected request, response, error, models"),
         (["convert", "--to", "antropic"], "did you mean 'anthropic'?"),
+        (["convert", "--to", "openai@openruter"], "did you mean 'openrouter'?"),
     ],
 )
 def test_a_usage_error_is_short_and_suggests_the_nearest(arguments: list[str], message: str, capfdbinary: Captured) -> None:

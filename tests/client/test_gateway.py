@@ -132,6 +132,7 @@ def test_other_requests_get_an_error_in_the_format_of_the_path(method: str, path
     body = json.loads(reply.content)
     formats = {"messages": "type" in body, "generate_content": "status" in body["error"]}
     assert (reply.status, relay.requests) == (status, [])
+    assert path in body["error"]["message"]
     assert formats == {"messages": "messages" in path, "generate_content": "v1beta" in path}
     assert path in body["error"]["message"]
     assert reply.headers["x-should-retry"] == "false"

@@ -57,11 +57,13 @@ def read_format(text: str) -> FormatOrName:
 
 
 def _with_dialect(format: FormatOrName, dialect: str) -> Target:
+    from formatbridge.formats.dialects import DIALECTS  # only for a dialect, as in the registry
+
     target = Target(format, dialect=dialect)  # type: ignore[arg-type]  # the text before the sign names no target
     try:
         load_for_requests(target)
     except FormatBridgeError as error:
-        raise ArgumentTypeError(str(error)) from None
+        raise ArgumentTypeError(f"{error}{'' if dialect in DIALECTS else suggestion(dialect, DIALECTS)}") from None
     return target
 
 

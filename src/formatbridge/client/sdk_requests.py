@@ -292,7 +292,7 @@ class SDKRequestHandler:
             known = sdk_facts()
             paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
             expected = f"expected {', '.join(paths)} or a list of models"
-            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path}, {expected}")
+            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}")
         format, match = endpoint
         groups = match.groupdict()
         model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
