@@ -53,7 +53,7 @@ def mappings() -> str:
     parts = [
         "# Mappings\n" + _HEAD,
         "What each format can express of the other formats' features. The encoders generate these tables from one small payload per row.\n",
-        "`=` kept · `(=)` only labels or cost change · `~` changed or lost, the output may differ · `-` no equivalent\n",
+        "`=` held · `(=)` only labels or cost change · `~` changed or lost, the answer may differ · `-` not supported\n",
         _held(),
         "## Flat settings\n\nThe same value under another name. The tables above show the mapping of an empty cell.\n",
         _settings(),
@@ -281,7 +281,7 @@ def _shown(value: object) -> str:
 
 
 def _sources_of(field: str, rules: DialectRules) -> str:
-    return "; ".join(source for name, source in rules.sources.items() if name.partition(".")[0] == field)
+    return "; ".join(dict.fromkeys(source for name, source in rules.sources.items() if name.partition(".")[0] == field))
 
 
 DOCUMENTS: dict[str, Callable[[], str]] = {

@@ -77,7 +77,7 @@ async def async_streams(chunks: AsyncIterable[bytes]) -> None:
     assert_type((await fb.collect_stream(chunks, source="chat_completions")).parse(), chat.Response)
 
 
-def known_targets(body: bytes, prices: dict[str, Any], own: fb.Dialect) -> None:
+def known_targets(body: bytes, prices: dict[str, Any], custom: fb.Dialect) -> None:
     """A ``Target`` names a format, so the model of the result is not known to a type checker."""
     facts = fb.ModelFacts(output_limit=8192, reasoning="effort", efforts=("low", "high"))
     assert_type(facts.output_limit, int | None)
@@ -86,10 +86,10 @@ def known_targets(body: bytes, prices: dict[str, Any], own: fb.Dialect) -> None:
     target = fb.Target("chat_completions", dialect="openrouter", model=facts)
     assert_type(target.dialect, str | fb.Dialect | None)
     assert_type(fb.dialects.openrouter, fb.Dialect)
-    assert_type(own.rules["messages"], fb.DialectRules)
+    assert_type(custom.rules["messages"], fb.DialectRules)
     assert_type(fb.convert_request(body, target=target), fb.ConvertedRequest[BaseModel])
-    assert_type(fb.convert_request(body, target=fb.Target("messages", dialect=own)).body, dict[str, Any])
-    with fb.Client("https://relay.example", profile=fb.RelayProfile(dialect=own)) as client:
+    assert_type(fb.convert_request(body, target=fb.Target("messages", dialect=custom)).body, dict[str, Any])
+    with fb.Client("https://relay.example", profile=fb.RelayProfile(dialect=custom)) as client:
         assert_type(client.send({}, "messages", via=target).parse(), messages.Response)
 
 

@@ -176,9 +176,9 @@ class Failure:
     message: str = "scripted failure"
     """The message for the caller."""
     type: str | None = None
-    """The error type; None is the usual one for the status."""
+    """The error type, if the format has it; None: that of the status."""
     code: str | None = None
-    """The error code; None is the usual one for the status."""
+    """The error code, if the format has it; None: that of the status."""
     param: str | None = None
     """The field of the request that caused the error."""
     headers: Mapping[str, str] = field(default_factory=dict)
