@@ -64,6 +64,7 @@ _NAMES = _PROSE | {word: better for better, words in IN_IDENTIFIERS.items() for 
 _EXEMPT = re.compile("|".join(EXEMPT_PHRASES), re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CLASS_NAME = re.compile(r"[A-Z]\w+")
 _CODE_SPAN = re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL)
 _QUOTED = re.compile(r'"[^"\n]*"')
 
@@ -125,16 +126,22 @@ def new_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def prose_in_module(text: str, *, has_messages: bool = True) -> Iterator[tuple[int, str]]:
     """Yield the comments, docstrings and messages of a module with their lines.
 
-    A message is a string of three words or more. ``has_messages``: False for tests, whose other strings are payloads.
+    A message is a string of three words or more, and not a list of class names. ``has_messages``: False for tests, whose other strings are
+    payloads.
     """
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
-        if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
+        if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_message(node.value):
             yield node.lineno, node.value
         if not has_messages:
             yield from _docstring(node)
+
+
+def _is_message(text: str) -> bool:
+    words = text.split()
+    return len(words) > 2 and not all(_CLASS_NAME.fullmatch(word) for word in words)
 
 
 def _docstring(node: ast.AST) -> Iterator[tuple[int, str]]:

@@ -179,3 +179,20 @@ def test_functions_have_the_same_order(file: str) -> None:
         one, other = functions_of(first, file), functions_of(second, file)
 
         assert [name for name in one if name in other] == [name for name in other if name in one]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_wire_model_is_a_public_name(format: str) -> None:
+    """Type checkers find a model through a star import; without its name in the table, a program could not import it."""
+    wire = import_module(f"formatbridge.formats.{format}.wire")
+    modules = [import_module(f"{wire.__name__}.{path.stem}") for path in (PACKAGES[format] / "wire").glob("[!_]*.py")]
+
+    models = {
+        name
+        for module in modules
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == module.__name__
+    }
+
+    assert sorted(models - {*wire.__all__}) == []
+    assert all(getattr(wire, name) is not None for name in wire.__all__)

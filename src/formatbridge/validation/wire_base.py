@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from itertools import takewhile
@@ -186,20 +186,21 @@ def _discriminator(union: Open, choices: Mapping[str, object]) -> Callable[[Any]
     return tag
 
 
-def lazy_names(package: str, modules: Sequence[str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose public names are in its modules (PEP 562).
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose public names are in other modules (PEP 562).
 
-    A name is looked up in the modules in order. Each module is imported at first use, so a service that converts only requests does not
-    build the models of responses.
+    ``modules`` has the names of each module, separated by white space; a dot before a module means that it is in the package.
+    A module is imported at the first use of one of its names, so a service that converts only requests does not build the models of
+    responses.
     """
+    module_of = {name: module for module, names in modules.items() for name in names.split()}
+    public_names = sorted(module_of)
 
     def getattr_(name: str) -> Any:
-        if not name.startswith("_"):
-            for module in modules:
-                value = getattr(import_module(f"{package}.{module}"), name, None)
-                if value is not None:
-                    setattr(sys.modules[package], name, value)
-                    return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(module_of[name], package), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
-    return getattr_
+    return getattr_, lambda: public_names, public_names

@@ -5,249 +5,50 @@ from typing import TYPE_CHECKING
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.chat_completions.wire.content import (
-        Annotation,
-        Audio,
-        AudioPart,
-        Content,
-        FileAnnotation,
-        FilePart,
-        FileSource,
-        ImagePart,
-        ImageUrl,
-        InputAudio,
-        Part,
-        PromptCacheBreakpoint,
-        RefusalPart,
-        TextPart,
-        ThinkingPart,
-        UrlCitation,
-        UrlCitationAnnotation,
-        VideoPart,
-        VideoUrl,
-    )
-    from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail, Misalignment, Steer
-    from formatbridge.formats.chat_completions.wire.message import (
-        Answer,
-        AssistantMessage,
-        DeveloperMessage,
-        FunctionMessage,
-        Message,
-        SystemMessage,
-        ToolMessage,
-        UserMessage,
-        Utterance,
-    )
-    from formatbridge.formats.chat_completions.wire.models import Model, ModelList
-    from formatbridge.formats.chat_completions.wire.moderation import (
-        Moderation,
-        ModerationError,
-        ModerationOutcome,
-        ModerationResult,
-        ModerationResults,
-    )
-    from formatbridge.formats.chat_completions.wire.reasoning import (
-        ExtraContent,
-        ReasoningDetail,
-        ReasoningEncrypted,
-        ReasoningEntry,
-        ReasoningSummary,
-        ReasoningText,
-        RedactedThinking,
-        SignedThinking,
-        ThinkingBlock,
-        Thought,
-    )
-    from formatbridge.formats.chat_completions.wire.request import (
-        ApproximateLocation,
-        AudioOptions,
-        JsonObjectFormat,
-        JsonSchema,
-        JsonSchemaFormat,
-        ModerationOptions,
-        ModerationPolicy,
-        ModerationRule,
-        Prediction,
-        PromptCacheOptions,
-        ReasoningOptions,
-        Request,
-        ResponseFormat,
-        StreamOptions,
-        TextFormat,
-        ThinkingOptions,
-        UserLocation,
-        VoiceId,
-        WebSearchOptions,
-    )
-    from formatbridge.formats.chat_completions.wire.response import (
-        Choice,
-        CompletionTokensDetails,
-        Envelope,
-        Logprobs,
-        Outcome,
-        PromptTokensDetails,
-        Response,
-        TokenLogprob,
-        TopLogprob,
-        Usage,
-    )
-    from formatbridge.formats.chat_completions.wire.stream import (
-        Chunk,
-        ChunkChoice,
-        CustomCallDelta,
-        Delta,
-        FunctionCallDelta,
-        StreamEvent,
-        ToolCallDelta,
-    )
-    from formatbridge.formats.chat_completions.wire.tools import (
-        AllowedTools,
-        AllowedToolsChoice,
-        Custom,
-        CustomCall,
-        CustomChoice,
-        CustomTool,
-        CustomToolCall,
-        Function,
-        FunctionCall,
-        FunctionChoice,
-        FunctionTool,
-        FunctionToolCall,
-        Grammar,
-        GrammarInput,
-        TextInput,
-        Tool,
-        ToolCall,
-        ToolChoice,
-        ToolName,
-    )
-    from formatbridge.validation.wire_base import Unknown
+    from formatbridge.formats.chat_completions.wire.content import *
+    from formatbridge.formats.chat_completions.wire.error import *
+    from formatbridge.formats.chat_completions.wire.message import *
+    from formatbridge.formats.chat_completions.wire.models import *
+    from formatbridge.formats.chat_completions.wire.moderation import *
+    from formatbridge.formats.chat_completions.wire.reasoning import *
+    from formatbridge.formats.chat_completions.wire.request import *
+    from formatbridge.formats.chat_completions.wire.response import *
+    from formatbridge.formats.chat_completions.wire.stream import *
+    from formatbridge.formats.chat_completions.wire.tools import *
+    from formatbridge.validation.wire_base import Unknown as Unknown
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__, __all__ = lazy_names(
         __name__,
-        (
-            "request",
-            "response",
-            "stream",
-            "error",
-            "models",
-            "content",
-            "message",
-            "moderation",
-            "reasoning",
-            "tools",
-        ),
+        {
+            ".content": """
+                Annotation Audio AudioPart CacheControl Content FileAnnotation FilePart FileSource ImagePart ImageUrl InputAudio
+                Part PromptCacheBreakpoint RefusalPart TextPart ThinkingPart UrlCitation UrlCitationAnnotation VideoPart
+                VideoUrl
+            """,
+            ".error": "Error ErrorDetail Misalignment Steer",
+            ".message": """
+                Answer AssistantMessage DeveloperMessage FunctionMessage Message SystemMessage ToolMessage UserMessage Utterance
+            """,
+            ".models": "Model ModelList",
+            ".moderation": "Moderation ModerationError ModerationOutcome ModerationResult ModerationResults",
+            ".reasoning": """
+                ExtraContent ReasoningDetail ReasoningEncrypted ReasoningEntry ReasoningSummary ReasoningText RedactedThinking
+                SignedThinking ThinkingBlock Thought
+            """,
+            ".request": """
+                ApproximateLocation AudioOptions JsonObjectFormat JsonSchema JsonSchemaFormat ModerationOptions ModerationPolicy
+                ModerationRule Prediction PromptCacheOptions ReasoningOptions Request ResponseFormat StreamOptions TextFormat
+                ThinkingOptions UserLocation VoiceId WebSearchOptions
+            """,
+            ".response": """
+                Choice CompletionTokensDetails Envelope Logprobs Outcome PromptTokensDetails Response TokenLogprob TopLogprob
+                Usage
+            """,
+            ".stream": "Chunk ChunkChoice CustomCallDelta Delta FunctionCallDelta StreamEvent ToolCallDelta",
+            ".tools": """
+                AllowedTools AllowedToolsChoice Custom CustomCall CustomChoice CustomTool CustomToolCall Function FunctionCall
+                FunctionChoice FunctionTool FunctionToolCall Grammar GrammarInput TextInput Tool ToolCall ToolChoice ToolName
+            """,
+            "formatbridge.validation.wire_base": "Unknown",
+        },
     )
-
-__all__ = [
-    "AllowedTools",
-    "AllowedToolsChoice",
-    "Annotation",
-    "Answer",
-    "ApproximateLocation",
-    "AssistantMessage",
-    "Audio",
-    "AudioOptions",
-    "AudioPart",
-    "Choice",
-    "Chunk",
-    "ChunkChoice",
-    "CompletionTokensDetails",
-    "Content",
-    "Custom",
-    "CustomCall",
-    "CustomCallDelta",
-    "CustomChoice",
-    "CustomTool",
-    "CustomToolCall",
-    "Delta",
-    "DeveloperMessage",
-    "Envelope",
-    "Error",
-    "ErrorDetail",
-    "ExtraContent",
-    "FileAnnotation",
-    "FilePart",
-    "FileSource",
-    "Function",
-    "FunctionCall",
-    "FunctionCallDelta",
-    "FunctionChoice",
-    "FunctionMessage",
-    "FunctionTool",
-    "FunctionToolCall",
-    "Grammar",
-    "GrammarInput",
-    "ImagePart",
-    "ImageUrl",
-    "InputAudio",
-    "JsonObjectFormat",
-    "JsonSchema",
-    "JsonSchemaFormat",
-    "Logprobs",
-    "Message",
-    "Misalignment",
-    "Model",
-    "ModelList",
-    "Moderation",
-    "ModerationError",
-    "ModerationOptions",
-    "ModerationOutcome",
-    "ModerationPolicy",
-    "ModerationResult",
-    "ModerationResults",
-    "ModerationRule",
-    "Outcome",
-    "Part",
-    "Prediction",
-    "PromptCacheBreakpoint",
-    "PromptCacheOptions",
-    "PromptTokensDetails",
-    "ReasoningDetail",
-    "ReasoningEncrypted",
-    "ReasoningEntry",
-    "ReasoningOptions",
-    "ReasoningSummary",
-    "ReasoningText",
-    "RedactedThinking",
-    "RefusalPart",
-    "Request",
-    "Response",
-    "ResponseFormat",
-    "SignedThinking",
-    "Steer",
-    "StreamEvent",
-    "StreamOptions",
-    "SystemMessage",
-    "TextFormat",
-    "TextInput",
-    "TextPart",
-    "ThinkingBlock",
-    "ThinkingOptions",
-    "ThinkingPart",
-    "Thought",
-    "TokenLogprob",
-    "Tool",
-    "ToolCall",
-    "ToolCallDelta",
-    "ToolChoice",
-    "ToolMessage",
-    "ToolName",
-    "TopLogprob",
-    "Unknown",
-    "UrlCitation",
-    "UrlCitationAnnotation",
-    "Usage",
-    "UserLocation",
-    "UserMessage",
-    "Utterance",
-    "VideoPart",
-    "VideoUrl",
-    "VoiceId",
-    "WebSearchOptions",
-]
-
-
-def __dir__() -> list[str]:
-    """List the public names, including those of modules that are not loaded yet."""
-    return __all__

@@ -5,331 +5,68 @@ from typing import TYPE_CHECKING
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.generate_content.wire._proto import Double, EnumValue, Int64, Proto, Repeated
-    from formatbridge.formats.generate_content.wire.content import (
-        Blob,
-        CodeExecutionResult,
-        Content,
-        ExecutableCode,
-        FileData,
-        FunctionCall,
-        FunctionResponse,
-        FunctionResponsePart,
-        Part,
-        PartialArg,
-        ToolCall,
-        ToolResponse,
-    )
-    from formatbridge.formats.generate_content.wire.counts import CountRequest, CountResponse
-    from formatbridge.formats.generate_content.wire.error import Error, ErrorDetail, Status
-    from formatbridge.formats.generate_content.wire.generation import (
-        AudioFormat,
-        AutoRouting,
-        GenerationConfig,
-        ImageConfig,
-        ImageFormat,
-        ImageOutputOptions,
-        ManualRouting,
-        ModelSelectionConfig,
-        Penalty,
-        ResponseFormat,
-        RoutingConfig,
-        TextFormat,
-        ThinkingConfig,
-        VideoFormat,
-    )
-    from formatbridge.formats.generate_content.wire.grounding import (
-        AuthorAttribution,
-        Citation,
-        CitationMetadata,
-        CustomMetadata,
-        Date,
-        GroundingChunk,
-        GroundingMetadata,
-        GroundingSupport,
-        ImageChunk,
-        MapsChunk,
-        PageSpan,
-        PlaceAnswerSources,
-        RagChunk,
-        RetrievalMetadata,
-        RetrievedContext,
-        ReviewSnippet,
-        Route,
-        SearchEntryPoint,
-        Segment,
-        SourceFlaggingUri,
-        StringList,
-        WebChunk,
-    )
-    from formatbridge.formats.generate_content.wire.hosted_tools import (
-        CodeExecution,
-        ComputerUse,
-        DynamicRetrievalConfig,
-        FileSearch,
-        ImageSearch,
-        Interval,
-        Maps,
-        MapsGroundingTypes,
-        MapsPlaces,
-        MapsRouting,
-        McpServer,
-        PartnerSearch,
-        RetentionSearch,
-        Search,
-        SearchRetrieval,
-        SearchTypes,
-        StreamableHttpTransport,
-        UrlContext,
-        WebSearch,
-        WebSearchFilter,
-    )
-    from formatbridge.formats.generate_content.wire.media import (
-        AudioMetadata,
-        DocumentMetadata,
-        MediaResolution,
-        SpeechMetadata,
-        SpreadsheetMetadata,
-        Transcription,
-        VideoMetadata,
-        WordInfo,
-    )
-    from formatbridge.formats.generate_content.wire.models import Checkpoint, DeployedModel, Model, ModelList
-    from formatbridge.formats.generate_content.wire.request import ModelArmorConfig, OutputConfig, Request, SafetySetting
-    from formatbridge.formats.generate_content.wire.response import (
-        Candidate,
-        LogprobsCandidate,
-        LogprobsResult,
-        ModalityTokenCount,
-        ModelStatus,
-        PromptFeedback,
-        Response,
-        SafetyRating,
-        TopCandidates,
-        UrlContextMetadata,
-        UrlMetadata,
-        Usage,
-    )
-    from formatbridge.formats.generate_content.wire.retrieval import (
-        ApiAuth,
-        ApiKeyConfig,
-        AuthConfig,
-        BasicAuthConfig,
-        DataStoreSearch,
-        DataStoreSpec,
-        ElasticSearchParams,
-        ExternalApi,
-        HybridSearch,
-        OauthConfig,
-        OidcConfig,
-        RagFilter,
-        RagRanking,
-        RagResource,
-        RagRetrievalConfig,
-        RagStore,
-        Ranker,
-        Retrieval,
-        SecretKey,
-        ServiceAccountConfig,
-        SimpleSearchParams,
-    )
-    from formatbridge.formats.generate_content.wire.schema import Schema
-    from formatbridge.formats.generate_content.wire.speech import (
-        AudioTranscriptionConfig,
-        LanguageAuto,
-        LanguageHints,
-        MultiSpeakerVoiceConfig,
-        PrebuiltVoiceConfig,
-        ReplicatedVoiceConfig,
-        SpeakerVoiceConfig,
-        SpeechConfig,
-        TranslationConfig,
-        VoiceConfig,
-        VoiceConsentSignature,
-    )
-    from formatbridge.formats.generate_content.wire.stream import StreamEvent
-    from formatbridge.formats.generate_content.wire.tools import (
-        FunctionCallingConfig,
-        FunctionDeclaration,
-        LatLng,
-        RetrievalConfig,
-        Tool,
-        ToolConfig,
-    )
+    from formatbridge.formats.generate_content.wire._proto import *
+    from formatbridge.formats.generate_content.wire.content import *
+    from formatbridge.formats.generate_content.wire.counts import *
+    from formatbridge.formats.generate_content.wire.error import *
+    from formatbridge.formats.generate_content.wire.generation import *
+    from formatbridge.formats.generate_content.wire.grounding import *
+    from formatbridge.formats.generate_content.wire.hosted_tools import *
+    from formatbridge.formats.generate_content.wire.media import *
+    from formatbridge.formats.generate_content.wire.models import *
+    from formatbridge.formats.generate_content.wire.request import *
+    from formatbridge.formats.generate_content.wire.response import *
+    from formatbridge.formats.generate_content.wire.retrieval import *
+    from formatbridge.formats.generate_content.wire.schema import *
+    from formatbridge.formats.generate_content.wire.speech import *
+    from formatbridge.formats.generate_content.wire.stream import *
+    from formatbridge.formats.generate_content.wire.tools import *
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__, __all__ = lazy_names(
         __name__,
-        (
-            "request",
-            "response",
-            "stream",
-            "error",
-            "models",
-            "_proto",
-            "content",
-            "generation",
-            "grounding",
-            "hosted_tools",
-            "media",
-            "retrieval",
-            "schema",
-            "speech",
-            "tools",
-            "counts",
-        ),
+        {
+            "._proto": "Double EnumValue Int64 Proto Repeated",
+            ".content": """
+                Blob CodeExecutionResult Content ExecutableCode FileData FunctionCall FunctionResponse FunctionResponsePart Part
+                PartialArg ToolCall ToolResponse
+            """,
+            ".counts": "CountRequest CountResponse",
+            ".error": "Error ErrorDetail Status",
+            ".generation": """
+                AudioFormat AutoRouting GenerationConfig ImageConfig ImageFormat ImageOutputOptions ManualRouting
+                ModelSelectionConfig Penalty ResponseFormat RoutingConfig TextFormat ThinkingConfig VideoFormat
+            """,
+            ".grounding": """
+                AuthorAttribution Citation CitationMetadata CustomMetadata Date GroundingChunk GroundingMetadata
+                GroundingSupport ImageChunk MapsChunk PageSpan PlaceAnswerSources RagChunk RetrievalMetadata RetrievedContext
+                ReviewSnippet Route SearchEntryPoint Segment SourceFlaggingUri StringList WebChunk
+            """,
+            ".hosted_tools": """
+                CodeExecution ComputerUse DynamicRetrievalConfig FileSearch ImageSearch Interval Maps MapsGroundingTypes
+                MapsPlaces MapsRouting McpServer PartnerSearch RetentionSearch Search SearchRetrieval SearchTypes
+                StreamableHttpTransport UrlContext WebSearch WebSearchFilter
+            """,
+            ".media": """
+                AudioMetadata DocumentMetadata MediaResolution SpeechMetadata SpreadsheetMetadata Transcription VideoMetadata
+                WordInfo
+            """,
+            ".models": "Checkpoint DeployedModel Model ModelList",
+            ".request": "ModelArmorConfig OutputConfig Request SafetySetting",
+            ".response": """
+                Candidate LogprobsCandidate LogprobsResult ModalityTokenCount ModelStatus Piece PromptFeedback Response
+                SafetyRating TopCandidates UrlContextMetadata UrlMetadata Usage
+            """,
+            ".retrieval": """
+                ApiAuth ApiKeyConfig AuthConfig BasicAuthConfig DataStoreSearch DataStoreSpec ElasticSearchParams ExternalApi
+                HybridSearch OauthConfig OidcConfig RagFilter RagRanking RagResource RagRetrievalConfig RagStore Ranker
+                Retrieval SecretKey ServiceAccountConfig SimpleSearchParams
+            """,
+            ".schema": "Schema",
+            ".speech": """
+                AudioTranscriptionConfig LanguageAuto LanguageHints MultiSpeakerVoiceConfig PrebuiltVoiceConfig
+                ReplicatedVoiceConfig SpeakerVoiceConfig SpeechConfig TranslationConfig VoiceConfig VoiceConsentSignature
+            """,
+            ".stream": "StreamEvent",
+            ".tools": "FunctionCallingConfig FunctionDeclaration LatLng RetrievalConfig Tool ToolConfig",
+        },
     )
-
-
-__all__ = [
-    "ApiAuth",
-    "ApiKeyConfig",
-    "AudioFormat",
-    "AudioMetadata",
-    "AudioTranscriptionConfig",
-    "AuthConfig",
-    "AuthorAttribution",
-    "AutoRouting",
-    "BasicAuthConfig",
-    "Blob",
-    "Candidate",
-    "Checkpoint",
-    "Citation",
-    "CitationMetadata",
-    "CodeExecution",
-    "CodeExecutionResult",
-    "ComputerUse",
-    "Content",
-    "CountRequest",
-    "CountResponse",
-    "CustomMetadata",
-    "DataStoreSearch",
-    "DataStoreSpec",
-    "Date",
-    "DeployedModel",
-    "DocumentMetadata",
-    "Double",
-    "DynamicRetrievalConfig",
-    "ElasticSearchParams",
-    "EnumValue",
-    "Error",
-    "ErrorDetail",
-    "ExecutableCode",
-    "ExternalApi",
-    "FileData",
-    "FileSearch",
-    "FunctionCall",
-    "FunctionCallingConfig",
-    "FunctionDeclaration",
-    "FunctionResponse",
-    "FunctionResponsePart",
-    "GenerationConfig",
-    "GroundingChunk",
-    "GroundingMetadata",
-    "GroundingSupport",
-    "HybridSearch",
-    "ImageChunk",
-    "ImageConfig",
-    "ImageFormat",
-    "ImageOutputOptions",
-    "ImageSearch",
-    "Int64",
-    "Interval",
-    "LanguageAuto",
-    "LanguageHints",
-    "LatLng",
-    "LogprobsCandidate",
-    "LogprobsResult",
-    "ManualRouting",
-    "Maps",
-    "MapsChunk",
-    "MapsGroundingTypes",
-    "MapsPlaces",
-    "MapsRouting",
-    "McpServer",
-    "MediaResolution",
-    "ModalityTokenCount",
-    "Model",
-    "ModelArmorConfig",
-    "ModelList",
-    "ModelSelectionConfig",
-    "ModelStatus",
-    "MultiSpeakerVoiceConfig",
-    "OauthConfig",
-    "OidcConfig",
-    "OutputConfig",
-    "PageSpan",
-    "Part",
-    "PartialArg",
-    "PartnerSearch",
-    "Penalty",
-    "PlaceAnswerSources",
-    "PrebuiltVoiceConfig",
-    "PromptFeedback",
-    "Proto",
-    "RagChunk",
-    "RagFilter",
-    "RagRanking",
-    "RagResource",
-    "RagRetrievalConfig",
-    "RagStore",
-    "Ranker",
-    "Repeated",
-    "ReplicatedVoiceConfig",
-    "Request",
-    "Response",
-    "ResponseFormat",
-    "RetentionSearch",
-    "Retrieval",
-    "RetrievalConfig",
-    "RetrievalMetadata",
-    "RetrievedContext",
-    "ReviewSnippet",
-    "Route",
-    "RoutingConfig",
-    "SafetyRating",
-    "SafetySetting",
-    "Schema",
-    "Search",
-    "SearchEntryPoint",
-    "SearchRetrieval",
-    "SearchTypes",
-    "SecretKey",
-    "Segment",
-    "ServiceAccountConfig",
-    "SimpleSearchParams",
-    "SourceFlaggingUri",
-    "SpeakerVoiceConfig",
-    "SpeechConfig",
-    "SpeechMetadata",
-    "SpreadsheetMetadata",
-    "Status",
-    "StreamEvent",
-    "StreamableHttpTransport",
-    "StringList",
-    "TextFormat",
-    "ThinkingConfig",
-    "Tool",
-    "ToolCall",
-    "ToolConfig",
-    "ToolResponse",
-    "TopCandidates",
-    "Transcription",
-    "TranslationConfig",
-    "UrlContext",
-    "UrlContextMetadata",
-    "UrlMetadata",
-    "Usage",
-    "VideoFormat",
-    "VideoMetadata",
-    "VoiceConfig",
-    "VoiceConsentSignature",
-    "WebChunk",
-    "WebSearch",
-    "WebSearchFilter",
-    "WordInfo",
-]
-
-
-def __dir__() -> list[str]:
-    """List the public names, including those of modules that are not loaded yet."""
-    return __all__

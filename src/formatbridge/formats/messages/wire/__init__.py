@@ -5,415 +5,76 @@ from typing import TYPE_CHECKING
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.messages.wire.cache import (
-        CacheControl,
-        CacheMiss,
-        Diagnostics,
-        DiagnosticsOptions,
-    )
-    from formatbridge.formats.messages.wire.citations import (
-        CharLocation,
-        Citation,
-        CitationOptions,
-        ContentBlockLocation,
-        DocumentLocation,
-        PageLocation,
-        SearchResultLocation,
-        WebSearchLocation,
-    )
-    from formatbridge.formats.messages.wire.content import (
-        Base64Source,
-        BrowserStateBlock,
-        BrowserTab,
-        Caller,
-        CodeCaller,
-        ContentSource,
-        DirectCaller,
-        DocumentBlock,
-        Download,
-        FileSource,
-        ImageBlock,
-        ImageTransformations,
-        RedactedThinkingBlock,
-        ResultBlock,
-        SearchResultBlock,
-        TabOpened,
-        TextBlock,
-        TextSource,
-        ThinkingBlock,
-        ToolReferenceBlock,
-        ToolResultBlock,
-        ToolUseBlock,
-        UrlSource,
-    )
-    from formatbridge.formats.messages.wire.context_management import (
-        Amount,
-        ClearedThinking,
-        ClearedToolUses,
-        ClearThinking,
-        ClearToolUses,
-        Compact,
-        ContextManagement,
-        ContextManagementOptions,
-    )
-    from formatbridge.formats.messages.wire.counts import CountedContext, CountRequest, CountResponse
-    from formatbridge.formats.messages.wire.error import (
-        Error,
-        ErrorDetails,
-        ErrorObject,
-    )
-    from formatbridge.formats.messages.wire.hosted_content import (
-        Advice,
-        AdvisorResultBlock,
-        CodeExecutionResultBlock,
-        CodeOutput,
-        CodeResult,
-        ContainerUploadBlock,
-        EncryptedCodeResult,
-        FileCreation,
-        FileReplacement,
-        FileView,
-        HostedError,
-        HostedResultBlock,
-        McpToolListingBlock,
-        McpToolResultBlock,
-        McpToolUseBlock,
-        RedactedAdvice,
-        ServerToolUseBlock,
-        TextEditorResultBlock,
-        ToolSearchResult,
-        ToolSearchResultBlock,
-        WebFetchResult,
-        WebFetchResultBlock,
-        WebSearchResult,
-        WebSearchResultBlock,
-    )
-    from formatbridge.formats.messages.wire.hosted_tools import (
-        AdvisorTool,
-        BashTool,
-        BrowserActions,
-        BrowserToolset,
-        CodeExecutionTool,
-        ComputerActions,
-        ComputerTool,
-        ComputerToolset,
-        McpTool,
-        McpToolset,
-        MemoryTool,
-        NamedTool,
-        TextEditorTool,
-        ToolReference,
-        ToolSearchTool,
-        ToolSwitch,
-        UrlRule,
-        UrlSources,
-        UserLocation,
-        WebFetchTool,
-        WebSearchTool,
-    )
-    from formatbridge.formats.messages.wire.messages import (
-        AssistantMessage,
-        Block,
-        CompactionBlock,
-        FallbackBlock,
-        FallbackModel,
-        McpToolReference,
-        McpToolsetReference,
-        Message,
-        RefusalTrigger,
-        SystemBlock,
-        SystemMessage,
-        SystemOutputConfig,
-        ToolAdditionBlock,
-        ToolDefinition,
-        ToolRemovalBlock,
-        UserMessage,
-    )
-    from formatbridge.formats.messages.wire.models import (
-        Capabilities,
-        Capability,
-        CompactionCapability,
-        ContextManagementCapability,
-        EffortCapability,
-        Model,
-        ModelList,
-        ServerToolsCapability,
-        ThinkingCapability,
-        ThinkingTypes,
-    )
-    from formatbridge.formats.messages.wire.request import (
-        AdaptiveThinking,
-        BetweenToolsThinking,
-        BillingPolicy,
-        BlockBinding,
-        CompactionOptions,
-        ContinuedThread,
-        DisabledThinking,
-        EnabledThinking,
-        Fallback,
-        FallbackCreditToken,
-        JsonSchemaFormat,
-        McpServer,
-        McpToolOptions,
-        Metadata,
-        NewThread,
-        OutputConfig,
-        OutputFormat,
-        Request,
-        TaskBudget,
-        Thinking,
-    )
-    from formatbridge.formats.messages.wire.response import (
-        CacheCreation,
-        Container,
-        CreditNotApplied,
-        CreditRedeemed,
-        FallbackCredit,
-        InputTransformation,
-        Iteration,
-        OutputTokensDetails,
-        RefusalDetails,
-        Response,
-        ServerToolUsage,
-        Skill,
-        StopDetails,
-        TokenCounts,
-        Usage,
-    )
-    from formatbridge.formats.messages.wire.stream import (
-        BlockDelta,
-        CitationsDelta,
-        CompactionDelta,
-        ContentBlockDelta,
-        ContentBlockStart,
-        ContentBlockStop,
-        ErrorEvent,
-        InputJsonDelta,
-        MessageDelta,
-        MessageStart,
-        MessageStop,
-        Ping,
-        SignatureDelta,
-        StopDelta,
-        StreamEvent,
-        TextDelta,
-        ThinkingDelta,
-    )
-    from formatbridge.formats.messages.wire.tools import (
-        AnyChoice,
-        AutoChoice,
-        FunctionTool,
-        NamedChoice,
-        NoChoice,
-        Tool,
-        ToolChoice,
-    )
-    from formatbridge.validation.wire_base import Unknown
+    from formatbridge.formats.messages.wire.cache import *
+    from formatbridge.formats.messages.wire.citations import *
+    from formatbridge.formats.messages.wire.content import *
+    from formatbridge.formats.messages.wire.context_management import *
+    from formatbridge.formats.messages.wire.counts import *
+    from formatbridge.formats.messages.wire.error import *
+    from formatbridge.formats.messages.wire.hosted_content import *
+    from formatbridge.formats.messages.wire.hosted_tools import *
+    from formatbridge.formats.messages.wire.messages import *
+    from formatbridge.formats.messages.wire.models import *
+    from formatbridge.formats.messages.wire.request import *
+    from formatbridge.formats.messages.wire.response import *
+    from formatbridge.formats.messages.wire.stream import *
+    from formatbridge.formats.messages.wire.tools import *
+    from formatbridge.validation.wire_base import Unknown as Unknown
 else:
-    __getattr__ = lazy_names(
+    __getattr__, __dir__, __all__ = lazy_names(
         __name__,
-        (
-            "request",
-            "response",
-            "stream",
-            "error",
-            "models",
-            "cache",
-            "citations",
-            "content",
-            "context_management",
-            "hosted_content",
-            "hosted_tools",
-            "messages",
-            "tools",
-            "counts",
-        ),
+        {
+            ".cache": "CacheControl CacheMiss Diagnostics DiagnosticsOptions",
+            ".citations": """
+                CharLocation Citation CitationOptions ContentBlockLocation DocumentLocation PageLocation SearchResultLocation
+                WebSearchLocation
+            """,
+            ".content": """
+                Base64Source BrowserStateBlock BrowserTab Caller CodeCaller ContentSource DirectCaller DocumentBlock Download
+                FileSource ImageBlock ImageTransformations RedactedThinkingBlock ResultBlock SearchResultBlock TabOpened
+                TextBlock TextSource ThinkingBlock ToolReferenceBlock ToolResultBlock ToolUseBlock UrlSource
+            """,
+            ".context_management": """
+                Amount ClearThinking ClearToolUses ClearedThinking ClearedToolUses Compact ContextManagement
+                ContextManagementOptions
+            """,
+            ".counts": "CountRequest CountResponse CountedContext",
+            ".error": "Error ErrorDetails ErrorObject",
+            ".hosted_content": """
+                Advice AdvisorResultBlock CodeExecutionResultBlock CodeOutput CodeResult ContainerUploadBlock
+                EncryptedCodeResult FileCreation FileReplacement FileView HostedError HostedResultBlock McpToolListingBlock
+                McpToolResultBlock McpToolUseBlock RedactedAdvice ServerToolUseBlock TextEditorResultBlock ToolSearchResult
+                ToolSearchResultBlock WebFetchResult WebFetchResultBlock WebSearchResult WebSearchResultBlock
+            """,
+            ".hosted_tools": """
+                AdvisorTool BashTool BrowserActions BrowserToolset CodeExecutionTool ComputerActions ComputerTool
+                ComputerToolset McpTool McpToolset MemoryTool NamedTool TextEditorTool ToolReference ToolSearchTool ToolSwitch
+                UrlRule UrlSources UserLocation WebFetchTool WebSearchTool
+            """,
+            ".messages": """
+                AssistantMessage Block CompactionBlock FallbackBlock FallbackModel McpToolReference McpToolsetReference Message
+                RefusalTrigger SystemBlock SystemMessage SystemOutputConfig ToolAdditionBlock ToolDefinition ToolRemovalBlock
+                UserMessage
+            """,
+            ".models": """
+                Capabilities Capability CompactionCapability ContextManagementCapability EffortCapability Model ModelList
+                ServerToolsCapability ThinkingCapability ThinkingTypes
+            """,
+            ".request": """
+                AdaptiveThinking BetweenToolsThinking BillingPolicy BlockBinding CompactionOptions ContinuedThread
+                DisabledThinking EnabledThinking Fallback FallbackCreditToken JsonSchemaFormat McpServer McpToolOptions Metadata
+                NewThread OutputConfig OutputFormat Request TaskBudget Thinking
+            """,
+            ".response": """
+                CacheCreation Container CreditNotApplied CreditRedeemed FallbackCredit InputTransformation Iteration
+                OutputTokensDetails RefusalDetails Response ServerToolUsage Skill StopDetails TokenCounts Usage
+            """,
+            ".stream": """
+                BlockDelta CitationsDelta CompactionDelta ContentBlockDelta ContentBlockStart ContentBlockStop ErrorEvent
+                InputJsonDelta MessageDelta MessageStart MessageStop Ping SignatureDelta StopDelta StreamEvent TextDelta
+                ThinkingDelta
+            """,
+            ".tools": "AnyChoice AutoChoice FunctionTool NamedChoice NoChoice Tool ToolChoice",
+            "formatbridge.validation.wire_base": "Unknown",
+        },
     )
-
-__all__ = [
-    "AdaptiveThinking",
-    "Advice",
-    "AdvisorResultBlock",
-    "AdvisorTool",
-    "Amount",
-    "AnyChoice",
-    "AssistantMessage",
-    "AutoChoice",
-    "Base64Source",
-    "BashTool",
-    "BetweenToolsThinking",
-    "BillingPolicy",
-    "Block",
-    "BlockBinding",
-    "BlockDelta",
-    "BrowserActions",
-    "BrowserStateBlock",
-    "BrowserTab",
-    "BrowserToolset",
-    "CacheControl",
-    "CacheCreation",
-    "CacheMiss",
-    "Caller",
-    "Capabilities",
-    "Capability",
-    "CharLocation",
-    "Citation",
-    "CitationOptions",
-    "CitationsDelta",
-    "ClearThinking",
-    "ClearToolUses",
-    "ClearedThinking",
-    "ClearedToolUses",
-    "CodeCaller",
-    "CodeExecutionResultBlock",
-    "CodeExecutionTool",
-    "CodeOutput",
-    "CodeResult",
-    "Compact",
-    "CompactionBlock",
-    "CompactionCapability",
-    "CompactionDelta",
-    "CompactionOptions",
-    "ComputerActions",
-    "ComputerTool",
-    "ComputerToolset",
-    "Container",
-    "ContainerUploadBlock",
-    "ContentBlockDelta",
-    "ContentBlockLocation",
-    "ContentBlockStart",
-    "ContentBlockStop",
-    "ContentSource",
-    "ContextManagement",
-    "ContextManagementCapability",
-    "ContextManagementOptions",
-    "ContinuedThread",
-    "CountRequest",
-    "CountResponse",
-    "CountedContext",
-    "CreditNotApplied",
-    "CreditRedeemed",
-    "Diagnostics",
-    "DiagnosticsOptions",
-    "DirectCaller",
-    "DisabledThinking",
-    "DocumentBlock",
-    "DocumentLocation",
-    "Download",
-    "EffortCapability",
-    "EnabledThinking",
-    "EncryptedCodeResult",
-    "Error",
-    "ErrorDetails",
-    "ErrorEvent",
-    "ErrorObject",
-    "Fallback",
-    "FallbackBlock",
-    "FallbackCredit",
-    "FallbackCreditToken",
-    "FallbackModel",
-    "FileCreation",
-    "FileReplacement",
-    "FileSource",
-    "FileView",
-    "FunctionTool",
-    "HostedError",
-    "HostedResultBlock",
-    "ImageBlock",
-    "ImageTransformations",
-    "InputJsonDelta",
-    "InputTransformation",
-    "Iteration",
-    "JsonSchemaFormat",
-    "McpServer",
-    "McpTool",
-    "McpToolListingBlock",
-    "McpToolOptions",
-    "McpToolReference",
-    "McpToolResultBlock",
-    "McpToolUseBlock",
-    "McpToolset",
-    "McpToolsetReference",
-    "MemoryTool",
-    "Message",
-    "MessageDelta",
-    "MessageStart",
-    "MessageStop",
-    "Metadata",
-    "Model",
-    "ModelList",
-    "NamedChoice",
-    "NamedTool",
-    "NewThread",
-    "NoChoice",
-    "OutputConfig",
-    "OutputFormat",
-    "OutputTokensDetails",
-    "PageLocation",
-    "Ping",
-    "RedactedAdvice",
-    "RedactedThinkingBlock",
-    "RefusalDetails",
-    "RefusalTrigger",
-    "Request",
-    "Response",
-    "ResultBlock",
-    "SearchResultBlock",
-    "SearchResultLocation",
-    "ServerToolUsage",
-    "ServerToolUseBlock",
-    "ServerToolsCapability",
-    "SignatureDelta",
-    "Skill",
-    "StopDelta",
-    "StopDetails",
-    "StreamEvent",
-    "SystemBlock",
-    "SystemMessage",
-    "SystemOutputConfig",
-    "TabOpened",
-    "TaskBudget",
-    "TextBlock",
-    "TextDelta",
-    "TextEditorResultBlock",
-    "TextEditorTool",
-    "TextSource",
-    "Thinking",
-    "ThinkingBlock",
-    "ThinkingCapability",
-    "ThinkingDelta",
-    "ThinkingTypes",
-    "TokenCounts",
-    "Tool",
-    "ToolAdditionBlock",
-    "ToolChoice",
-    "ToolDefinition",
-    "ToolReference",
-    "ToolReferenceBlock",
-    "ToolRemovalBlock",
-    "ToolResultBlock",
-    "ToolSearchResult",
-    "ToolSearchResultBlock",
-    "ToolSearchTool",
-    "ToolSwitch",
-    "ToolUseBlock",
-    "Unknown",
-    "UrlRule",
-    "UrlSource",
-    "UrlSources",
-    "Usage",
-    "UserLocation",
-    "UserMessage",
-    "WebFetchResult",
-    "WebFetchResultBlock",
-    "WebFetchTool",
-    "WebSearchLocation",
-    "WebSearchResult",
-    "WebSearchResultBlock",
-    "WebSearchTool",
-]
-
-
-def __dir__() -> list[str]:
-    """List the public names, including those of modules that are not loaded yet."""
-    return __all__
