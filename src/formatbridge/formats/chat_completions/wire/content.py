@@ -1,4 +1,7 @@
-"""Content parts of messages of all roles."""
+"""Content parts of messages of all roles.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -7,10 +10,7 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class PromptCacheBreakpoint(Wire):
-    """The end of a prompt prefix that the server caches.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The end of a prompt prefix that the server caches."""
 
     mode: str
     """Known: explicit."""
@@ -144,10 +144,7 @@ class VideoPart(Wire):
 
 
 class RefusalPart(Wire):
-    """A refusal of the model; in assistant messages only.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A refusal of the model; in assistant messages only."""
 
     refusal: str
     type: Literal["refusal"]
@@ -156,7 +153,7 @@ class RefusalPart(Wire):
 class ThinkingPart(Wire):
     """Reasoning of the model before the text that follows; in assistant messages only.
 
-    Seen: recorded traffic, where the reasoning is a list of text parts.
+    Source: recorded traffic, where the reasoning is a list of text parts.
     """
 
     thinking: str | list[Annotated[TextPart | Unknown, Open("type")]]
@@ -189,10 +186,7 @@ class UrlCitation(Wire):
 
 
 class UrlCitationAnnotation(Wire):
-    """An annotation of the answer that cites a web page.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An annotation of the answer that cites a web page."""
 
     type: Literal["url_citation"]
     url_citation: UrlCitation
@@ -201,7 +195,7 @@ class UrlCitationAnnotation(Wire):
 class FileAnnotation(Wire):
     """A document as parsed by the server; the caller can send it back in place of the document.
 
-    Seen: recorded traffic.
+    Source: recorded traffic.
     """
 
     file: dict[str, Any]
@@ -214,10 +208,7 @@ Annotation = Annotated[UrlCitationAnnotation | FileAnnotation | Unknown, Open("t
 
 
 class Audio(Wire):
-    """Audio output: whole in an answer, by id alone in later requests, in chunks in a stream.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Audio output: whole in an answer, by id alone in later requests, in chunks in a stream."""
 
     id: str | None = None
     data: str | None = None

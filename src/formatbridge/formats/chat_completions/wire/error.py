@@ -1,4 +1,7 @@
-"""The error body of all endpoints."""
+"""The error body of all endpoints.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -6,19 +9,13 @@ from formatbridge.validation.wire_base import AT_ONCE, Int, Wire
 
 
 class Steer(Wire):
-    """How the conversation can continue after a block.
-
-    Source: official SDK types, 2026-11.
-    """
+    """How the conversation can continue after a block."""
 
     message: str | None = None
 
 
 class Misalignment(Wire):
-    """Why a safety review blocked the request.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why a safety review blocked the request."""
 
     detailed_explanation: str | None = None
     error_type: str | None = None

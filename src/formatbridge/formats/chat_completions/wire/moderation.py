@@ -1,4 +1,7 @@
-"""The moderation results of a request and its answer."""
+"""The moderation results of a request and its answer.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -6,10 +9,7 @@ from formatbridge.validation.wire_base import Number, Open, Unknown, Wire
 
 
 class ModerationResult(Wire):
-    """The moderation result for one text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation result for one text."""
 
     categories: dict[str, bool | None] | None = None
     """Category to whether the text is in it."""
@@ -23,10 +23,7 @@ class ModerationResult(Wire):
 
 
 class ModerationResults(Wire):
-    """The moderation results for all texts of the input or the output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation results for all texts of the input or the output."""
 
     model: str | None = None
     results: list[ModerationResult]
@@ -34,10 +31,7 @@ class ModerationResults(Wire):
 
 
 class ModerationError(Wire):
-    """The error of a moderation that failed.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The error of a moderation that failed."""
 
     code: str | None = None
     message: str | None = None
@@ -49,10 +43,7 @@ ModerationOutcome = Annotated[ModerationResults | ModerationError | Unknown, Ope
 
 
 class Moderation(Wire):
-    """The outcome of ``moderation`` in the request, for input and output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The outcome of ``moderation`` in the request, for input and output."""
 
     input: ModerationOutcome | None = None
     output: ModerationOutcome | None = None

@@ -1,4 +1,7 @@
-"""The body of POST /v1/chat/completions."""
+"""The body of POST /v1/chat/completions.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -12,10 +15,7 @@ from formatbridge.validation.wire_base import AT_ONCE, Int, Number, Numeric, Ope
 
 
 class VoiceId(Wire):
-    """A custom voice, by its id.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A custom voice, by its id."""
 
     id: str
 
@@ -33,50 +33,35 @@ class AudioOptions(Wire):
 
 
 class ModerationRule(Wire):
-    """The action for text that moderation flags.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The action for text that moderation flags."""
 
     mode: str
     """Known: score, block."""
 
 
 class ModerationPolicy(Wire):
-    """The moderation rules for input and output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation rules for input and output."""
 
     input: ModerationRule | None = None
     output: ModerationRule | None = None
 
 
 class ModerationOptions(Wire):
-    """The moderation of a request: the model and the rules.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation of a request: the model and the rules."""
 
     model: str
     policy: ModerationPolicy | None = None
 
 
 class Prediction(Wire):
-    """Predicted output: text that much of the answer is expected to repeat.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Predicted output: text that much of the answer is expected to repeat."""
 
     content: Content
     type: Literal["content"] | None = None
 
 
 class PromptCacheOptions(Wire):
-    """How the server marks prompt prefixes for its cache.
-
-    Source: official SDK types, 2026-11.
-    """
+    """How the server marks prompt prefixes for its cache."""
 
     mode: str | None = None
     """Known: implicit, explicit. None: implicit."""
@@ -161,10 +146,7 @@ class StreamOptions(Wire):
 
 
 class ApproximateLocation(Wire):
-    """The approximate location of the end user.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The approximate location of the end user."""
 
     city: str | None = None
     country: str | None = None
@@ -175,20 +157,14 @@ class ApproximateLocation(Wire):
 
 
 class UserLocation(Wire):
-    """The location of the end user.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The location of the end user."""
 
     approximate: ApproximateLocation
     type: Literal["approximate"] | None = None
 
 
 class WebSearchOptions(Wire):
-    """Options of the web search.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Options of the web search."""
 
     search_context_size: str | None = None
     """Known: low, medium, high. None: medium."""

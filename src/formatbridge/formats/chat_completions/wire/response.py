@@ -1,4 +1,7 @@
-"""The response of POST /v1/chat/completions."""
+"""The response of POST /v1/chat/completions.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -65,10 +68,7 @@ class Usage(Wire):
 
 
 class TopLogprob(Wire):
-    """A token and its log probability.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A token and its log probability."""
 
     token: str
     bytes: list[Count] | None = None
@@ -78,19 +78,13 @@ class TopLogprob(Wire):
 
 
 class TokenLogprob(TopLogprob):
-    """A token of the answer, and the most likely alternatives to it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A token of the answer, and the most likely alternatives to it."""
 
     top_logprobs: list[TopLogprob] | None = None
 
 
 class Logprobs(Wire):
-    """The log probabilities of a choice: those of its content and those of its refusal.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The log probabilities of a choice: those of its content and those of its refusal."""
 
     content: list[TokenLogprob] | None = None
     refusal: list[TokenLogprob] | None = None

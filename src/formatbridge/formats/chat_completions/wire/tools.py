@@ -1,4 +1,7 @@
-"""Tool definitions, tool choice, and tool calls."""
+"""Tool definitions, tool choice, and tool calls.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -37,19 +40,13 @@ class FunctionTool(Wire):
 
 
 class TextInput(Wire):
-    """Free text as the input of a custom tool; the default.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Free text as the input of a custom tool; the default."""
 
     type: Literal["text"]
 
 
 class Grammar(Wire):
-    """A grammar and its syntax.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A grammar and its syntax."""
 
     definition: str
     syntax: str
@@ -57,20 +54,14 @@ class Grammar(Wire):
 
 
 class GrammarInput(Wire):
-    """Text that follows a grammar as the input of a custom tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Text that follows a grammar as the input of a custom tool."""
 
     grammar: Grammar
     type: Literal["grammar"]
 
 
 class Custom(Wire):
-    """A tool with text input instead of JSON.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool with text input instead of JSON."""
 
     name: str
     description: str | None = None
@@ -78,10 +69,7 @@ class Custom(Wire):
 
 
 class CustomTool(Wire):
-    """The definition of a tool with text input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The definition of a tool with text input."""
 
     custom: Custom
     type: Literal["custom"]
@@ -112,20 +100,14 @@ class FunctionChoice(Wire):
 
 
 class CustomChoice(Wire):
-    """A choice that makes the model call one custom tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model call one custom tool."""
 
     custom: ToolName
     type: Literal["custom"]
 
 
 class AllowedTools(Wire):
-    """The allowed tools, and whether the model must call one of them.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The allowed tools, and whether the model must call one of them."""
 
     mode: str
     """Known: auto, required."""
@@ -134,10 +116,7 @@ class AllowedTools(Wire):
 
 
 class AllowedToolsChoice(Wire):
-    """A choice that restricts the model to some tools.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that restricts the model to some tools."""
 
     allowed_tools: AllowedTools
     type: Literal["allowed_tools"]
@@ -173,20 +152,14 @@ class FunctionToolCall(Wire):
 
 
 class CustomCall(Wire):
-    """A custom tool name and its text input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A custom tool name and its text input."""
 
     input: str
     name: str
 
 
 class CustomToolCall(Wire):
-    """A call of a custom tool by the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of a custom tool by the model."""
 
     id: str | None = None
     custom: CustomCall

@@ -1,4 +1,7 @@
-"""Contents and their parts, which are the same in requests and responses."""
+"""Contents and their parts, which are the same in requests and responses.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -16,10 +19,7 @@ from formatbridge.validation.wire_base import Number
 
 
 class Blob(Proto):
-    """Media as base64 data in the body.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Media as base64 data in the body."""
 
     data: str | None = None
     """Base64, standard or URL-safe alphabet. None: zero bytes, which proto3 JSON omits."""
@@ -28,10 +28,7 @@ class Blob(Proto):
 
 
 class FileData(Proto):
-    """Media by URI.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Media by URI."""
 
     displayName: str | None = None
     fileUri: str
@@ -40,10 +37,7 @@ class FileData(Proto):
 
 
 class PartialArg(Proto):
-    """A piece of a function call's arguments, in a stream with ``streamFunctionCallArguments``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A piece of a function call's arguments, in a stream with ``streamFunctionCallArguments``."""
 
     boolValue: bool | None = None
     jsonPath: str | None = None
@@ -91,10 +85,7 @@ class FunctionResponsePart(Proto):
 
 
 class FunctionResponse(Proto):
-    """The result of a function call, matched by id, or else by name and order.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The result of a function call, matched by id, or else by name and order."""
 
     willContinue: bool | None = None
     """True: a non-blocking function will return more results."""
@@ -108,10 +99,7 @@ class FunctionResponse(Proto):
 
 
 class ExecutableCode(Proto):
-    """Code of the model that the server executes.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Code of the model that the server executes."""
 
     code: str | None = None
     language: EnumValue | None = None
@@ -120,10 +108,7 @@ class ExecutableCode(Proto):
 
 
 class CodeExecutionResult(Proto):
-    """The result of a code execution.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The result of a code execution."""
 
     outcome: EnumValue | None = None
     """OUTCOME_OK, OUTCOME_FAILED or OUTCOME_DEADLINE_EXCEEDED."""

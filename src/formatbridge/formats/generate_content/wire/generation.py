@@ -1,4 +1,7 @@
-"""Generation settings: sampling, limits, modalities, reasoning, speech, images and the output format."""
+"""Generation settings: sampling, limits, modalities, reasoning, speech, images and the output format.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 import warnings
 from typing import Annotated, Any
@@ -19,39 +22,27 @@ Penalty = Annotated[float, Numeric(-2, 2)]
 
 
 class ModelSelectionConfig(Proto):
-    """The preference for the server's selection of a model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The preference for the server's selection of a model."""
 
     featureSelectionPreference: EnumValue | None = None
     """PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
 
 
 class AutoRouting(Proto):
-    """Lets the server select the model by the prompt.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Lets the server select the model by the prompt."""
 
     modelRoutingPreference: EnumValue | None = None
     """UNKNOWN, PRIORITIZE_QUALITY, BALANCED or PRIORITIZE_COST."""
 
 
 class ManualRouting(Proto):
-    """Selects a model by name.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Selects a model by name."""
 
     modelName: str | None = None
 
 
 class RoutingConfig(Proto):
-    """The selection of the model: one of the two fields is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The selection of the model: one of the two fields is set."""
 
     autoMode: AutoRouting | None = None
     manualMode: ManualRouting | None = None
@@ -104,10 +95,7 @@ class ImageConfig(Proto):
 
 
 class AudioFormat(Proto):
-    """The format and delivery of generated audio.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The format and delivery of generated audio."""
 
     bitRate: Count | None = None
     """Bits per second; for compressed formats."""
@@ -119,10 +107,7 @@ class AudioFormat(Proto):
 
 
 class ImageFormat(Proto):
-    """The format and delivery of generated images.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The format and delivery of generated images."""
 
     aspectRatio: EnumValue | None = None
     """ASPECT_RATIO_ONE_BY_ONE and others; not 1:1 as in ``ImageConfig``."""
@@ -134,10 +119,7 @@ class ImageFormat(Proto):
 
 
 class VideoFormat(Proto):
-    """The format and delivery of generated video.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The format and delivery of generated video."""
 
     aspectRatio: EnumValue | None = None
     """ASPECT_RATIO_SIXTEEN_BY_NINE and others."""
@@ -167,10 +149,7 @@ with warnings.catch_warnings():
 
 
 class ResponseFormat(Proto):
-    """The format of one kind of output: one field is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The format of one kind of output: one field is set."""
 
     audio: AudioFormat | None = None
     image: ImageFormat | None = None

@@ -1,4 +1,7 @@
-"""Sources of an answer: search results, documents, places, quoted works."""
+"""Sources of an answer: search results, documents, places, quoted works.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from formatbridge.formats.generate_content.wire._proto import Double, Proto
 from formatbridge.validation.wire_base import Count, Int
@@ -42,10 +45,7 @@ class CitationMetadata(Proto):
 
 
 class ImageChunk(Proto):
-    """An image from a search.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An image from a search."""
 
     sourceUri: str | None = None
     imageUri: str | None = None
@@ -54,10 +54,7 @@ class ImageChunk(Proto):
 
 
 class AuthorAttribution(Proto):
-    """The author of a review.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The author of a review."""
 
     displayName: str | None = None
     photoUri: str | None = None
@@ -65,10 +62,7 @@ class AuthorAttribution(Proto):
 
 
 class ReviewSnippet(Proto):
-    """An excerpt of a review of a place.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An excerpt of a review of a place."""
 
     authorAttribution: AuthorAttribution | None = None
     flagContentUri: str | None = None
@@ -81,10 +75,7 @@ class ReviewSnippet(Proto):
 
 
 class PlaceAnswerSources(Proto):
-    """The reviews that an answer about a place uses.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The reviews that an answer about a place uses."""
 
     reviewSnippet: list[ReviewSnippet] | None = None
     flagContentUri: str | None = None
@@ -92,10 +83,7 @@ class PlaceAnswerSources(Proto):
 
 
 class Route(Proto):
-    """A route on a map.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A route on a map."""
 
     distanceMeters: Count | None = None
     duration: str | None = None
@@ -119,20 +107,14 @@ class MapsChunk(Proto):
 
 
 class PageSpan(Proto):
-    """A range of pages, counted from 1, inclusive.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A range of pages, counted from 1, inclusive."""
 
     firstPage: Int | None = None
     lastPage: Int | None = None
 
 
 class RagChunk(Proto):
-    """A chunk of a file in a RAG corpus.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A chunk of a file in a RAG corpus."""
 
     pageSpan: PageSpan | None = None
     text: str | None = None
@@ -141,19 +123,13 @@ class RagChunk(Proto):
 
 
 class StringList(Proto):
-    """A list of strings, in the form of proto3 JSON.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A list of strings, in the form of proto3 JSON."""
 
     values: list[str] | None = None
 
 
 class CustomMetadata(Proto):
-    """A custom metadata entry of a document: one value is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A custom metadata entry of a document: one value is set."""
 
     key: str | None = None
     numericValue: Double | None = None
@@ -162,10 +138,7 @@ class CustomMetadata(Proto):
 
 
 class RetrievedContext(Proto):
-    """A document from the customer's data.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A document from the customer's data."""
 
     documentName: str | None = None
     ragChunk: RagChunk | None = None
@@ -253,10 +226,7 @@ class SearchEntryPoint(Proto):
 
 
 class SourceFlaggingUri(Proto):
-    """The URL for complaints about a place or review.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The URL for complaints about a place or review."""
 
     flagContentUri: str | None = None
     sourceId: str | None = None

@@ -1,4 +1,7 @@
-"""Tools that the server runs."""
+"""Tools that the server runs.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -8,10 +11,7 @@ from formatbridge.validation.wire_base import Count, Number
 
 
 class ComputerUse(Proto):
-    """A computer tool: the server declares functions with which the model controls a computer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A computer tool: the server declares functions with which the model controls a computer."""
 
     environment: EnumValue | None = None
     """ENVIRONMENT_BROWSER, ENVIRONMENT_MOBILE or ENVIRONMENT_DESKTOP."""
@@ -22,10 +22,7 @@ class ComputerUse(Proto):
 
 
 class FileSearch(Proto):
-    """A search in the account's file search stores.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search in the account's file search stores."""
 
     fileSearchStoreNames: list[str] | None = None
     """``fileSearchStores/...``; the vendor requires at least one."""
@@ -35,34 +32,22 @@ class FileSearch(Proto):
 
 
 class WebSearch(Proto):
-    """Enables the search of web pages; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Enables the search of web pages; it has no options."""
 
 
 class ImageSearch(Proto):
-    """Enables the search of images; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Enables the search of images; it has no options."""
 
 
 class SearchTypes(Proto):
-    """The kinds of search to run; with none set, the web search.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The kinds of search to run; with none set, the web search."""
 
     webSearch: WebSearch | None = None
     imageSearch: ImageSearch | None = None
 
 
 class Interval(Proto):
-    """A time interval, RFC 3339; start and end are set together.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A time interval, RFC 3339; start and end are set together."""
 
     endTime: str | None = None
     """Exclusive."""
@@ -71,10 +56,7 @@ class Interval(Proto):
 
 
 class WebSearchFilter(Proto):
-    """Exclusions from the results of a web search; as a separate tool, the enterprise web search.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Exclusions from the results of a web search; as a separate tool, the enterprise web search."""
 
     blockingConfidence: EnumValue | None = None
     """Excludes sites with this or a higher likelihood of phishing: BLOCK_LOW_AND_ABOVE up to BLOCK_ONLY_EXTREMELY_HIGH."""
@@ -92,34 +74,22 @@ class Search(WebSearchFilter):
 
 
 class MapsPlaces(Proto):
-    """Enables places; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Enables places; it has no options."""
 
 
 class MapsRouting(Proto):
-    """Enables routes; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Enables routes; it has no options."""
 
 
 class MapsGroundingTypes(Proto):
-    """The kinds of map data to use; with none set, places.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The kinds of map data to use; with none set, places."""
 
     places: MapsPlaces | None = None
     routing: MapsRouting | None = None
 
 
 class Maps(Proto):
-    """A tool for questions about places and routes on a map.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool for questions about places and routes on a map."""
 
     authConfig: AuthConfig | None = None
     enableWidget: bool | None = None
@@ -135,10 +105,7 @@ class CodeExecution(Proto):
 
 
 class DynamicRetrievalConfig(Proto):
-    """The condition under which the older search tool searches.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The condition under which the older search tool searches."""
 
     dynamicThreshold: Number | None = None
     """0 to 1; the tool searches if the predicted score is higher."""
@@ -147,19 +114,13 @@ class DynamicRetrievalConfig(Proto):
 
 
 class SearchRetrieval(Proto):
-    """A web search for models of the first generations.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A web search for models of the first generations."""
 
     dynamicRetrievalConfig: DynamicRetrievalConfig | None = None
 
 
 class PartnerSearch(Proto):
-    """A search with the service of another company.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search with the service of another company."""
 
     apiKey: str | None = None
     """A secret."""
@@ -168,10 +129,7 @@ class PartnerSearch(Proto):
 
 
 class RetentionSearch(PartnerSearch):
-    """A search with the service of another company, with an option to store no data.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search with the service of another company, with an option to store no data."""
 
     enableDataRetention: bool | None = None
     """Replaced by the next field."""
@@ -186,10 +144,7 @@ class UrlContext(Proto):
 
 
 class StreamableHttpTransport(Proto):
-    """The URL of an MCP server, its headers and timeouts.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The URL of an MCP server, its headers and timeouts."""
 
     headers: dict[str, str] | None = None
     """May hold secrets."""
@@ -202,10 +157,7 @@ class StreamableHttpTransport(Proto):
 
 
 class McpServer(Proto):
-    """An MCP server whose tools the model may call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An MCP server whose tools the model may call."""
 
     name: str | None = None
     streamableHttpTransport: StreamableHttpTransport | None = None

@@ -1,14 +1,14 @@
-"""Options and metadata of media parts: clip ranges, page ranges, resolution, transcripts."""
+"""Options and metadata of media parts: clip ranges, page ranges, resolution, transcripts.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 from formatbridge.validation.wire_base import Count, Int, Number
 
 
 class MediaResolution(Proto):
-    """The resolution with which a media part is tokenized.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The resolution with which a media part is tokenized."""
 
     level: EnumValue | None = None
     """MEDIA_RESOLUTION_LOW, _MEDIUM, _HIGH or _ULTRA_HIGH."""
@@ -33,10 +33,7 @@ class VideoMetadata(Proto):
 
 
 class AudioMetadata(Proto):
-    """The clip of an audio recording that the model receives.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The clip of an audio recording that the model receives."""
 
     startOffset: str | None = None
     """Seconds with the suffix s."""
@@ -45,10 +42,7 @@ class AudioMetadata(Proto):
 
 
 class DocumentMetadata(Proto):
-    """The pages of a document that the model reads.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The pages of a document that the model reads."""
 
     startPage: Int | None = None
     """First page, counted from 1."""
@@ -59,10 +53,7 @@ class DocumentMetadata(Proto):
 
 
 class SpreadsheetMetadata(Proto):
-    """The cells of a spreadsheet that the model reads.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The cells of a spreadsheet that the model reads."""
 
     visibleCells: str | None = None
     """A range in A1 notation; None: all cells with content."""
@@ -73,10 +64,7 @@ class SpreadsheetMetadata(Proto):
 
 
 class SpeechMetadata(Proto):
-    """The speaker of a text part and the manner of speech, for audio output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The speaker of a text part and the manner of speech, for audio output."""
 
     speaker: str | None = None
     """The name of a speaker in ``multiSpeakerVoiceConfig``."""
@@ -84,10 +72,7 @@ class SpeechMetadata(Proto):
 
 
 class WordInfo(Proto):
-    """A word of a transcript, with its times.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A word of a transcript, with its times."""
 
     word: str | None = None
     startOffset: str | None = None
@@ -97,10 +82,7 @@ class WordInfo(Proto):
 
 
 class Transcription(Proto):
-    """The transcript of an audio part.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The transcript of an audio part."""
 
     text: str | None = None
     finished: bool | None = None

@@ -1,14 +1,14 @@
-"""Grounding in the customer's data, and authentication for it. Only the vendor's cloud platform accepts this."""
+"""Grounding in the customer's data, and authentication for it. Only the vendor's cloud platform accepts this.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from formatbridge.formats.generate_content.wire._proto import EnumValue, Int64, Proto
 from formatbridge.validation.wire_base import Count, Number
 
 
 class SecretKey(Proto):
-    """An API key, or the name of the secret that holds it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An API key, or the name of the secret that holds it."""
 
     apiKeySecretVersion: str | None = None
     apiKeyString: str | None = None
@@ -16,19 +16,13 @@ class SecretKey(Proto):
 
 
 class ApiAuth(Proto):
-    """Authentication for an external API, the older form.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Authentication for an external API, the older form."""
 
     apiKeyConfig: SecretKey | None = None
 
 
 class ApiKeyConfig(Proto):
-    """An API key and its location in the HTTP request.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An API key and its location in the HTTP request."""
 
     apiKeySecret: str | None = None
     """The name of the secret that holds the key."""
@@ -40,28 +34,19 @@ class ApiKeyConfig(Proto):
 
 
 class ServiceAccountConfig(Proto):
-    """The service account to use.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The service account to use."""
 
     serviceAccount: str | None = None
 
 
 class BasicAuthConfig(Proto):
-    """The name of the secret that contains user and password.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The name of the secret that contains user and password."""
 
     credentialSecret: str | None = None
 
 
 class OauthConfig(Proto):
-    """An OAuth token, or the account that obtains one.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An OAuth token, or the account that obtains one."""
 
     accessToken: str | None = None
     """A secret."""
@@ -69,10 +54,7 @@ class OauthConfig(Proto):
 
 
 class OidcConfig(Proto):
-    """An OpenID Connect token, or the account that obtains one.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An OpenID Connect token, or the account that obtains one."""
 
     idToken: str | None = None
     """A secret."""
@@ -80,10 +62,7 @@ class OidcConfig(Proto):
 
 
 class AuthConfig(Proto):
-    """Authentication for an external API.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Authentication for an external API."""
 
     apiKey: str | None = None
     """A secret."""
@@ -97,10 +76,7 @@ class AuthConfig(Proto):
 
 
 class ElasticSearchParams(Proto):
-    """A query of an Elasticsearch server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A query of an Elasticsearch server."""
 
     index: str | None = None
     numHits: Count | None = None
@@ -108,17 +84,11 @@ class ElasticSearchParams(Proto):
 
 
 class SimpleSearchParams(Proto):
-    """Selects the simple search protocol of the external API; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Selects the simple search protocol of the external API; it has no options."""
 
 
 class ExternalApi(Proto):
-    """A search API of the customer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search API of the customer."""
 
     apiAuth: ApiAuth | None = None
     """Replaced by ``authConfig``."""
@@ -131,20 +101,14 @@ class ExternalApi(Proto):
 
 
 class DataStoreSpec(Proto):
-    """A data store of a search engine, and a filter on it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A data store of a search engine, and a filter on it."""
 
     dataStore: str | None = None
     filter: str | None = None
 
 
 class DataStoreSearch(Proto):
-    """A search in the customer's data stores: either ``datastore`` or ``engine`` is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search in the customer's data stores: either ``datastore`` or ``engine`` is set."""
 
     dataStoreSpecs: list[DataStoreSpec] | None = None
     datastore: str | None = None
@@ -155,20 +119,14 @@ class DataStoreSearch(Proto):
 
 
 class RagResource(Proto):
-    """A RAG corpus, or files of it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A RAG corpus, or files of it."""
 
     ragCorpus: str | None = None
     ragFileIds: list[str] | None = None
 
 
 class RagFilter(Proto):
-    """A filter of retrieved contexts.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A filter of retrieved contexts."""
 
     metadataFilter: str | None = None
     vectorDistanceThreshold: Number | None = None
@@ -178,39 +136,27 @@ class RagFilter(Proto):
 
 
 class HybridSearch(Proto):
-    """The ratio of dense and ``sparse`` vectors.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The ratio of dense and ``sparse`` vectors."""
 
     alpha: Number | None = None
     """1: only dense vectors; 0: only ``sparse`` ones."""
 
 
 class Ranker(Proto):
-    """A model or service that ranks the contexts.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A model or service that ranks the contexts."""
 
     modelName: str | None = None
 
 
 class RagRanking(Proto):
-    """The ranking of contexts: one field is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The ranking of contexts: one field is set."""
 
     llmRanker: Ranker | None = None
     rankService: Ranker | None = None
 
 
 class RagRetrievalConfig(Proto):
-    """The retrieval options of a corpus.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The retrieval options of a corpus."""
 
     filter: RagFilter | None = None
     hybridSearch: HybridSearch | None = None
@@ -220,10 +166,7 @@ class RagRetrievalConfig(Proto):
 
 
 class RagStore(Proto):
-    """A search in the customer's corpora.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search in the customer's corpora."""
 
     ragCorpora: list[str] | None = None
     """Replaced by ``ragResources``."""
@@ -235,10 +178,7 @@ class RagStore(Proto):
 
 
 class Retrieval(Proto):
-    """A search in the customer's data, of one of three kinds.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search in the customer's data, of one of three kinds."""
 
     disableAttribution: bool | None = None
     """No longer has an effect."""

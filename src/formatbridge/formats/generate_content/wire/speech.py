@@ -1,22 +1,19 @@
-"""Settings of speech: voices, transcription, translation."""
+"""Settings of speech: voices, transcription, translation.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 
 
 class VoiceConsentSignature(Proto):
-    """A consent signature of the server for a replicated voice.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A consent signature of the server for a replicated voice."""
 
     signature: str | None = None
 
 
 class ReplicatedVoiceConfig(Proto):
-    """A voice that is replicated from a sample.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A voice that is replicated from a sample."""
 
     mimeType: str | None = None
     """audio/wav: 16-bit little-endian at 24 kHz."""
@@ -37,10 +34,7 @@ class PrebuiltVoiceConfig(Proto):
 
 
 class VoiceConfig(Proto):
-    """The voice to use: one field is set.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The voice to use: one field is set."""
 
     replicatedVoiceConfig: ReplicatedVoiceConfig | None = None
     prebuiltVoiceConfig: PrebuiltVoiceConfig | None = None
@@ -48,10 +42,7 @@ class VoiceConfig(Proto):
 
 
 class SpeakerVoiceConfig(Proto):
-    """The voice of one speaker.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The voice of one speaker."""
 
     speaker: str | None = None
     """The name of the speaker in the prompt."""
@@ -59,10 +50,7 @@ class SpeakerVoiceConfig(Proto):
 
 
 class MultiSpeakerVoiceConfig(Proto):
-    """The voices of a dialogue.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The voices of a dialogue."""
 
     speakerVoiceConfigs: list[SpeakerVoiceConfig] | None = None
     """Exactly two on the vendor's servers."""
@@ -80,10 +68,7 @@ class SpeechConfig(Proto):
 
 
 class TranslationConfig(Proto):
-    """The target language of speech translation.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The target language of speech translation."""
 
     echoTargetLanguage: bool | None = None
     """True: speech in the target language is repeated."""
@@ -92,26 +77,17 @@ class TranslationConfig(Proto):
 
 
 class LanguageAuto(Proto):
-    """Enables language detection, which is now the default; it has no options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Enables language detection, which is now the default; it has no options."""
 
 
 class LanguageHints(Proto):
-    """Probable languages, the older form of ``languageCodes``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Probable languages, the older form of ``languageCodes``."""
 
     languageCodes: list[str] | None = None
 
 
 class AudioTranscriptionConfig(Proto):
-    """Options of the transcription.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Options of the transcription."""
 
     languageCodes: list[str] | None = None
     """BCP-47 codes; None or []: automatic detection."""

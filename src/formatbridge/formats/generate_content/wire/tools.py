@@ -1,4 +1,7 @@
-"""Tools of a request: function declarations, server tools, and the tool configuration."""
+"""Tools of a request: function declarations, server tools, and the tool configuration.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -25,7 +28,6 @@ class FunctionDeclaration(Proto):
     """A function that the client runs.
 
     Either ``parameters`` or ``parametersJsonSchema`` is set, and either ``response`` or ``responseJsonSchema``.
-    Source: official SDK types, 2026-11.
     """
 
     description: str | None = None
@@ -41,10 +43,7 @@ class FunctionDeclaration(Proto):
 
 
 class Tool(Proto):
-    """A list of functions or a server tool; several fields may be set in one object.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A list of functions or a server tool; several fields may be set in one object."""
 
     retrieval: Retrieval | None = None
     computerUse: ComputerUse | None = None
@@ -76,10 +75,7 @@ class FunctionCallingConfig(Proto):
 
 
 class LatLng(Proto):
-    """A geographic position, in degrees.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A geographic position, in degrees."""
 
     latitude: Number | None = None
     """-90 to 90."""
@@ -88,20 +84,14 @@ class LatLng(Proto):
 
 
 class RetrievalConfig(Proto):
-    """The user's location and language, for searches.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The user's location and language, for searches."""
 
     latLng: LatLng | None = None
     languageCode: str | None = None
 
 
 class ToolConfig(Proto):
-    """The configuration of the tools.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The configuration of the tools."""
 
     retrievalConfig: RetrievalConfig | None = None
     functionCallingConfig: FunctionCallingConfig | None = None

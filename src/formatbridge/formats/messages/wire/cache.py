@@ -1,4 +1,7 @@
-"""Prompt caching: cache marks in requests, and cache diagnostics in responses."""
+"""Prompt caching: cache marks in requests, and cache diagnostics in responses.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -18,10 +21,7 @@ class CacheControl(Wire):
 
 
 class DiagnosticsOptions(Wire):
-    """A request for the reason of a cache miss, compared with an earlier response.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A request for the reason of a cache miss, compared with an earlier response."""
 
     previous_message_id: str | None = None
     """Id of the response to compare with; null for the first request."""
@@ -46,10 +46,7 @@ class CacheMiss(Wire):
 
 
 class Diagnostics(Wire):
-    """The cache diagnostics of this request.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The cache diagnostics of this request."""
 
     cache_miss_reason: Annotated[CacheMiss | Unknown, Open("type")] | None = None
     """None: no cache miss, or the comparison is not finished."""

@@ -1,6 +1,8 @@
 """Citations: the configuration in a request, and the five kinds of locations.
 
 Citations have the same form in responses and in later requests.
+
+Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Literal
@@ -9,19 +11,13 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class CitationOptions(Wire):
-    """The citation setting of one source.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The citation setting of one source."""
 
     enabled: bool | None = None
 
 
 class DocumentLocation(Wire):
-    """The fields that the three kinds of document locations have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that the three kinds of document locations have in common."""
 
     cited_text: str | None = None
     document_index: Count | None = None
@@ -32,10 +28,7 @@ class DocumentLocation(Wire):
 
 
 class CharLocation(DocumentLocation):
-    """A range of characters in a plain-text document.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A range of characters in a plain-text document."""
 
     start_char_index: Count | None = None
     """From 0."""
@@ -45,10 +38,7 @@ class CharLocation(DocumentLocation):
 
 
 class PageLocation(DocumentLocation):
-    """A range of pages in a PDF document.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A range of pages in a PDF document."""
 
     start_page_number: Count | None = None
     """From 1."""
@@ -58,10 +48,7 @@ class PageLocation(DocumentLocation):
 
 
 class ContentBlockLocation(DocumentLocation):
-    """A range of blocks in a document with block content.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A range of blocks in a document with block content."""
 
     start_block_index: Count | None = None
     """From 0."""
@@ -85,10 +72,7 @@ class WebSearchLocation(Wire):
 
 
 class SearchResultLocation(Wire):
-    """A range of blocks in a search result that the caller provided.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A range of blocks in a search result that the caller provided."""
 
     cited_text: str | None = None
     end_block_index: Count | None = None

@@ -1,6 +1,8 @@
 """Content blocks of callers and models: text, media, reasoning, tool calls and tool results.
 
 Blocks of server tools are in ``hosted_content.py``; the union of all blocks is in ``messages.py``.
+
+Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Any, Literal
@@ -11,10 +13,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class Base64Source(Wire):
-    """Base64 data of an image or a PDF.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Base64 data of an image or a PDF."""
 
     data: str
     """Base64, without a ``data:`` prefix."""
@@ -24,10 +23,7 @@ class Base64Source(Wire):
 
 
 class TextSource(Wire):
-    """A document as plain text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A document as plain text."""
 
     data: str
     media_type: str | None = None
@@ -36,30 +32,21 @@ class TextSource(Wire):
 
 
 class UrlSource(Wire):
-    """The URL of an image or a PDF that the server fetches.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The URL of an image or a PDF that the server fetches."""
 
     type: Literal["url"]
     url: str
 
 
 class FileSource(Wire):
-    """An uploaded file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An uploaded file."""
 
     file_id: str
     type: Literal["file"]
 
 
 class ImageTransformations(Wire):
-    """How the server may change an image before the model reads it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """How the server may change an image before the model reads it."""
 
     oversized_image: str | None = None
     """``downsize`` or ``error``."""
@@ -78,10 +65,7 @@ class TextBlock(Wire):
 
 
 class ImageBlock(Wire):
-    """An image in a user message or in a tool result.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An image in a user message or in a tool result."""
 
     source: Annotated[Base64Source | UrlSource | FileSource | Unknown, Open("type")]
     type: Literal["image"]
@@ -90,10 +74,7 @@ class ImageBlock(Wire):
 
 
 class ContentSource(Wire):
-    """A document as a list of blocks; citations refer to the blocks by index.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A document as a list of blocks; citations refer to the blocks by index."""
 
     content: str | list[Annotated[TextBlock | ImageBlock | Unknown, Open("type")]]
     type: Literal["content"]
@@ -119,10 +100,7 @@ class DocumentBlock(Wire):
 
 
 class SearchResultBlock(Wire):
-    """A result of a search by the caller, which the model can cite.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A result of a search by the caller, which the model can cite."""
 
     content: list[Annotated[TextBlock | Unknown, Open("type")]]
     source: str
@@ -146,10 +124,7 @@ class ThinkingBlock(Wire):
 
 
 class RedactedThinkingBlock(Wire):
-    """Redacted reasoning, which only the server can read.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Redacted reasoning, which only the server can read."""
 
     data: str
     """Opaque; to be sent back unchanged."""
@@ -198,10 +173,7 @@ class ToolUseBlock(Wire):
 
 
 class ToolReferenceBlock(Wire):
-    """The name of a tool, in the result of a tool search.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The name of a tool, in the result of a tool search."""
 
     tool_name: str
     type: Literal["tool_reference"]
@@ -209,10 +181,7 @@ class ToolReferenceBlock(Wire):
 
 
 class BrowserTab(Wire):
-    """One open tab of a browser.
-
-    Source: official SDK types, 2026-11.
-    """
+    """One open tab of a browser."""
 
     tab_id: str
     title: str
@@ -221,10 +190,7 @@ class BrowserTab(Wire):
 
 
 class TabOpened(Wire):
-    """A browser event: a tab has opened.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A browser event: a tab has opened."""
 
     tab_id: str
     type: Literal["tab_opened"]
@@ -245,10 +211,7 @@ class Download(Wire):
 
 
 class BrowserStateBlock(Wire):
-    """The state of the browser after a tool call, in the result of the call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The state of the browser after a tool call, in the result of the call."""
 
     tabs: list[BrowserTab]
     type: Literal["browser_state"]

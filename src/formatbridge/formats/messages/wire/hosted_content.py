@@ -1,4 +1,7 @@
-"""Content blocks of server tools: calls, results and errors."""
+"""Content blocks of server tools: calls, results and errors.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -46,10 +49,7 @@ class HostedError(Wire):
 
 
 class HostedResultBlock(Wire):
-    """The fields that the results of all server tools have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that the results of all server tools have in common."""
 
     tool_use_id: str
     """Id of the ``server_tool_use`` block."""
@@ -133,10 +133,7 @@ class CodeResult(Wire):
 
 
 class EncryptedCodeResult(Wire):
-    """The output of code execution, encrypted for the server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of code execution, encrypted for the server."""
 
     content: list[Annotated[CodeOutput | Unknown, Open("type")]] | None = None
     encrypted_stdout: str

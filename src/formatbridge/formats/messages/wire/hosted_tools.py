@@ -1,6 +1,8 @@
 """Tools that the vendor defines: some run on the server, others on the caller's side.
 
 One class models all dated versions of a tool; it has the fields of all versions.
+
+Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Any, Literal
@@ -11,10 +13,7 @@ from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class NamedTool(Wire):
-    """The fields that all tools with a name have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that all tools with a name have in common."""
 
     name: str
     """Chosen by the caller in a function tool; fixed by the type, such as ``bash``, in all others."""
@@ -48,10 +47,7 @@ class BashTool(NamedTool):
 
 
 class TextEditorTool(NamedTool):
-    """A text editor tool that the caller runs.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A text editor tool that the caller runs."""
 
     type: Literal["text_editor_20241022", "text_editor_20250124", "text_editor_20250429", "text_editor_20250728"]
     input_examples: list[dict[str, Any]] | None = None
@@ -60,10 +56,7 @@ class TextEditorTool(NamedTool):
 
 
 class MemoryTool(NamedTool):
-    """A memory tool: a directory of files that the caller stores for the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A memory tool: a directory of files that the caller stores for the model."""
 
     type: Literal["memory_20250818"]
     input_examples: list[dict[str, Any]] | None = None
@@ -86,10 +79,7 @@ class ComputerTool(NamedTool):
 
 
 class ComputerActions(Wire):
-    """The configuration of the tools in a computer toolset.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The configuration of the tools in a computer toolset."""
 
     cursor_position: ToolSwitch | None = None
     double_click: ToolSwitch | None = None
@@ -111,10 +101,7 @@ class ComputerActions(Wire):
 
 
 class ComputerToolset(Wire):
-    """A computer toolset that the caller runs, with one tool per action; it has no name.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A computer toolset that the caller runs, with one tool per action; it has no name."""
 
     type: Literal["computer_toolset_20260801"]
     cache_control: CacheControl | None = None
@@ -122,10 +109,7 @@ class ComputerToolset(Wire):
 
 
 class BrowserActions(Wire):
-    """The configuration of the tools in a browser toolset.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The configuration of the tools in a browser toolset."""
 
     close_tab: ToolSwitch | None = None
     double_click: ToolSwitch | None = None
@@ -161,10 +145,7 @@ class BrowserActions(Wire):
 
 
 class BrowserToolset(Wire):
-    """A browser toolset that the caller runs, with one tool per action; it has no name.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A browser toolset that the caller runs, with one tool per action; it has no name."""
 
     type: Literal["browser_toolset_20260801"]
     cache_control: CacheControl | None = None
@@ -219,10 +200,7 @@ class WebSearchTool(NamedTool):
 
 
 class ToolReference(Wire):
-    """A tool name.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool name."""
 
     name: str
     type: Literal["tool_reference"]
@@ -241,10 +219,7 @@ class UrlRule(Wire):
 
 
 class UrlSources(Wire):
-    """Where a URL must have occurred before the web fetch may use it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Where a URL must have occurred before the web fetch may use it."""
 
     client_tool_results: UrlRule | None = None
     server_tool_results: UrlRule | None = None

@@ -1,4 +1,7 @@
-"""The request body."""
+"""The request body.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -60,19 +63,13 @@ class AdaptiveThinking(Wire):
 
 
 class BetweenToolsThinking(Wire):
-    """Reasoning only between tool calls.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Reasoning only between tool calls."""
 
     type: Literal["between_tools"]
 
 
 class DisabledThinking(Wire):
-    """Reasoning is disabled.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Reasoning is disabled."""
 
     type: Literal["disabled"]
 

@@ -1,6 +1,8 @@
 """Function tools, the tool choice, and the union of all tools.
 
 Tools that the vendor defines are in ``hosted_tools.py``.
+
+Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Any, Literal
@@ -70,10 +72,7 @@ class AutoChoice(Wire):
 
 
 class AnyChoice(Wire):
-    """A choice that makes the model call at least one tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model call at least one tool."""
 
     type: Literal["any"]
     disable_parallel_tool_use: bool | None = None
@@ -94,10 +93,7 @@ class NamedChoice(Wire):
 
 
 class NoChoice(Wire):
-    """A choice that forbids tool calls.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that forbids tool calls."""
 
     type: Literal["none"]
 

@@ -1,4 +1,7 @@
-"""Annotations and log probabilities of output text."""
+"""Annotations and log probabilities of output text.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -6,10 +9,7 @@ from formatbridge.validation.wire_base import Int, Number, Open, Unknown, Wire
 
 
 class FileCitation(Wire):
-    """A citation of a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A citation of a file."""
 
     file_id: str
     filename: str | None = None
@@ -19,10 +19,7 @@ class FileCitation(Wire):
 
 
 class UrlCitation(Wire):
-    """A citation of a web page for a span of the text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A citation of a web page for a span of the text."""
 
     end_index: Int | None = None
     """Index after the last character of the span."""
@@ -34,10 +31,7 @@ class UrlCitation(Wire):
 
 
 class ContainerFileCitation(Wire):
-    """A citation of a file that the model created in a container.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A citation of a file that the model created in a container."""
 
     container_id: str
     end_index: Int | None = None
@@ -48,10 +42,7 @@ class ContainerFileCitation(Wire):
 
 
 class FilePath(Wire):
-    """A path in the text that refers to a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A path in the text that refers to a file."""
 
     file_id: str
     index: Int | None = None
@@ -75,9 +66,6 @@ class TopLogprob(Wire):
 
 
 class Logprob(TopLogprob):
-    """A token of the text with its log probability, and the most likely alternatives.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A token of the text with its log probability, and the most likely alternatives."""
 
     top_logprobs: list[TopLogprob] | None = None

@@ -1,4 +1,7 @@
-"""Calls of the computer tool and their outputs: actions, and screenshots after them."""
+"""Calls of the computer tool and their outputs: actions, and screenshots after them.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -6,20 +9,14 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class Point(Wire):
-    """A position on the screen, in pixels.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A position on the screen, in pixels."""
 
     x: Int
     y: Int
 
 
 class ClickAction(Wire):
-    """A click.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A click."""
 
     button: str
     """``left``, ``right``, ``wheel``, ``back`` or ``forward``."""
@@ -31,10 +28,7 @@ class ClickAction(Wire):
 
 
 class DoubleClickAction(Wire):
-    """A double click.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A double click."""
 
     keys: list[str] | None = None
     type: Literal["double_click"]
@@ -43,10 +37,7 @@ class DoubleClickAction(Wire):
 
 
 class DragAction(Wire):
-    """A drag along a path.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A drag along a path."""
 
     path: list[Point]
     type: Literal["drag"]
@@ -54,20 +45,14 @@ class DragAction(Wire):
 
 
 class KeypressAction(Wire):
-    """A press of several keys at the same time.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A press of several keys at the same time."""
 
     keys: list[str]
     type: Literal["keypress"]
 
 
 class MoveAction(Wire):
-    """A move of the mouse pointer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A move of the mouse pointer."""
 
     type: Literal["move"]
     x: Int
@@ -76,19 +61,13 @@ class MoveAction(Wire):
 
 
 class ScreenshotAction(Wire):
-    """A screenshot.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A screenshot."""
 
     type: Literal["screenshot"]
 
 
 class ScrollAction(Wire):
-    """A scroll at a position.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A scroll at a position."""
 
     scroll_x: Int
     scroll_y: Int
@@ -99,20 +78,14 @@ class ScrollAction(Wire):
 
 
 class TypeAction(Wire):
-    """Text input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Text input."""
 
     text: str
     type: Literal["type"]
 
 
 class WaitAction(Wire):
-    """A wait.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A wait."""
 
     type: Literal["wait"]
 
@@ -134,10 +107,7 @@ ComputerAction = Annotated[
 
 
 class SafetyCheck(Wire):
-    """A safety check that the caller must acknowledge.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A safety check that the caller must acknowledge."""
 
     id: str
     code: str | None = None
@@ -145,10 +115,7 @@ class SafetyCheck(Wire):
 
 
 class ComputerCall(Wire):
-    """A call of the computer tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the computer tool."""
 
     id: str | None = None
     call_id: str
@@ -163,10 +130,7 @@ class ComputerCall(Wire):
 
 
 class ComputerScreenshot(Wire):
-    """A screenshot of the computer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A screenshot of the computer."""
 
     type: Literal["computer_screenshot"]
     file_id: str | None = None
@@ -178,10 +142,7 @@ ComputerOutput = Annotated[ComputerScreenshot | Unknown, Open("type")]
 
 
 class ComputerCallOutput(Wire):
-    """The output of a call of the computer tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of a call of the computer tool."""
 
     call_id: str
     output: ComputerOutput

@@ -1,4 +1,7 @@
-"""Containers for hosted code, their network access, and the skills in them."""
+"""Containers for hosted code, their network access, and the skills in them.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -6,10 +9,7 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class DomainSecret(Wire):
-    """A secret that the server inserts into requests to one domain.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A secret that the server inserts into requests to one domain."""
 
     domain: str
     name: str
@@ -17,19 +17,13 @@ class DomainSecret(Wire):
 
 
 class NetworkDisabled(Wire):
-    """No network access.
-
-    Source: official SDK types, 2026-11.
-    """
+    """No network access."""
 
     type: Literal["disabled"]
 
 
 class NetworkAllowlist(Wire):
-    """Network access to a list of domains only.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Network access to a list of domains only."""
 
     allowed_domains: list[str]
     type: Literal["allowlist"]
@@ -41,10 +35,7 @@ NetworkPolicy = Annotated[NetworkDisabled | NetworkAllowlist | Unknown, Open("ty
 
 
 class SkillReference(Wire):
-    """A skill stored on the server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A skill stored on the server."""
 
     skill_id: str
     type: Literal["skill_reference"]
@@ -52,10 +43,7 @@ class SkillReference(Wire):
 
 
 class SkillArchive(Wire):
-    """The files of an inline skill.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The files of an inline skill."""
 
     data: str
     """Base64 of a zip archive."""
@@ -66,10 +54,7 @@ class SkillArchive(Wire):
 
 
 class InlineSkill(Wire):
-    """A skill sent with the request.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A skill sent with the request."""
 
     description: str
     name: str
@@ -82,10 +67,7 @@ Skill = Annotated[SkillReference | InlineSkill | Unknown, Open("type")]
 
 
 class LocalSkill(Wire):
-    """A skill on the caller's computer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A skill on the caller's computer."""
 
     description: str
     name: str
@@ -93,10 +75,7 @@ class LocalSkill(Wire):
 
 
 class AutoContainer(Wire):
-    """A container that the server creates for the code interpreter.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A container that the server creates for the code interpreter."""
 
     type: Literal["auto"]
     file_ids: list[str] | None = None
@@ -106,10 +85,7 @@ class AutoContainer(Wire):
 
 
 class ShellContainer(Wire):
-    """A container that the server creates for the shell tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A container that the server creates for the shell tool."""
 
     type: Literal["container_auto"]
     file_ids: list[str] | None = None
@@ -120,10 +96,7 @@ class ShellContainer(Wire):
 
 
 class LocalEnvironment(Wire):
-    """The caller's computer; the caller runs the commands.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The caller's computer; the caller runs the commands."""
 
     type: Literal["local"]
     skills: list[LocalSkill] | None = None
@@ -131,10 +104,7 @@ class LocalEnvironment(Wire):
 
 
 class ContainerReference(Wire):
-    """An existing container.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An existing container."""
 
     container_id: str
     type: Literal["container_reference"]

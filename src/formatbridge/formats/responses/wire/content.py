@@ -1,4 +1,7 @@
-"""Content parts of messages, tool outputs and reasoning items."""
+"""Content parts of messages, tool outputs and reasoning items.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -7,10 +10,7 @@ from formatbridge.validation.wire_base import Open, Unknown, Wire
 
 
 class CacheBreakpoint(Wire):
-    """A cache mark: the end of the prompt prefix to cache.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A cache mark: the end of the prompt prefix to cache."""
 
     mode: str | None = None
     """Currently only ``explicit``."""
@@ -19,10 +19,7 @@ class CacheBreakpoint(Wire):
 
 
 class TextPart(Wire):
-    """Text input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Text input."""
 
     text: str
     type: Literal["input_text"]
@@ -33,7 +30,6 @@ class ImagePart(Wire):
     """An image input, by URL, data URL or file id.
 
     The vendor requires ``detail`` in a message and not in a tool output; recorded messages leave it out too.
-    Source: official SDK types, 2026-11.
     """
 
     detail: str | None = None
@@ -46,10 +42,7 @@ class ImagePart(Wire):
 
 
 class FilePart(Wire):
-    """A file input, by content, URL or file id.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A file input, by content, URL or file id."""
 
     type: Literal["input_file"]
     detail: str | None = None
@@ -63,10 +56,7 @@ class FilePart(Wire):
 
 
 class Audio(Wire):
-    """The audio data of an ``AudioPart``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The audio data of an ``AudioPart``."""
 
     data: str
     """Base64."""
@@ -78,7 +68,6 @@ class AudioPart(Wire):
     """An audio input.
 
     The vendor's types declare this part but no union contains it, so its servers reject it; other servers may accept it.
-    Source: official SDK types, 2026-11.
     """
 
     input_audio: Audio
@@ -98,30 +87,21 @@ class OutputTextPart(Wire):
 
 
 class RefusalPart(Wire):
-    """A refusal of the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A refusal of the model."""
 
     refusal: str
     type: Literal["refusal"]
 
 
 class SummaryText(Wire):
-    """A paragraph of a reasoning summary.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A paragraph of a reasoning summary."""
 
     text: str
     type: Literal["summary_text"]
 
 
 class ReasoningText(Wire):
-    """The reasoning text of the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The reasoning text of the model."""
 
     text: str
     type: Literal["reasoning_text"]

@@ -1,4 +1,7 @@
-"""The error body."""
+"""The error body.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -6,19 +9,13 @@ from formatbridge.validation.wire_base import AT_ONCE, Wire
 
 
 class Steer(Wire):
-    """The instructions to the model after a misalignment.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The instructions to the model after a misalignment."""
 
     message: str | None = None
 
 
 class Misalignment(Wire):
-    """Why the server stopped a model that acted against the user's interests.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why the server stopped a model that acted against the user's interests."""
 
     detailed_explanation: str | None = None
     error_type: str | None = None

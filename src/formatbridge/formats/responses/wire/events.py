@@ -1,4 +1,7 @@
-"""Stream events of messages and reasoning, and the fields that all events have in common."""
+"""Stream events of messages and reasoning, and the fields that all events have in common.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -8,20 +11,14 @@ from formatbridge.validation.wire_base import Count, Int, Open, Unknown, Wire
 
 
 class Event(Wire):
-    """The fields that all events have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that all events have in common."""
 
     sequence_number: Int | None = None
     """From 0, incremented by 1; absent on some servers."""
 
 
 class ItemEvent(Event):
-    """The fields that all events of an item have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that all events of an item have in common."""
 
     item_id: str | None = None
     """The item's ``id``. Some servers change it between events; ``output_index`` is reliable."""
@@ -30,10 +27,7 @@ class ItemEvent(Event):
 
 
 class ContentEvent(ItemEvent):
-    """The fields that all events of a part have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that all events of a part have in common."""
 
     content_index: Count | None = None
     """Index of the part in the item's ``content``."""
@@ -72,10 +66,7 @@ class TextDelta(ContentEvent):
 
 
 class TextDone(ContentEvent):
-    """The whole text of a part.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole text of a part."""
 
     type: Literal["response.output_text.done"]
     text: str
@@ -83,10 +74,7 @@ class TextDone(ContentEvent):
 
 
 class AnnotationAdded(ContentEvent):
-    """An annotation of the text so far.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An annotation of the text so far."""
 
     type: Literal["response.output_text.annotation.added"]
     annotation: Annotation | None = None
@@ -94,10 +82,7 @@ class AnnotationAdded(ContentEvent):
 
 
 class RefusalDelta(ContentEvent):
-    """A delta of a refusal.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of a refusal."""
 
     type: Literal["response.refusal.delta"]
     delta: str
@@ -105,20 +90,14 @@ class RefusalDelta(ContentEvent):
 
 
 class RefusalDone(ContentEvent):
-    """The whole text of a refusal.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole text of a refusal."""
 
     type: Literal["response.refusal.done"]
     refusal: str
 
 
 class ReasoningTextDelta(ContentEvent):
-    """A delta of reasoning text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of reasoning text."""
 
     type: Literal["response.reasoning_text.delta"]
     delta: str
@@ -126,30 +105,21 @@ class ReasoningTextDelta(ContentEvent):
 
 
 class ReasoningTextDone(ContentEvent):
-    """The whole reasoning text of a part.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole reasoning text of a part."""
 
     type: Literal["response.reasoning_text.done"]
     text: str
 
 
 class SummaryEvent(ItemEvent):
-    """The fields that all events of a part of a reasoning summary have in common.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The fields that all events of a part of a reasoning summary have in common."""
 
     summary_index: Count | None = None
     """Index of the part in the item's ``summary``."""
 
 
 class SummaryPartEvent(SummaryEvent):
-    """The start or end of a part of a reasoning summary.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The start or end of a part of a reasoning summary."""
 
     type: Literal["response.reasoning_summary_part.added", "response.reasoning_summary_part.done"]
     part: SummaryPart
@@ -158,10 +128,7 @@ class SummaryPartEvent(SummaryEvent):
 
 
 class SummaryTextDelta(SummaryEvent):
-    """A delta of a reasoning summary.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of a reasoning summary."""
 
     type: Literal["response.reasoning_summary_text.delta"]
     delta: str
@@ -169,10 +136,7 @@ class SummaryTextDelta(SummaryEvent):
 
 
 class SummaryTextDone(SummaryEvent):
-    """The whole text of a part of a reasoning summary.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole text of a part of a reasoning summary."""
 
     type: Literal["response.reasoning_summary_text.done"]
     text: str

@@ -1,4 +1,7 @@
-"""Calls of tools that the server ran: searches, code, images, MCP."""
+"""Calls of tools that the server ran: searches, code, images, MCP.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -6,10 +9,7 @@ from formatbridge.validation.wire_base import Count, Int, Number, Open, Unknown,
 
 
 class UrlSource(Wire):
-    """A web page that a search returned.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A web page that a search returned."""
 
     type: Literal["url"]
     url: str
@@ -20,10 +20,7 @@ SearchSource = Annotated[UrlSource | Unknown, Open("type")]
 
 
 class SearchAction(Wire):
-    """A search action.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search action."""
 
     type: Literal["search"]
     queries: list[str] | None = None
@@ -34,20 +31,14 @@ class SearchAction(Wire):
 
 
 class OpenPageAction(Wire):
-    """An action that opens a page.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An action that opens a page."""
 
     type: Literal["open_page"]
     url: str | None = None
 
 
 class FindAction(Wire):
-    """An action that searches in a page.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An action that searches in a page."""
 
     pattern: str
     type: Literal["find_in_page"]
@@ -87,10 +78,7 @@ class FileSearchResult(Wire):
 
 
 class FileSearchCall(Wire):
-    """A file search call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A file search call."""
 
     id: str | None = None
     queries: list[str]
@@ -102,20 +90,14 @@ class FileSearchCall(Wire):
 
 
 class CodeLogs(Wire):
-    """The log output of a code run.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The log output of a code run."""
 
     logs: str
     type: Literal["logs"]
 
 
 class CodeImage(Wire):
-    """An image that code created.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An image that code created."""
 
     type: Literal["image"]
     url: str
@@ -126,10 +108,7 @@ CodeOutput = Annotated[CodeLogs | CodeImage | Unknown, Open("type")]
 
 
 class CodeInterpreterCall(Wire):
-    """A call of the code interpreter.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the code interpreter."""
 
     id: str | None = None
     code: str | None = None
@@ -142,10 +121,7 @@ class CodeInterpreterCall(Wire):
 
 
 class ModerationDetails(Wire):
-    """Why moderation blocked an image.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why moderation blocked an image."""
 
     categories: list[str] | None = None
     moderation_stage: str | None = None
@@ -153,10 +129,7 @@ class ModerationDetails(Wire):
 
 
 class ImageError(Wire):
-    """Why no image was generated.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why no image was generated."""
 
     code: str | None = None
     message: str | None = None
@@ -166,10 +139,7 @@ class ImageError(Wire):
 
 
 class SvgUsage(Wire):
-    """Token counts of the model that wrote an SVG.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Token counts of the model that wrote an SVG."""
 
     input_tokens: Count | None = None
     model: str | None = None
@@ -207,10 +177,7 @@ class ImageGenerationCall(Wire):
 
 
 class McpToolInfo(Wire):
-    """A tool of an MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool of an MCP server."""
 
     input_schema: Any = None
     name: str
@@ -219,10 +186,7 @@ class McpToolInfo(Wire):
 
 
 class McpListTools(Wire):
-    """The list of tools of an MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The list of tools of an MCP server."""
 
     id: str | None = None
     server_label: str
@@ -232,10 +196,7 @@ class McpListTools(Wire):
 
 
 class McpApprovalRequest(Wire):
-    """An MCP tool call that waits for the caller's approval.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An MCP tool call that waits for the caller's approval."""
 
     id: str
     arguments: str
@@ -246,10 +207,7 @@ class McpApprovalRequest(Wire):
 
 
 class McpApprovalResponse(Wire):
-    """The caller's approval or rejection of an MCP tool call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The caller's approval or rejection of an MCP tool call."""
 
     approval_request_id: str
     approve: bool
@@ -259,10 +217,7 @@ class McpApprovalResponse(Wire):
 
 
 class McpProtocolError(Wire):
-    """A protocol error of the MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A protocol error of the MCP server."""
 
     code: Int
     message: str
@@ -270,20 +225,14 @@ class McpProtocolError(Wire):
 
 
 class McpExecutionError(Wire):
-    """An error of the MCP tool itself.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An error of the MCP tool itself."""
 
     content: Any
     type: Literal["mcp_tool_execution_error"]
 
 
 class McpHttpError(Wire):
-    """An HTTP error in the connection to the MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An HTTP error in the connection to the MCP server."""
 
     code: Int
     """The HTTP status."""
@@ -296,10 +245,7 @@ McpError = Annotated[McpProtocolError | McpExecutionError | McpHttpError | Unkno
 
 
 class McpCall(Wire):
-    """A call of an MCP tool, with its output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of an MCP tool, with its output."""
 
     id: str | None = None
     arguments: str

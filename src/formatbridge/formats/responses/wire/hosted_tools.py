@@ -1,4 +1,7 @@
-"""Tools that the vendor defines: most run on the server, some on the caller's computer."""
+"""Tools that the vendor defines: most run on the server, some on the caller's computer.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -8,10 +11,7 @@ from formatbridge.validation.wire_base import Count, Number, Open, Unknown, Wire
 
 
 class UserLocation(Wire):
-    """The approximate location of the user, for searches.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The approximate location of the user, for searches."""
 
     city: str | None = None
     country: str | None = None
@@ -24,10 +24,7 @@ class UserLocation(Wire):
 
 
 class SearchFilters(Wire):
-    """The sites that a web search may use.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The sites that a web search may use."""
 
     allowed_domains: list[str] | None = None
     """Domains, including their subdomains."""
@@ -52,10 +49,7 @@ class WebSearchTool(Wire):
 
 
 class WebSearchPreviewTool(Wire):
-    """The preview version of the web search tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The preview version of the web search tool."""
 
     type: Literal["web_search_preview", "web_search_preview_2025_03_11"]
     search_content_types: list[str] | None = None
@@ -66,10 +60,7 @@ class WebSearchPreviewTool(Wire):
 
 
 class ComparisonFilter(Wire):
-    """A condition on one attribute of a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A condition on one attribute of a file."""
 
     key: str
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
@@ -77,10 +68,7 @@ class ComparisonFilter(Wire):
 
 
 class CompoundFilter(Wire):
-    """A combination of conditions; they can be nested.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A combination of conditions; they can be nested."""
 
     filters: list["FileFilter"]
     type: Literal["and", "or"]
@@ -91,20 +79,14 @@ FileFilter = Annotated[ComparisonFilter | CompoundFilter | Unknown, Open("type")
 
 
 class HybridSearch(Wire):
-    """The weights of two rankings.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The weights of two rankings."""
 
     embedding_weight: Number
     text_weight: Number
 
 
 class RankingOptions(Wire):
-    """The ranking of search results.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The ranking of search results."""
 
     hybrid_search: HybridSearch | None = None
     ranker: str | None = None
@@ -114,10 +96,7 @@ class RankingOptions(Wire):
 
 
 class FileSearchTool(Wire):
-    """A file search tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A file search tool."""
 
     type: Literal["file_search"]
     vector_store_ids: list[str]
@@ -131,7 +110,6 @@ class CodeInterpreterTool(Wire):
     """A code interpreter: the model writes Python code and the server runs it.
 
     The vendor requires ``container``; other servers accept the tool without it.
-    Source: official SDK types, 2026-11.
     """
 
     container: str | CodeContainer | None = None
@@ -142,10 +120,7 @@ class CodeInterpreterTool(Wire):
 
 
 class ImageMask(Wire):
-    """The mask of an image edit.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The mask of an image edit."""
 
     file_id: str | None = None
     image_url: str | None = None
@@ -153,10 +128,7 @@ class ImageMask(Wire):
 
 
 class SvgAuthor(Wire):
-    """The model that writes an SVG; only with the output format ``svg``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The model that writes an SVG; only with the output format ``svg``."""
 
     model: str | None = None
     reasoning: Reasoning | None = None
@@ -201,30 +173,21 @@ class ImageGenerationTool(Wire):
 
 
 class McpToolFilter(Wire):
-    """A filter of the tools of an MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A filter of the tools of an MCP server."""
 
     read_only: bool | None = None
     tool_names: list[str] | None = None
 
 
 class McpApprovalFilter(Wire):
-    """The tools that need the caller's approval.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The tools that need the caller's approval."""
 
     always: McpToolFilter | None = None
     never: McpToolFilter | None = None
 
 
 class McpTool(Wire):
-    """The tools of a remote MCP server or a connector.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The tools of a remote MCP server or a connector."""
 
     server_label: str
     type: Literal["mcp"]
@@ -246,19 +209,13 @@ class McpTool(Wire):
 
 
 class ComputerTool(Wire):
-    """A computer tool: the model reads the screen and controls the input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A computer tool: the model reads the screen and controls the input."""
 
     type: Literal["computer"]
 
 
 class ComputerPreviewTool(Wire):
-    """The preview version of the computer tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The preview version of the computer tool."""
 
     display_height: Count
     """Pixels."""
@@ -270,10 +227,7 @@ class ComputerPreviewTool(Wire):
 
 
 class ShellTool(Wire):
-    """A shell tool, in a container of the server or on the caller's computer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A shell tool, in a container of the server or on the caller's computer."""
 
     type: Literal["shell"]
     allowed_callers: list[str] | None = None
@@ -282,19 +236,13 @@ class ShellTool(Wire):
 
 
 class LocalShellTool(Wire):
-    """The earlier version of the shell tool, on the caller's computer.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The earlier version of the shell tool, on the caller's computer."""
 
     type: Literal["local_shell"]
 
 
 class ApplyPatchTool(Wire):
-    """A tool that edits files by diffs, which the caller applies.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool that edits files by diffs, which the caller applies."""
 
     type: Literal["apply_patch"]
     allowed_callers: list[str] | None = None
@@ -302,9 +250,6 @@ class ApplyPatchTool(Wire):
 
 
 class ProgrammaticTool(Wire):
-    """A tool that lets the model call tools from a program that it writes.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool that lets the model call tools from a program that it writes."""
 
     type: Literal["programmatic_tool_calling"]

@@ -1,4 +1,7 @@
-"""Items, the entries of ``input`` and ``output``: those of every conversation, and the union of all."""
+"""Items, the entries of ``input`` and ``output``: those of every conversation, and the union of all.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -51,7 +54,6 @@ class ReasoningItem(Wire):
     """A reasoning item: a summary, the reasoning text, or encrypted reasoning.
 
     The vendor requires ``id`` and ``summary``; recorded requests leave the id out.
-    Source: official SDK types, 2026-11.
     """
 
     id: str | None = None
@@ -65,10 +67,7 @@ class ReasoningItem(Wire):
 
 
 class FunctionCall(Wire):
-    """A call of a function by the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of a function by the model."""
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """``async`` in JSON, which is a Python keyword."""
@@ -86,10 +85,7 @@ class FunctionCall(Wire):
 
 
 class FunctionCallOutput(Wire):
-    """The output of a function call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of a function call."""
 
     output: str | list[InputPart]
     type: Literal["function_call_output"]
@@ -124,10 +120,7 @@ class CustomToolCall(Wire):
 
 
 class CustomToolCallOutput(Wire):
-    """The output of a custom tool call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of a custom tool call."""
 
     call_id: str
     output: str | list[InputPart]
@@ -141,10 +134,7 @@ class CustomToolCallOutput(Wire):
 
 
 class ToolSearchCall(Wire):
-    """A call of the search for tools with deferred loading.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the search for tools with deferred loading."""
 
     arguments: Any = None
     """JSON, not text; always an object in recorded traffic."""
@@ -161,10 +151,7 @@ class ToolSearchCall(Wire):
 
 
 class ToolSearchOutput(Wire):
-    """The tools that a tool search returned.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The tools that a tool search returned."""
 
     tools: list[Tool]
     type: Literal["tool_search_output"]
@@ -179,10 +166,7 @@ class ToolSearchOutput(Wire):
 
 
 class AdditionalTools(Wire):
-    """Tools that are added in the middle of a conversation.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Tools that are added in the middle of a conversation."""
 
     role: str | None = None
     """``developer`` in a request; in a response also ``unknown``, ``user``, ``tool`` and others."""
@@ -192,10 +176,7 @@ class AdditionalTools(Wire):
 
 
 class ConfigurationUpdate(Wire):
-    """Settings that change in the middle of a conversation.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Settings that change in the middle of a conversation."""
 
     type: Literal["configuration_update"]
     id: str | None = None
@@ -206,10 +187,7 @@ class ConfigurationUpdate(Wire):
 
 
 class Compaction(Wire):
-    """An encrypted summary that replaces the conversation before it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An encrypted summary that replaces the conversation before it."""
 
     encrypted_content: str
     type: Literal["compaction"]
@@ -219,10 +197,7 @@ class Compaction(Wire):
 
 
 class CompactionTrigger(Wire):
-    """An item that triggers a compaction at its position.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An item that triggers a compaction at its position."""
 
     type: Literal["compaction_trigger"]
     id: str | None = None
@@ -232,7 +207,6 @@ class ItemReference(Wire):
     """A reference to an item that the server stores.
 
     ``type`` may be absent: an object with an id and without role and content is a reference.
-    Source: official SDK types, 2026-11.
     """
 
     id: str
@@ -240,10 +214,7 @@ class ItemReference(Wire):
 
 
 class Program(Wire):
-    """A program of the model that calls tools.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A program of the model that calls tools."""
 
     id: str
     call_id: str
@@ -254,10 +225,7 @@ class Program(Wire):
 
 
 class ProgramOutput(Wire):
-    """The output of a program of the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of a program of the model."""
 
     id: str
     call_id: str

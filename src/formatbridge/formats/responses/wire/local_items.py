@@ -1,4 +1,7 @@
-"""Calls of shells and patch tools, which may run on the caller's computer, and the caller of a tool."""
+"""Calls of shells and patch tools, which may run on the caller's computer, and the caller of a tool.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Literal
 
@@ -7,19 +10,13 @@ from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 
 class DirectCaller(Wire):
-    """The caller type of a call by the model itself.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The caller type of a call by the model itself."""
 
     type: Literal["direct"]
 
 
 class ProgramCaller(Wire):
-    """The caller type of a call by a program of the model.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The caller type of a call by a program of the model."""
 
     caller_id: str
     """The ``call_id`` of a ``Program``."""
@@ -31,10 +28,7 @@ Caller = Annotated[DirectCaller | ProgramCaller | Unknown, Open("type")]
 
 
 class ExecAction(Wire):
-    """A command for the local shell.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A command for the local shell."""
 
     command: list[str]
     env: dict[str, str] | None = None
@@ -50,10 +44,7 @@ LocalShellAction = Annotated[ExecAction | Unknown, Open("type")]
 
 
 class LocalShellCall(Wire):
-    """A call of the local shell.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the local shell."""
 
     id: str | None = None
     action: LocalShellAction
@@ -64,10 +55,7 @@ class LocalShellCall(Wire):
 
 
 class LocalShellCallOutput(Wire):
-    """The output of the local shell; its ``id`` is that of the call.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of the local shell; its ``id`` is that of the call."""
 
     id: str
     output: str
@@ -78,10 +66,7 @@ class LocalShellCallOutput(Wire):
 
 
 class ShellAction(Wire):
-    """Commands for the shell tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Commands for the shell tool."""
 
     commands: list[str]
     max_output_length: Int | None = None
@@ -91,10 +76,7 @@ class ShellAction(Wire):
 
 
 class ShellCall(Wire):
-    """A call of the shell tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the shell tool."""
 
     action: ShellAction
     call_id: str
@@ -109,19 +91,13 @@ class ShellCall(Wire):
 
 
 class TimeoutOutcome(Wire):
-    """The outcome of a command that exceeded its timeout.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The outcome of a command that exceeded its timeout."""
 
     type: Literal["timeout"]
 
 
 class ExitOutcome(Wire):
-    """The outcome of a command that ended.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The outcome of a command that ended."""
 
     exit_code: Int
     type: Literal["exit"]
@@ -132,10 +108,7 @@ ShellOutcome = Annotated[TimeoutOutcome | ExitOutcome | Unknown, Open("type")]
 
 
 class ShellOutput(Wire):
-    """The output and outcome of one command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output and outcome of one command."""
 
     outcome: ShellOutcome | None = None
     stderr: str | None = None
@@ -145,10 +118,7 @@ class ShellOutput(Wire):
 
 
 class ShellCallOutput(Wire):
-    """The outputs of the commands of a shell call, in order.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The outputs of the commands of a shell call, in order."""
 
     call_id: str
     output: list[ShellOutput]
@@ -164,10 +134,7 @@ class ShellCallOutput(Wire):
 
 
 class CreateFile(Wire):
-    """A patch that creates a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A patch that creates a file."""
 
     diff: str
     path: str
@@ -175,20 +142,14 @@ class CreateFile(Wire):
 
 
 class DeleteFile(Wire):
-    """A patch that deletes a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A patch that deletes a file."""
 
     path: str
     type: Literal["delete_file"]
 
 
 class UpdateFile(Wire):
-    """A patch that updates a file.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A patch that updates a file."""
 
     diff: str
     path: str
@@ -200,10 +161,7 @@ PatchOperation = Annotated[CreateFile | DeleteFile | UpdateFile | Unknown, Open(
 
 
 class ApplyPatchCall(Wire):
-    """A call of the patch tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A call of the patch tool."""
 
     call_id: str
     operation: PatchOperation
@@ -217,10 +175,7 @@ class ApplyPatchCall(Wire):
 
 
 class ApplyPatchCallOutput(Wire):
-    """The output of a call of the patch tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The output of a call of the patch tool."""
 
     call_id: str
     status: str | None = None

@@ -1,4 +1,7 @@
-"""The response body, whole or in stream events."""
+"""The response body, whole or in stream events.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -19,20 +22,14 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Open, Unkn
 
 
 class IncompleteDetails(Wire):
-    """Why a response ended early.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why a response ended early."""
 
     reason: str | None = None
     """``max_output_tokens``, ``max_messages``, ``content_filter`` or ``steered``."""
 
 
 class InputTransformation(Wire):
-    """An input item that the server left out.
-
-    Source: official SDK types, 2026-11.
-    """
+    """An input item that the server left out."""
 
     id: str | None = None
     action: str | None = None
@@ -44,10 +41,7 @@ class InputTransformation(Wire):
 
 
 class ModerationResult(Wire):
-    """The moderation result for the input or the output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation result for the input or the output."""
 
     categories: dict[str, bool] | None = None
     category_applied_input_types: dict[str, list[str]] | None = None
@@ -59,10 +53,7 @@ class ModerationResult(Wire):
 
 
 class ModerationError(Wire):
-    """Why moderation has no result.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Why moderation has no result."""
 
     code: str | None = None
     message: str | None = None
@@ -74,20 +65,14 @@ ModerationOutcome = Annotated[ModerationResult | ModerationError | Unknown, Open
 
 
 class ModerationReport(Wire):
-    """The moderation outcomes for the input and the output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation outcomes for the input and the output."""
 
     input: ModerationOutcome | None = None
     output: ModerationOutcome | None = None
 
 
 class CacheMiss(Wire):
-    """A cache comparison in which the cache of the compared response could not be used in full.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A cache comparison in which the cache of the compared response could not be used in full."""
 
     cache_missed_tokens: Count | None = None
     reason: str | None = None
@@ -97,10 +82,7 @@ class CacheMiss(Wire):
 
 
 class CacheVerdict(Wire):
-    """A cache comparison whose result is its type alone.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A cache comparison whose result is its type alone."""
 
     type: Literal["cache_hit", "comparison_response_not_found", "unavailable"]
 
@@ -112,7 +94,7 @@ CacheDiagnostics = Annotated[CacheMiss | CacheVerdict | Unknown, Open("type")]
 class Billing(Wire):
     """Who is billed for the response.
 
-    Seen: recorded responses.
+    Source: recorded responses.
     """
 
     payer: str | None = None

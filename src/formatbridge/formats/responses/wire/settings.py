@@ -1,4 +1,7 @@
-"""Settings of a request, which its response repeats."""
+"""Settings of a request, which its response repeats.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -9,28 +12,19 @@ from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
 
 
 class TextFormat(Wire):
-    """Plain text: the default format of output text, and of the input of a custom tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Plain text: the default format of output text, and of the input of a custom tool."""
 
     type: Literal["text"]
 
 
 class JsonObjectFormat(Wire):
-    """Any JSON object: the older JSON mode.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Any JSON object: the older JSON mode."""
 
     type: Literal["json_object"]
 
 
 class JsonSchemaFormat(Wire):
-    """Output as JSON that follows a schema; chat completions has these fields under ``json_schema``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Output as JSON that follows a schema; chat completions has these fields under ``json_schema``."""
 
     name: str
     """At most 64 letters, digits, underscores and dashes."""
@@ -46,10 +40,7 @@ OutputFormat = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat | Unkn
 
 
 class TextConfig(Wire):
-    """The format and verbosity of the output text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The format and verbosity of the output text."""
 
     format: OutputFormat | None = None
     verbosity: str | None = None
@@ -75,10 +66,7 @@ class Reasoning(Wire):
 
 
 class Prompt(Wire):
-    """A prompt template on the server, and the values of its variables.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A prompt template on the server, and the values of its variables."""
 
     id: str
     variables: dict[str, str | InputPart] | None = None
@@ -86,19 +74,13 @@ class Prompt(Wire):
 
 
 class Conversation(Wire):
-    """A conversation that the server stores.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A conversation that the server stores."""
 
     id: str
 
 
 class CacheOptions(Wire):
-    """Prompt caching options.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Prompt caching options."""
 
     comparison_response_id: str | None = None
     """An earlier response to compare cache use with."""
@@ -111,30 +93,21 @@ class CacheOptions(Wire):
 
 
 class AccessPrograms(Wire):
-    """Programmes of extended access that the caller uses.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Programmes of extended access that the caller uses."""
 
     cyber: str | None = None
     """``standard``, ``daybreak_blue`` or ``daybreak_red``."""
 
 
 class ImageConfig(Wire):
-    """How the server treats images in the context.
-
-    Source: official SDK types, 2026-11.
-    """
+    """How the server treats images in the context."""
 
     context_compression: str | None = None
     """``auto``, ``enabled`` or ``disabled``; never ``auto`` in a response."""
 
 
 class BackgroundOptions(Wire):
-    """When a background response must be ready.
-
-    Source: official SDK types, 2026-11.
-    """
+    """When a background response must be ready."""
 
     completion_window: str | None = None
     """``soonest``, ``2h`` or ``8h``."""
@@ -143,10 +116,7 @@ class BackgroundOptions(Wire):
 
 
 class ContextManagement(Wire):
-    """A rule that shortens the context when it exceeds a size.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A rule that shortens the context when it exceeds a size."""
 
     type: str
     """Currently only ``compaction``."""
@@ -155,40 +125,28 @@ class ContextManagement(Wire):
 
 
 class StreamOptions(Wire):
-    """Options of a stream. It has no option for usage, which is always sent.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Options of a stream. It has no option for usage, which is always sent."""
 
     include_obfuscation: bool | None = None
     """True, the default: deltas carry random padding against traffic analysis."""
 
 
 class ModerationMode(Wire):
-    """Whether moderation only scores content or also blocks it.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Whether moderation only scores content or also blocks it."""
 
     mode: str
     """``score`` or ``block``."""
 
 
 class ModerationPolicy(Wire):
-    """The moderation rules for input and output.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation rules for input and output."""
 
     input: ModerationMode | None = None
     output: ModerationMode | None = None
 
 
 class Moderation(Wire):
-    """The moderation options of a request.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The moderation options of a request."""
 
     model: str
     policy: ModerationPolicy | None = None

@@ -2,6 +2,8 @@
 
 One class models all events with the same fields; ``type`` distinguishes them. All fields but the payload are optional, because servers
 other than the vendor's leave out sequence numbers, item ids and log probabilities.
+
+Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Any, Literal
@@ -43,10 +45,7 @@ from formatbridge.validation.wire_base import Count, Open, Unknown
 
 
 class LifecycleEvent(Event):
-    """The new state of the response; ``completed``, ``failed`` and ``incomplete`` end the stream.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The new state of the response; ``completed``, ``failed`` and ``incomplete`` end the stream."""
 
     type: Literal[
         "response.created",
@@ -75,10 +74,7 @@ class ErrorEvent(Event):
 
 
 class OutputItemEvent(Event):
-    """The start of an item, almost empty, or its end, with the whole item.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The start of an item, almost empty, or its end, with the whole item."""
 
     type: Literal["response.output_item.added", "response.output_item.done"]
     item: OutputItem

@@ -1,4 +1,7 @@
-"""Stream events of tool calls and audio."""
+"""Stream events of tool calls and audio.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Literal
 
@@ -8,10 +11,7 @@ from formatbridge.validation.wire_base import Count, Wire
 
 
 class ProgressEvent(ItemEvent):
-    """The progress of a hosted tool call; the type is its state.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The progress of a hosted tool call; the type is its state."""
 
     type: Literal[
         "response.code_interpreter_call.in_progress",
@@ -37,10 +37,7 @@ class ProgressEvent(ItemEvent):
 
 
 class ArgumentsDelta(ItemEvent):
-    """A delta of a call's arguments, as JSON text.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of a call's arguments, as JSON text."""
 
     type: Literal["response.function_call_arguments.delta", "response.mcp_call_arguments.delta"]
     delta: str
@@ -59,10 +56,7 @@ class ArgumentsDone(ItemEvent):
 
 
 class InputDelta(ItemEvent):
-    """A delta of a custom tool's input.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of a custom tool's input."""
 
     type: Literal["response.custom_tool_call_input.delta"]
     delta: str
@@ -70,20 +64,14 @@ class InputDelta(ItemEvent):
 
 
 class InputDone(ItemEvent):
-    """The whole input of a custom tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole input of a custom tool."""
 
     type: Literal["response.custom_tool_call_input.done"]
     input: str
 
 
 class CodeDelta(ItemEvent):
-    """A delta of the code interpreter's code.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of the code interpreter's code."""
 
     type: Literal["response.code_interpreter_call_code.delta"]
     delta: str
@@ -91,20 +79,14 @@ class CodeDelta(ItemEvent):
 
 
 class CodeDone(ItemEvent):
-    """The whole code of the code interpreter.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The whole code of the code interpreter."""
 
     type: Literal["response.code_interpreter_call_code.done"]
     code: str
 
 
 class PartialImage(ItemEvent):
-    """A partial image.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A partial image."""
 
     type: Literal["response.image_generation_call.partial_image"]
     partial_image_b64: str
@@ -118,10 +100,7 @@ class PartialImage(ItemEvent):
 
 
 class CommandEvent(Event):
-    """The start of a shell command, or the whole command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The start of a shell command, or the whole command."""
 
     type: Literal["response.shell_call_command.added", "response.shell_call_command.done"]
     command: str
@@ -131,10 +110,7 @@ class CommandEvent(Event):
 
 
 class CommandDelta(Event):
-    """A delta of a shell command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of a shell command."""
 
     type: Literal["response.shell_call_command.delta"]
     command_index: Count | None = None
@@ -144,20 +120,14 @@ class CommandDelta(Event):
 
 
 class ShellDelta(Wire):
-    """Deltas of the output of a command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Deltas of the output of a command."""
 
     stderr: str | None = None
     stdout: str | None = None
 
 
 class ShellOutputDelta(ItemEvent):
-    """Output of a command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Output of a command."""
 
     type: Literal["response.shell_call_output_content.delta"]
     command_index: Count | None = None
@@ -165,10 +135,7 @@ class ShellOutputDelta(ItemEvent):
 
 
 class ShellOutputDone(ItemEvent):
-    """The end of a command.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The end of a command."""
 
     type: Literal["response.shell_call_output_content.done"]
     command_index: Count | None = None
@@ -176,19 +143,13 @@ class ShellOutputDone(ItemEvent):
 
 
 class AudioDelta(Event):
-    """A delta of audio, in base64, or of its transcript.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A delta of audio, in base64, or of its transcript."""
 
     type: Literal["response.audio.delta", "response.audio.transcript.delta"]
     delta: str
 
 
 class AudioDone(Event):
-    """The end of audio or of its transcript.
-
-    Source: official SDK types, 2026-11.
-    """
+    """The end of audio or of its transcript."""
 
     type: Literal["response.audio.done", "response.audio.transcript.done"]

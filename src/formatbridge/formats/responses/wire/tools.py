@@ -1,4 +1,7 @@
-"""Tools that the caller defines, the union of all tools, and the tool choice."""
+"""Tools that the caller defines, the union of all tools, and the tool choice.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -45,10 +48,7 @@ class FunctionTool(Wire):
 
 
 class Grammar(Wire):
-    """A grammar that a custom tool's input follows.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A grammar that a custom tool's input follows."""
 
     definition: str
     syntax: str
@@ -61,10 +61,7 @@ CustomFormat = Annotated[TextFormat | Grammar | Unknown, Open("type")]
 
 
 class CustomTool(Wire):
-    """A tool of the caller with free text input instead of JSON.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A tool of the caller with free text input instead of JSON."""
 
     async_: bool | None = Field(default=None, validation_alias="async", serialization_alias="async")
     """``async`` in JSON, which is a Python keyword."""
@@ -82,10 +79,7 @@ NamespaceMember = Annotated[FunctionTool | CustomTool | Unknown, Open("type")]
 
 
 class NamespaceTool(Wire):
-    """A group of tools of the caller under a common name.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A group of tools of the caller under a common name."""
 
     description: str | None = None
     name: str
@@ -94,10 +88,7 @@ class NamespaceTool(Wire):
 
 
 class ToolSearchTool(Wire):
-    """A search among the tools with deferred loading.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A search among the tools with deferred loading."""
 
     type: Literal["tool_search"]
     description: str | None = None
@@ -131,30 +122,21 @@ Tool = Annotated[
 
 
 class FunctionChoice(Wire):
-    """A choice that makes the model call one function; ``name`` is at the top level, unlike in chat completions.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model call one function; ``name`` is at the top level, unlike in chat completions."""
 
     name: str
     type: Literal["function"]
 
 
 class CustomChoice(Wire):
-    """A choice that makes the model call one custom tool.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model call one custom tool."""
 
     name: str
     type: Literal["custom"]
 
 
 class McpChoice(Wire):
-    """A choice that makes the model use one MCP server.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model use one MCP server."""
 
     server_label: str
     type: Literal["mcp"]
@@ -163,10 +145,7 @@ class McpChoice(Wire):
 
 
 class AllowedTools(Wire):
-    """A choice that restricts the model to some tools.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that restricts the model to some tools."""
 
     mode: str
     """``auto`` or ``required``."""
@@ -176,10 +155,7 @@ class AllowedTools(Wire):
 
 
 class HostedChoice(Wire):
-    """A choice that makes the model use one hosted tool, which ``type`` names.
-
-    Source: official SDK types, 2026-11.
-    """
+    """A choice that makes the model use one hosted tool, which ``type`` names."""
 
     type: Literal[
         "file_search",

@@ -1,4 +1,7 @@
-"""Token counts and other usage of a response."""
+"""Token counts and other usage of a response.
+
+Source, unless a model names another: official SDK types, 2026-11.
+"""
 
 from typing import Any
 
@@ -6,10 +9,7 @@ from formatbridge.validation.wire_base import Count, Int, Number, Wire
 
 
 class CacheWriteDetails(Wire):
-    """Tokens written to the cache, by lifetime.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Tokens written to the cache, by lifetime."""
 
     ttl_12h_tokens: Count | None = None
     ttl_30m_tokens: Count | None = None
@@ -46,7 +46,7 @@ class OutputTokenDetails(Wire):
 class ContextDetails(Wire):
     """Token counts of the context of the last step.
 
-    Seen: recorded answers of one server.
+    Source: recorded answers of one server.
     """
 
     input_tokens: Count | None = None
@@ -85,30 +85,21 @@ class Usage(Wire):
 
 
 class ImageTokenDetails(Wire):
-    """Token counts of an image generation.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Token counts of an image generation."""
 
     image_tokens: Count | None = None
     text_tokens: Count | None = None
 
 
 class CachedImageTokenDetails(Wire):
-    """Cached token counts of an image generation.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Cached token counts of an image generation."""
 
     cached_image_tokens: Count | None = None
     cached_text_tokens: Count | None = None
 
 
 class ImageUsage(Wire):
-    """Token counts of the image generations of a response.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Token counts of the image generations of a response."""
 
     input_tokens: Count | None = None
     input_tokens_details: ImageTokenDetails | None = None
@@ -120,19 +111,13 @@ class ImageUsage(Wire):
 
 
 class WebSearchUsage(Wire):
-    """Number of web searches of a response.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Number of web searches of a response."""
 
     num_requests: Count | None = None
 
 
 class ToolUsage(Wire):
-    """Usage of hosted tools; it is not part of ``Usage``.
-
-    Source: official SDK types, 2026-11.
-    """
+    """Usage of hosted tools; it is not part of ``Usage``."""
 
     image_gen: ImageUsage | None = None
     web_search: WebSearchUsage | None = None
