@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from formatbridge.formats.chat_completions.wire.error import *
     from formatbridge.formats.chat_completions.wire.message import *
     from formatbridge.formats.chat_completions.wire.models import *
-    from formatbridge.formats.chat_completions.wire.moderation import *
     from formatbridge.formats.chat_completions.wire.reasoning import *
     from formatbridge.formats.chat_completions.wire.request import *
     from formatbridge.formats.chat_completions.wire.response import *
@@ -30,7 +29,6 @@ else:
                 Answer AssistantMessage DeveloperMessage FunctionMessage Message SystemMessage ToolMessage UserMessage Utterance
             """,
             ".models": "Model ModelList",
-            ".moderation": "Moderation ModerationError ModerationOutcome ModerationResult ModerationResults",
             ".reasoning": """
                 ExtraContent ReasoningDetail ReasoningEncrypted ReasoningEntry ReasoningSummary ReasoningText RedactedThinking
                 SignedThinking ThinkingBlock Thought
@@ -41,8 +39,8 @@ else:
                 ThinkingOptions UserLocation VoiceId WebSearchOptions
             """,
             ".response": """
-                Choice CompletionTokensDetails Envelope Logprobs Outcome PromptTokensDetails Response TokenLogprob TopLogprob
-                Usage
+                Choice CompletionTokensDetails Envelope Logprobs Moderation ModerationError ModerationOutcome ModerationResult
+                ModerationResults Outcome PromptTokensDetails Response TokenLogprob TopLogprob Usage
             """,
             ".stream": "Chunk ChunkChoice CustomCallDelta Delta FunctionCallDelta StreamEvent ToolCallDelta",
             ".tools": """

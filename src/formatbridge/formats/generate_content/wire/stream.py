@@ -1,4 +1,4 @@
-"""The events of a stream."""
+"""The events of a stream. The module is separate, because its model is built when it is imported, which only streams need."""
 
 from formatbridge.formats.generate_content.wire.error import Status
 from formatbridge.formats.generate_content.wire.response import Piece

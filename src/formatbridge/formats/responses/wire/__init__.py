@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from formatbridge.formats.responses.wire.content import *
     from formatbridge.formats.responses.wire.counts import *
     from formatbridge.formats.responses.wire.error import *
-    from formatbridge.formats.responses.wire.events import *
     from formatbridge.formats.responses.wire.hosted_items import *
     from formatbridge.formats.responses.wire.hosted_tools import *
     from formatbridge.formats.responses.wire.items import *
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from formatbridge.formats.responses.wire.response import *
     from formatbridge.formats.responses.wire.settings import *
     from formatbridge.formats.responses.wire.stream import *
-    from formatbridge.formats.responses.wire.tool_events import *
     from formatbridge.formats.responses.wire.tools import *
     from formatbridge.formats.responses.wire.usage import *
     from formatbridge.validation.wire_base import Unknown as Unknown
@@ -44,10 +42,6 @@ else:
             """,
             ".counts": "CountRequest CountResponse",
             ".error": "Error ErrorDetail Misalignment Steer",
-            ".events": """
-                AnnotationAdded ContentEvent Event ItemEvent OutputPart PartEvent ReasoningTextDelta ReasoningTextDone
-                RefusalDelta RefusalDone SummaryEvent SummaryPartEvent SummaryTextDelta SummaryTextDone TextDelta TextDone
-            """,
             ".hosted_items": """
                 CodeImage CodeInterpreterCall CodeLogs CodeOutput FileSearchCall FileSearchResult FindAction ImageError
                 ImageGenerationCall McpApprovalRequest McpApprovalResponse McpCall McpError McpExecutionError McpHttpError
@@ -81,10 +75,12 @@ else:
                 JsonSchemaFormat Moderation ModerationMode ModerationPolicy OutputFormat Prompt Reasoning StreamOptions
                 TextConfig TextFormat
             """,
-            ".stream": "ErrorEvent LifecycleEvent OutputItemEvent StreamEvent",
-            ".tool_events": """
-                ArgumentsDelta ArgumentsDone AudioDelta AudioDone CodeDelta CodeDone CommandDelta CommandEvent InputDelta
-                InputDone PartialImage ProgressEvent ShellDelta ShellOutputDelta ShellOutputDone
+            ".stream": """
+                AnnotationAdded ArgumentsDelta ArgumentsDone AudioDelta AudioDone CodeDelta CodeDone CommandDelta CommandEvent
+                ContentEvent ErrorEvent Event InputDelta InputDone ItemEvent LifecycleEvent OutputItemEvent OutputPart PartEvent
+                PartialImage ProgressEvent ReasoningTextDelta ReasoningTextDone RefusalDelta RefusalDone ShellDelta
+                ShellOutputDelta ShellOutputDone StreamEvent SummaryEvent SummaryPartEvent SummaryTextDelta SummaryTextDone
+                TextDelta TextDone
             """,
             ".tools": """
                 AllowedTools CustomChoice CustomFormat CustomTool FunctionChoice FunctionTool Grammar HostedChoice McpChoice
