@@ -20,22 +20,15 @@ SEVERITY_RANKS: Mapping[Severity, int] = {severity: rank for rank, severity in e
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the target cannot represent, or only with changes.
-
-    ``path``: a JSON pointer (RFC 6901) into the source body, to the most specific value that is lost. ``kind``: ``changed`` if the target
-    has the nearest value or a form with less meaning, ``dropped`` if it has none.
-
-    - ``info``: the model does not read the value, or only cost and labels change.
-    - ``lossy``: the output may differ.
-    - ``impossible``: the meaning of the payload changes.
-    """
+    """One value that the target cannot represent, or only with changes."""
 
     path: str
     """JSON pointer (RFC 6901) into the source body, at the most specific node that lost meaning."""
     kind: Change
-    """``changed``: the nearest value is in the target; ``dropped``: nothing is."""
+    """``changed``: the target has the nearest value or a form with less meaning; ``dropped``: it has none."""
     severity: Severity
-    """``info``: the model never sees it; ``lossy``: the output may differ; ``impossible``: the meaning of the payload changes."""
+    """``info``: the model does not read the value, or only cost and labels change.
+    ``lossy``: the output may differ. ``impossible``: the meaning of the payload changes."""
     code: str
     """A stable identifier of the reason, such as ``no_counterpart``."""
     why: str
@@ -71,7 +64,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A value that the target requires and the source does not have. ``path`` is a JSON pointer into the target body."""
+    """A value that the target requires and the source does not have."""
 
     path: str
     """JSON pointer into the target body."""
