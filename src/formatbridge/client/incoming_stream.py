@@ -16,14 +16,7 @@ from formatbridge.convert.bridge import Exchange
 from formatbridge.convert.collect import EventReader
 from formatbridge.convert.masking import Mask
 from formatbridge.convert.replay import replay_response
-from formatbridge.errors import (
-    APIConnectionError,
-    APIError,
-    APITimeoutError,
-    InvalidPayloadError,
-    StreamError,
-    StreamFailedError,
-)
+from formatbridge.errors import APIConnectionError, APIError, APITimeoutError, InvalidPayloadError, StreamError, StreamFailedError
 from formatbridge.jsontext import codec
 from formatbridge.telemetry.spans import CallSpan
 

@@ -10,11 +10,7 @@ from pydantic import AliasChoices, Field
 
 from formatbridge.formats.generate_content.wire._proto import EnumValue, Proto
 from formatbridge.formats.generate_content.wire.schema import Schema
-from formatbridge.formats.generate_content.wire.speech import (
-    AudioTranscriptionConfig,
-    SpeechConfig,
-    TranslationConfig,
-)
+from formatbridge.formats.generate_content.wire.speech import AudioTranscriptionConfig, SpeechConfig, TranslationConfig
 from formatbridge.validation.wire_base import Count, Int, Numeric
 
 Penalty = Annotated[float, Numeric(-2, 2)]
@@ -165,8 +161,7 @@ class GenerationConfig(Proto):
     """
 
     modelConfig: ModelSelectionConfig | None = Field(
-        default=None,
-        validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config"),
+        default=None, validation_alias=AliasChoices("modelConfig", "model_config", "modelSelectionConfig", "model_selection_config")
     )
     """``modelSelectionConfig`` in the SDK, which sends ``modelConfig``."""
     responseJsonSchema: dict[str, Any] | bool | None = None

@@ -87,7 +87,6 @@ class SearchResultLocation(Wire):
 
 
 Citation = Annotated[
-    CharLocation | PageLocation | ContentBlockLocation | WebSearchLocation | SearchResultLocation | Unknown,
-    Open("type"),
+    CharLocation | PageLocation | ContentBlockLocation | WebSearchLocation | SearchResultLocation | Unknown, Open("type")
 ]
 """The location of the source of a text."""

@@ -87,10 +87,7 @@ class DocumentBlock(Wire):
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    source: Annotated[
-        Base64Source | TextSource | ContentSource | UrlSource | FileSource | Unknown,
-        Open("type"),
-    ]
+    source: Annotated[Base64Source | TextSource | ContentSource | UrlSource | FileSource | Unknown, Open("type")]
     type: Literal["document"]
     cache_control: CacheControl | None = None
     citations: CitationOptions | None = None
@@ -220,8 +217,7 @@ class BrowserStateBlock(Wire):
 
 
 ResultBlock = Annotated[
-    TextBlock | ImageBlock | SearchResultBlock | DocumentBlock | ToolReferenceBlock | BrowserStateBlock | Unknown,
-    Open("type"),
+    TextBlock | ImageBlock | SearchResultBlock | DocumentBlock | ToolReferenceBlock | BrowserStateBlock | Unknown, Open("type")
 ]
 """A block of a tool result."""
 

@@ -70,10 +70,7 @@ class ToolAdditionBlock(Wire):
     Source: official SDK types (beta), 2026-11. Seen: recorded traffic.
     """
 
-    tool: Annotated[
-        ToolReference | McpToolReference | McpToolsetReference | ToolDefinition | Unknown,
-        Open("type"),
-    ]
+    tool: Annotated[ToolReference | McpToolReference | McpToolsetReference | ToolDefinition | Unknown, Open("type")]
     type: Literal["tool_addition"]
     cache_control: CacheControl | None = None
 

@@ -110,10 +110,7 @@ class ReasoningText(Wire):
 InputPart = Annotated[TextPart | ImagePart | FilePart | AudioPart | Unknown, Open("type")]
 """A part of a tool's output or of a variable of a prompt template."""
 
-Part = Annotated[
-    TextPart | ImagePart | FilePart | AudioPart | OutputTextPart | RefusalPart | Unknown,
-    Open("type"),
-]
+Part = Annotated[TextPart | ImagePart | FilePart | AudioPart | OutputTextPart | RefusalPart | Unknown, Open("type")]
 """A content part of a message, for all roles."""
 
 SummaryPart = Annotated[SummaryText | Unknown, Open("type")]
