@@ -232,7 +232,7 @@ class BaseClient:
         native, answer = outcome.received
         if span is not None:
             span.succeed(native)
-        return Reply(planned.exchange.request, answer, native, outcome, self._profile.request_id_headers)
+        return Reply(planned.exchange.request, answer, native, outcome)
 
     def _open_count(self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
         """Convert a request to count tokens."""
@@ -247,22 +247,21 @@ class BaseClient:
 
     def _count_flow(self, exchange: CountExchange) -> Flow[CountReply]:
         """Send a request to count tokens, or estimate the count if the endpoint has none."""
-        request, names = exchange.request, self._profile.request_id_headers
+        request = exchange.request
         if self._token_counter is not None and not can_count(self._profile, request.target_format):
             answer = estimated(exchange, self._token_counter)
-            return CountReply(request, answer, {}, Outcome(answer, Head(200, {}), 0), names)
+            return CountReply(request, answer, {}, Outcome(answer, Head(200, {}), 0))
         call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
         outcome = yield from self._answer_flow(exchange, call)
         native, answer = outcome.received
-        return CountReply(request, answer, native, outcome, names)
+        return CountReply(request, answer, native, outcome)
 
     def _answer_flow(self, exchange: BaseExchange, call: Call) -> Flow[Outcome[tuple[JsonObject, Converted]]]:
         """Send a call and return the whole answer, as the endpoint sent it and converted."""
-        names = self._profile.request_id_headers
 
         def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
-            answer = read_answer(head, native, exchange, call, names)
-            raise_if_failed(head, native.value, call, names)  # some formats can represent a failed answer
+            answer = read_answer(head, native, exchange, call)
+            raise_if_failed(head, native.value, call)  # some formats can represent a failed answer
             return native.value, answer
 
         settings = self._call_settings(is_stream=False)
@@ -279,7 +278,7 @@ class BaseClient:
             call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, locations[0], query)
 
             def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
-                return read_models(head, native.value, call, self._profile.request_id_headers)
+                return read_models(head, native.value, call)
 
             try:
                 outcome = yield from self._fetch_flow(call, read, settings, deadline)
@@ -294,9 +293,8 @@ class BaseClient:
                 return models
             if query in seen or len(seen) >= _MAX_PAGES:
                 problem = "refers to a page that was already read" if query in seen else f"has more than {_MAX_PAGES} pages"
-                id = errors.request_id(outcome.head.headers, settings.request_id_headers)
                 raise errors.unexpected_body(
-                    f"{problem}, an endless list", status=outcome.head.status, body=b"", id=id, mask=call.mask
+                    f"{problem}, an endless list", status=outcome.head.status, body=b"", id=outcome.head.request_id, mask=call.mask
                 )
             seen.add(query)
 
@@ -308,7 +306,7 @@ class BaseClient:
 
         def receive(head: Head) -> Flow[T]:
             body = yield from read_body(head, settings, deadline, call)
-            return read(head, read_json(head, body, call, settings.request_id_headers))
+            return read(head, read_json(head, body, call))
 
         outcome = yield from attempts(call, settings, deadline, receive)
         yield Close()
@@ -379,14 +377,11 @@ class BaseStream:
 
     _http: Any = None
 
-    def __init__(
-        self, planned: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: ConnectionPool, clock: Clock, names: tuple[str, ...]
-    ) -> None:
+    def __init__(self, planned: PlannedCall, flow: Flow[Outcome[IncomingStream]], pool: ConnectionPool, clock: Clock) -> None:
         self.request: ConvertedRequest = planned.exchange.request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self._flow: Flow[Outcome[IncomingStream]] | None = flow
         self._pool, self._clock = pool, clock
-        self._names = names
         self._opened_stream: IncomingStream | None = None
         self._call_facts: tuple[str | None, int, int] | None = None  # request id, status, attempts
         self._has_started = self._is_read = False
@@ -445,7 +440,7 @@ class BaseStream:
 
     def _set_opened(self, outcome: Outcome[IncomingStream]) -> None:
         self._opened_stream = outcome.received
-        self._call_facts = errors.request_id(outcome.head.headers, self._names), outcome.head.status, outcome.attempts
+        self._call_facts = outcome.head.request_id, outcome.head.status, outcome.attempts
 
     def _open_http(self) -> Any:
         """Return the HTTP exchange to read from; raise an error if the stream was closed before its end."""

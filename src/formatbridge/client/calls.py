@@ -98,6 +98,7 @@ class Head:
     ``size``: of all headers, in bytes.
     ``received_at``: seconds since the epoch.
     ``is_framed``: whether HTTP marks the end of the body; then a truncated body is a connection error.
+    ``request_id``: the id of the call in the logs of the relay; None if the answer has none. ``follow_redirects`` sets it.
     """
 
     status: int
@@ -105,6 +106,7 @@ class Head:
     size: int = 0
     received_at: float = 0
     is_framed: bool = False
+    request_id: str | None = None
 
 
 def build_call(
@@ -240,9 +242,12 @@ def report_replay(converted: ConvertedRequest) -> None:
     converted.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
 
 
-def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> Generator[A, Head, Head]:
+def follow_redirects(
+    call: Call, limits: Limits, request_id_headers: tuple[str, ...], send: Callable[[Call], A]
+) -> Generator[A, Head, Head]:
     """Send a call, follow its redirects, and return the head of the final answer with the secrets hidden.
 
+    ``request_id_headers``: the headers that may have the request id.
     Raises ``APIConnectionError`` on headers beyond the limits, too many redirects, and redirects to another origin.
     """
     for hops in count():
@@ -251,7 +256,8 @@ def follow_redirects(call: Call, limits: Limits, send: Callable[[Call], A]) -> G
             message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}"
             raise APIConnectionError(message, phase="headers", can_retry=False)
         if not 300 <= head.status < 400:
-            return replace(head, headers=call.mask.whole(head.headers))
+            headers = call.mask.whole(head.headers)
+            return replace(head, headers=headers, request_id=errors.request_id(headers, request_id_headers))
         call = _redirected(call, head)
         if hops >= limits.max_redirects:
             message = f"the relay redirected more than {limits.max_redirects} times, expected an answer"
@@ -281,28 +287,34 @@ class Native(NamedTuple):
     text: bytes
 
 
-def read_json(head: Head, body: bytes, call: Call, names: tuple[str, ...], *, allows_lone_surrogates: bool = True) -> Native:
+def read_json(head: Head, body: bytes, call: Call, *, allows_lone_surrogates: bool = True) -> Native:
     """Read the body of a success; raise ``UnexpectedResponseError`` if it is an error or not a JSON object.
 
     ``allows_lone_surrogates``: they are accepted, because the reader of the text reports them.
     """
     body = without_comments(body)
-    id = errors.request_id(head.headers, names)
     try:
         value = codec.loads(body, [] if allows_lone_surrogates else None)
     except codec.NotJsonError as error:
         problem = (
             "is empty" if not body.strip() else "is HTML or XML" if is_markup(body) else f"{error.pointer} {error.message}".strip()
         )
-        raise errors.unexpected_body(
-            problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
-        ) from None
+        raise _unexpected_body(problem, head, body, call) from None
     if errors.is_error_answer(value):
-        raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
+        raise _error_in_success(head, body, call)
     if not isinstance(value, dict):
         problem = f"is {codec.describe(value)}"
-        raise errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask)
+        raise _unexpected_body(problem, head, body, call)
     return Native(value, body)
+
+
+def _error_in_success(head: Head, body: bytes, call: Call) -> APIError:
+    return errors.status_error(head.status, body, head.headers, id=head.request_id, mask=call.mask, now=head.received_at)
+
+
+def _unexpected_body(problem: str, head: Head, body: bytes, call: Call) -> APIError:
+    kept = body[: errors.MAX_KEPT_BYTES]
+    return errors.unexpected_body(problem, status=head.status, body=kept, id=head.request_id, mask=call.mask)
 
 
 class BodyStart:
@@ -330,41 +342,34 @@ def is_markup(body: bytes) -> bool:
     return body.lstrip(WHITESPACE)[:1] == b"<"
 
 
-def read_answer(head: Head, native: Native, exchange: BaseExchange, call: Call, names: tuple[str, ...]) -> Converted:
+def read_answer(head: Head, native: Native, exchange: BaseExchange, call: Call) -> Converted:
     """Convert a whole answer; raise ``UnexpectedResponseError`` if it is invalid, or failed and becomes an error in the caller's format."""
     try:
         converted = exchange.response(native.text)
     except InvalidPayloadError as error:
-        raise invalid_answer(error, head, native.value, call, names) from None
+        raise invalid_answer(error, head, native.value, call) from None
     if isinstance(converted, ConvertedError):
-        raise_if_failed(head, native.value, call, names)
-        id = errors.request_id(head.headers, names)
-        raise errors.status_error(head.status, codec.dumps(native.value), head.headers, id=id, mask=call.mask, now=head.received_at)
+        raise_if_failed(head, native.value, call)
+        raise _error_in_success(head, codec.dumps(native.value), call)
     return converted
 
 
-def raise_if_failed(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> None:
+def raise_if_failed(head: Head, native: JsonObject, call: Call) -> None:
     """Raise ``UnexpectedResponseError`` if the endpoint's answer has the status of a failure."""
     failure = call.target_format.failure_of(native)
     if failure is not None:
-        id = errors.request_id(head.headers, names)
-        raise errors.error_in_answer(failure, head.status, head.headers, id=id, mask=call.mask, now=head.received_at)
+        raise errors.error_in_answer(failure, head.status, head.headers, id=head.request_id, mask=call.mask, now=head.received_at)
 
 
-def invalid_answer(
-    error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...], expected: str = "answer"
-) -> APIError:
+def invalid_answer(error: Exception, head: Head, native: JsonObject, call: Call, expected: str = "answer") -> APIError:
     """Return the exception for an object that is not the ``expected`` one; for an error in a success, with its message."""
-    id = errors.request_id(head.headers, names)
     body = codec.dumps(native)
     if is_error_body(native):
-        return errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=head.received_at)
-    return errors.unexpected_body(
-        f"is no {expected}: {error}", status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=call.mask
-    )
+        return _error_in_success(head, body, call)
+    return _unexpected_body(f"is no {expected}: {error}", head, body, call)
 
 
-def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> ir.ModelList:
+def read_models(head: Head, native: JsonObject, call: Call) -> ir.ModelList:
     """Read a page of the list of models in any format."""
     from formatbridge.convert.input import check_answer
 
@@ -372,7 +377,7 @@ def read_models(head: Head, native: JsonObject, call: Call, names: tuple[str, ..
         spec = list_format(native, call)
         return spec.decode_models(check_answer(native, spec, "models"))
     except InvalidPayloadError as error:
-        raise invalid_models(error, head, native, call, names) from None
+        raise invalid_models(error, head, native, call) from None
 
 
 def list_format(native: JsonObject, call: Call) -> FormatSpec:
@@ -404,6 +409,6 @@ def _labelled(models: JsonValue, known: Iterable[FormatSpec]) -> FormatSpec | No
     return next((spec for label, spec in labels if label is not None and first.get(label[0]) == label[1]), None)
 
 
-def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call, names: tuple[str, ...]) -> APIError:
+def invalid_models(error: Exception, head: Head, native: JsonObject, call: Call) -> APIError:
     """Return the exception for an invalid list of models."""
-    return invalid_answer(error, head, native, call, names, "list of models")
+    return invalid_answer(error, head, native, call, "list of models")

@@ -159,7 +159,7 @@ class Client(BaseClient):
     ) -> Stream:
         """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
-        return Stream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
+        return Stream(planned, self._stream_flow(planned), self._pool, self._clock)
 
     @overload
     def count_tokens(
@@ -438,7 +438,7 @@ class AsyncClient(BaseClient):
     ) -> AsyncStream:
         """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
-        return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock, self._profile.request_id_headers)
+        return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock)
 
     @overload
     async def count_tokens(

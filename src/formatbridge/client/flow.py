@@ -225,7 +225,7 @@ def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive
             yield Close()
             pause = _pause(failure, head, number, settings, settings.clock.now() - started)
             pause = pause if pause is None or deadline.may_wait(pause) else None
-        settings.report_attempt(_attempt(call, number, head, settings, settings.clock.now() - attempt_started, failure, pause))
+        settings.report_attempt(_attempt(call, number, head, settings.clock.now() - attempt_started, failure, pause))
         if failure is None and head is not None:
             return Outcome(received, head, number)
         if pause is None:
@@ -244,7 +244,7 @@ def _with_short_body(error: APIError | StreamError, max_bytes: int) -> APIError 
 
 def _send(call: Call, settings: CallSettings, deadline: CallDeadline) -> Flow[Head]:
     """Send a call and follow its redirects."""
-    head = yield from follow_redirects(call, settings.limits, deadline.send)
+    head = yield from follow_redirects(call, settings.limits, settings.request_id_headers, deadline.send)
     return replace(head, received_at=settings.clock.time())
 
 
@@ -264,13 +264,12 @@ def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDe
         read_error = str(broken) if not content else ""
     except UnreadableBodyError:
         pass
-    id = errors.request_id(head.headers, settings.request_id_headers)
     max_kept = settings.limits.max_error_body
     error = errors.status_error(
         head.status,
         bytes(content[:limit]),
         head.headers,
-        id=id,
+        id=head.request_id,
         mask=call.mask,
         now=head.received_at,
         max_bytes=max_kept,
@@ -308,8 +307,7 @@ def read_body(
             deadline.check()
     except UnreadableBodyError as error:
         reason = error.reason
-    id = errors.request_id(head.headers, settings.request_id_headers)
-    raise errors.unexpected_body(reason, status=head.status, body=b"", id=id, mask=call.mask)
+    raise errors.unexpected_body(reason, status=head.status, body=b"", id=head.request_id, mask=call.mask)
 
 
 _MAX_REMAINING_BYTES = 64 * 1024
@@ -368,22 +366,8 @@ def _may_retry_status(failure: APIStatusError, head: Head | None, retry: Retry) 
     return failure.status in retry.statuses
 
 
-def _attempt(
-    call: Call, number: int, head: Head | None, settings: CallSettings, seconds: float, error: Exception | None, pause: float | None
-) -> Attempt:
+def _attempt(call: Call, number: int, head: Head | None, seconds: float, error: Exception | None, pause: float | None) -> Attempt:
     status = head.status if head else getattr(error, "status", None)
-    id = (errors.request_id(head.headers, settings.request_id_headers) if head else None) or getattr(error, "request_id", None)
-    return Attempt(
-        number,
-        call.method,
-        call.url,
-        call.source_format.name,
-        call.target_format.name,
-        call.model,
-        call.stream,
-        status,
-        id,
-        seconds,
-        error,
-        pause,
-    )
+    id = (head.request_id if head else None) or getattr(error, "request_id", None)
+    source, target = call.source_format.name, call.target_format.name
+    return Attempt(number, call.method, call.url, source, target, call.model, call.stream, status, id, seconds, error, pause)

@@ -143,27 +143,27 @@ class IncomingStream:
         return start
 
     def _unexpected(self, head: Head, problem: str, body: bytes) -> APIError:
-        id = errors.request_id(head.headers, self._settings.request_id_headers)
-        return errors.unexpected_body(problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=id, mask=self._mask)
+        return errors.unexpected_body(
+            problem, status=head.status, body=body[: errors.MAX_KEPT_BYTES], id=head.request_id, mask=self._mask
+        )
 
     def _open_whole_body(self, head: Head, call: Call, start: bytes) -> Flow[None]:
         """Read a whole answer, or an error, instead of a stream."""
         body = yield from read_body(head, self._settings, self._deadline, call, self._decompressor, start)
         # Nothing would report replaced surrogates here, so they are an error.
-        answer = read_json(head, body, call, self._settings.request_id_headers, allows_lone_surrogates=False)
+        answer = read_json(head, body, call, allows_lone_surrogates=False)
         try:
             stream = b"".join(replay_response(answer.text, source=self._target_format))
         except InvalidPayloadError as error:
-            raise invalid_answer(error, head, answer.value, call, self._settings.request_id_headers) from None
+            raise invalid_answer(error, head, answer.value, call) from None
         self._feed(stream)
         self._end()
 
     def _raise_first_error(self, head: Head) -> None:
         """Raise an error event in the place of the first event."""
         if self._converter.error is not None and self._converter.event_count <= 1:
-            id = errors.request_id(head.headers, self._settings.request_id_headers)
             raise errors.error_in_answer(
-                self._converter.error, head.status, head.headers, id=id, mask=self._mask, now=head.received_at
+                self._converter.error, head.status, head.headers, id=head.request_id, mask=self._mask, now=head.received_at
             )
 
     def _raise_if_no_stream(self, head: Head, call: Call) -> None:
@@ -174,7 +174,7 @@ class IncomingStream:
         if not self._is_complete or self._converter.event_count or _SSE_FIELD.search(self._before_first_event):
             return
         if head.is_framed or _is_json(self._before_first_event):
-            read_json(head, self._before_first_event, call, self._settings.request_id_headers, allows_lone_surrogates=False)
+            read_json(head, self._before_first_event, call, allows_lone_surrogates=False)
 
     def step(self) -> Flow[None]:
         """Read a chunk and convert it to events."""

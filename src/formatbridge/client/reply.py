@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Generic
 
 from formatbridge import ir
-from formatbridge.client import errors
 from formatbridge.client.flow import Outcome
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co
 from formatbridge.convert.counts import count_of
@@ -28,7 +27,6 @@ class BaseReply(Generic[ModelT_co]):
         answer: Converted[ModelT_co],
         native: JsonObject,
         outcome: Outcome[Any],
-        names: tuple[str, ...],
     ) -> None:
         self.request = request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
@@ -36,7 +34,7 @@ class BaseReply(Generic[ModelT_co]):
         """The answer in the caller's format. Its losses point into ``native``, its additions into ``body``."""
         self.native = native
         """The endpoint's answer, parsed and not converted."""
-        self.request_id = errors.request_id(outcome.head.headers, names)
+        self.request_id = outcome.head.request_id
         """The id of the call in the logs of the relay; None if the answer has none."""
         self.status = outcome.head.status
         """The HTTP status."""

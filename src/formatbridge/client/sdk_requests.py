@@ -246,11 +246,11 @@ class SDKRequestHandler:
             start, is_stream = (yield from self._read_start(head)) if head.status < 300 and call.stream else (b"", False)
             if is_stream:
                 assert isinstance(exchange, Exchange)  # a token count is not streamed
-                headers = response_headers(head.headers, request.format, self.profile, _EVENTS)
+                headers = response_headers(head, request.format, _EVENTS)
                 error_event = _error_event(request.format, self.via)
                 return SDKResponse(head.status, headers, start, exchange.stream(), error_event, span, call.mask, answer_mask)
             native = yield from self._read(head, call, start)
-            answer = calls.read_answer(head, native, exchange, call, self.profile.request_id_headers)
+            answer = calls.read_answer(head, native, exchange, call)
         except APIStatusError as error:
             if span is not None:
                 span.fail(error)
@@ -258,7 +258,7 @@ class SDKRequestHandler:
         if span is not None:
             span.succeed(native.value)
         self.report_conversion(answer)
-        headers = response_headers(head.headers, request.format, self.profile, _JSON)
+        headers = response_headers(head, request.format, _JSON)
         if not pending.streams:
             return SDKResponse(head.status, headers, answer.json(), answer_mask=answer_mask)
         events = b"".join(replay_response(answer.body, source=request.format))
@@ -322,7 +322,7 @@ class SDKRequestHandler:
         except APIStatusError as error:
             return self._error_response(error, head, request.format)
         self.report_conversion(converted)
-        headers = response_headers(head.headers, request.format, self.profile, _JSON)
+        headers = response_headers(head, request.format, _JSON)
         forwarded = forwarded_headers(request.headers, request.format, call.target_format)
         body = codec.dumps(_chosen(converted.body, request.path))
         return SDKResponse(head.status, headers, body, answer_mask=_answer_mask(call, forwarded))
@@ -342,32 +342,30 @@ class SDKRequestHandler:
         try:
             return convert_models(listed.text, source=calls.list_format(listed.value, call), target=target)
         except InvalidPayloadError as error:
-            raise calls.invalid_models(error, head, listed.value, call, self.profile.request_id_headers) from None
+            raise calls.invalid_models(error, head, listed.value, call) from None
 
     def _send(self, call: Call) -> Generator[Call, Head, Head]:
         """Send a call and follow redirects within its origin; no other origin gets a request."""
-        return follow_redirects(call, self.limits, lambda request: request)
+        return follow_redirects(call, self.limits, self.profile.request_id_headers, lambda request: request)
 
     def _read(self, head: Head, call: Call, start: bytes = b"") -> Generator[ReadBody, bytes, Native]:
         """Read the body of a success; raise ``APIStatusError`` for any other answer, of which only a limited part is read."""
-        names = self.profile.request_id_headers
-        id = errors.request_id(head.headers, names)
         if head.status >= 300:
             body = yield ReadBody(errors.MAX_READ_BYTES)
-            raise errors.status_error(head.status, body, head.headers, id=id, mask=call.mask, now=0)
+            raise errors.status_error(head.status, body, head.headers, id=head.request_id, mask=call.mask, now=0)
         max_bytes = self.limits.max_response_bytes
         body = start + (yield ReadBody(max_bytes - len(start)))
         if len(body) > max_bytes:
             raise errors.unexpected_body(
-                f"is longer than {max_bytes} bytes, the limit", status=head.status, body=b"", id=id, mask=call.mask
+                f"is longer than {max_bytes} bytes, the limit", status=head.status, body=b"", id=head.request_id, mask=call.mask
             )
-        return calls.read_json(head, body, call, names)
+        return calls.read_json(head, body, call)
 
     def _error_response(self, error: APIStatusError, head: Head, target: FormatSpec) -> SDKResponse:
         """Convert an error. An error in a success has a header that prevents retries."""
         converted = errors.convert_status_error(error, target, default_message=str(error))
         self.report_conversion(converted)
-        headers = response_headers(head.headers, target, self.profile, _JSON)
+        headers = response_headers(head, target, _JSON)
         if isinstance(error, UnexpectedResponseError) and not errors.is_transient(error):
             headers |= {"x-should-retry": "false"}
         return SDKResponse(converted.status, headers, converted.json())
@@ -436,11 +434,10 @@ def _is_forwarded(name: str, *, is_same: bool) -> bool:
     return is_same or not name.startswith(_VENDOR_PREFIXES)
 
 
-def response_headers(headers: Mapping[str, str], target: FormatSpec, profile: RelayProfile, kind: str) -> dict[str, str]:
+def response_headers(head: Head, target: FormatSpec, kind: str) -> dict[str, str]:
     """Return the headers for the SDK, with the request id in the header that it reads. ``kind``: the media type."""
-    forwarded_headers = {name: value for name, value in headers.items() if name not in _HOP_HEADERS}
-    id = errors.request_id(headers, profile.request_id_headers)
+    forwarded_headers = {name: value for name, value in head.headers.items() if name not in _HOP_HEADERS}
     sdk = target.endpoint.sdk
-    if id is not None and sdk is not None and sdk.request_id_header is not None:
-        forwarded_headers[sdk.request_id_header] = id
+    if head.request_id is not None and sdk is not None and sdk.request_id_header is not None:
+        forwarded_headers[sdk.request_id_header] = head.request_id
     return forwarded_headers | {"content-type": kind}
