@@ -51,11 +51,11 @@ def decode_citations(candidate: JsonObject, parts: list[ir.Part], src: str) -> J
         citations += _decode_citation_sources(quoted, f"{src}/citationMetadata", visible, unread)
     if grounding:
         citations += _decode_grounding(grounding, f"{src}/groundingMetadata", visible, unread)
-    _attach(citations, texts)
+    _add_to_texts(citations, texts)
     return unread or None
 
 
-def _attach(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
+def _add_to_texts(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
     """Add each citation to the text in which its span begins; one without a span to the last text."""
     ends = list(accumulate(len(text.text) for text in texts))
     for citation in citations:

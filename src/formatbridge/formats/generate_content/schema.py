@@ -58,12 +58,12 @@ def _decode_node(raw: JsonObject, node: JsonObject, pending: _Pending) -> None:
         if key in _UNCHANGED:
             node[key] = value
         elif key in _SUBSCHEMA and isinstance(value, dict):
-            node[key] = _defer(value, pending)
+            node[key] = _append_pending(value, pending)
         elif key in _SUBSCHEMA_LISTS and isinstance(value, list):
-            node[key] = [_defer(item, pending) if isinstance(item, dict) else item for item in value]
+            node[key] = [_append_pending(item, pending) if isinstance(item, dict) else item for item in value]
         elif key in _SUBSCHEMA_MAPS and isinstance(value, dict):
             node[_SUBSCHEMA_MAPS[key]] = {
-                name: _defer(item, pending) if isinstance(item, dict) else item for name, item in value.items()
+                name: _append_pending(item, pending) if isinstance(item, dict) else item for name, item in value.items()
             }
         else:
             _decode_keyword(key, value, raw, node)
@@ -73,7 +73,7 @@ def _decode_node(raw: JsonObject, node: JsonObject, pending: _Pending) -> None:
         _order_properties(node)
 
 
-def _defer(raw: JsonObject, pending: _Pending) -> JsonObject:
+def _append_pending(raw: JsonObject, pending: _Pending) -> JsonObject:
     """Return an empty object for a subschema and append both to ``pending``."""
     node: JsonObject = {}
     pending.append((raw, node))

@@ -11,7 +11,9 @@ from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.depth import MAX_DEPTH
 from formatbridge.jsontext.types import EXACT, JsonObject
 
+# The two notations of a member, and an index (RFC 9535, sections 2.3 and 2.5).
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\[\"((?:[^\"\\]|\\.)*)\"\]")
+# The fields of a piece (python-genai, PartialArg).
 _VALUES = ("stringValue", "numberValue", "boolValue")
 _NAMES = {bool: "boolValue", type(None): "nullValue"}
 _ARGUMENT = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
@@ -150,7 +152,7 @@ def _as_integer(value: Any) -> Any:
 
 def _set_value(call: JsonObject, path: str, value: Any) -> None:
     """Set the value at a JSON path of the arguments; missing objects and lists are created."""
-    steps = _steps(path)
+    steps = _parse_path(path)
     node: Any = call
     for step, next_step in zip(["args", *steps], [*steps, None], strict=True):
         new = value if next_step is None else [] if isinstance(next_step, int) else {}
@@ -160,18 +162,18 @@ def _set_value(call: JsonObject, path: str, value: Any) -> None:
         elif isinstance(node, list) and isinstance(step, int) and step <= len(node):
             node[step:] = [new, *node[step + 1 :]] if next_step is None or step == len(node) else node[step:]
         else:
-            raise _bad_path(path)
+            raise _path_error(path)
         node = node[step]
 
 
-def _steps(path: str) -> list[str | int]:
+def _parse_path(path: str) -> list[str | int]:
     """Return the steps of a JSON path; raise ``StreamDecodeError`` if it is invalid or too deep."""
     steps = list(_STEP.finditer(path, 1))
     if path[:1] != "$" or not 0 < len(steps) <= MAX_DEPTH or sum(len(step[0]) for step in steps) != len(path) - 1:
-        raise _bad_path(path)
+        raise _path_error(path)
     return [int(step[2]) if step[2] else step[1] or re.sub(r"\\(.)", r"\1", step[3] or step[4] or "") for step in steps]
 
 
-def _bad_path(path: str) -> StreamDecodeError:
+def _path_error(path: str) -> StreamDecodeError:
     """Return the error for a JSON path that is invalid or does not fit the values before it."""
     return StreamDecodeError("has a function call with an invalid jsonPath", offset=0, snippet=path.encode(errors="replace"))

@@ -66,8 +66,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode one function declaration; of two schemas for the same value the JSON Schema has priority."""
-    parameters, unread_fields = _decode_either(raw, "parameters", "parametersJsonSchema")
-    output, unread_response = _decode_either(raw, "response", "responseJsonSchema")
+    parameters, unread_fields = _decode_one_of(raw, "parameters", "parametersJsonSchema")
+    output, unread_response = _decode_one_of(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
         name=raw["name"],
         description=raw.get("description"),
@@ -79,8 +79,8 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     )
 
 
-def _decode_either(raw: JsonObject, dialect: str, json_schema_field: str) -> tuple[JsonObject | None, JsonObject | None]:
-    """Decode a schema that may be in either of two fields; the second value is the unread fields."""
+def _decode_one_of(raw: JsonObject, dialect: str, json_schema_field: str) -> tuple[JsonObject | None, JsonObject | None]:
+    """Decode a schema that two fields can hold; the second value is the unread fields."""
     schema, raw_schema = raw.get(json_schema_field), raw.get(dialect)
     if isinstance(schema, dict):
         return schema, {dialect: raw_schema} if raw_schema is not None else None

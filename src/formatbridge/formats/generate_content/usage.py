@@ -28,6 +28,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Decode usage. If the total excludes the reasoning count, the server includes it in the candidates count."""
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
     candidates, reasoning, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
+    # python-genai, GenerateContentResponseUsageMetadata: the total is the sum of prompt, candidates, tool use and thoughts.
     includes_reasoning = bool(reasoning) and total == prompt + (tools or 0) + candidates
     output = candidates if includes_reasoning else candidates + (reasoning or 0)
     usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, reasoning, src)
@@ -60,6 +61,7 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
         return None
     counts: dict[str, int] = {}
     items = [(enum_name(item.get("modality"), _MODALITIES).lower(), item.get("tokenCount") or 0, item) for item in details]
+    # The list may have only the other modalities (fixture responses/generate_content/usage_modalities_no_text).
     text_count = (total or 0) - sum(count for _, count, _ in items)
     is_text_missing = text_count > 0 and all(modality != "text" for modality, _, _ in items)
     for index, (modality, count, item) in enumerate(items):

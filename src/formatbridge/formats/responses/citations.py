@@ -57,21 +57,22 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         losses.dropped(citation)
         return None
     drop_unheld_in_answer(citation, losses)
-    first = _within(citation, "start", start, length, losses)
+    first = _clamp_offset(citation, "start", start, length, losses)
     if citation.url is None:
         file: JsonObject = {"type": "file_citation", "file_id": citation.file_id}
         put_in(file, "filename", citation.title, "", losses)
+        # The only offset of this type is the position where the citation is inserted (openai-python, AnnotationFileCitation).
         put_in(file, "index", first, 0, losses)
         return file
     drop_field(citation, "file_id", losses)
     annotation: JsonObject = {"type": "url_citation", "url": citation.url}
     put_in(annotation, "title", citation.title, "", losses)
     put_in(annotation, "start_index", first, 0, losses)
-    put_in(annotation, "end_index", _within(citation, "end", start, length, losses), annotation["start_index"], losses)
+    put_in(annotation, "end_index", _clamp_offset(citation, "end", start, length, losses), annotation["start_index"], losses)
     return annotation
 
 
-def _within(citation: ir.Citation, name: str, start: int, length: int, losses: Ledger) -> int | None:
+def _clamp_offset(citation: ir.Citation, name: str, start: int, length: int, losses: Ledger) -> int | None:
     """Return an offset of a citation in its text, or None if it is unknown. An offset outside the text becomes the nearest one."""
     offset: int | None = getattr(citation, name)
     if offset is None or 0 <= offset - start <= length:

@@ -102,13 +102,14 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:
-        parts.append(_decode_other(kind, raw, src))
+        decode = _DECODE_ITEM.get(kind, decode_hosted)
+        parts.append(decode(raw, src))
     if first and type(parts[first - 1]) is ir.Reasoning:  # only reasoning can hold the token of the next part
-        _bind_call_token(parts, first)
+        _move_call_token(parts, first)
     return unread
 
 
-def _bind_call_token(parts: list[ir.Part], at: int) -> None:
+def _move_call_token(parts: list[ir.Part], at: int) -> None:
     """Move a pending call token to the part at ``at``; before a part of a type without tokens, it gets an empty text."""
     if at == len(parts) or not carries_call_token(parts[at - 1]):
         return
@@ -120,7 +121,7 @@ def _bind_call_token(parts: list[ir.Part], at: int) -> None:
         del parts[at - 1]
 
 
-def flush_pending_token(parts: list[ir.Part]) -> None:
+def end_assistant_message(parts: list[ir.Part]) -> None:
     """End an assistant message: a call token that is still pending at its end gets an empty text."""
     if parts and type(parts[-1]) is ir.Reasoning and carries_call_token(parts[-1]):
         parts[-1] = token_as_text(parts[-1])
@@ -151,11 +152,6 @@ def encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: I
             _encode_other(part, items, ids, losses, options)
     if message_parts:
         _encode_message_parts(message_parts, items, ids, losses)
-
-
-def _decode_other(kind: str, raw: JsonObject, src: str) -> ir.Part:
-    decode = _DECODE_ITEM.get(kind)
-    return decode(raw, src) if decode else decode_hosted(raw, src)
 
 
 def _encode_message_parts(parts: list[ir.Text | ir.Refusal], items: list[JsonObject], ids: ItemIds, losses: Ledger) -> None:

@@ -185,12 +185,13 @@ def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
     """Decode an item that is no message, reasoning or tool call of the caller; most types become opaque parts."""
     kind = raw.get("type")
     decode = _DECODE_HOSTED.get(kind) if isinstance(kind, str) else None
-    return (decode(raw, src) if decode else None) or _keep(raw, src)
+    return (decode(raw, src) if decode else None) or _decode_unknown(raw, src)
 
 
-def _keep(raw: JsonObject, src: str) -> ir.Opaque:
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Opaque:
     kind = str(raw.get("type") or "item_reference")  # messages without a type do not come here
     severity = _SEVERITY.get(kind, "impossible")
+    # A reference names an item that only the server stores (fixture requests/responses/state_references).
     code = "stored_state" if kind == "item_reference" else "no_counterpart"
     return ir.Opaque(format="responses", raw=raw, label=kind, severity=severity, code=code, src=src)
 

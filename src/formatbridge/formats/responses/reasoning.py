@@ -22,6 +22,7 @@ _CONFIG = frozenset({"effort", "summary", "generate_summary"})
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a reasoning item. Its text has priority over its summary; a different summary then stays as an unmodelled field."""
     summary, content, token = raw.get("summary") or [], raw.get("content") or [], raw.get("encrypted_content")
+    # Both lists may be present: the summary is not the text of the reasoning (openai-python, ResponseReasoningItem).
     text = _join(content) if content else ""
     summary_text = _join(summary) if summary else ""
     signature = decode_token(token, "responses", "encrypted", f"{src}/encrypted_content", raw.get("id")) if token else None

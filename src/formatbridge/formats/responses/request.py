@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.responses.conversation import decode_item, decode_message, encode_message, flush_pending_token, item_type
+from formatbridge.formats.responses.conversation import (
+    decode_item,
+    decode_message,
+    encode_message,
+    end_assistant_message,
+    item_type,
+)
 from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning_config, encode_reasoning_config
@@ -153,7 +159,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
         if message is not None:
             messages.append(message)
             if assistant is not None:
-                flush_pending_token(assistant.parts)
+                end_assistant_message(assistant.parts)
                 assistant = None
             continue
         if assistant is None:
@@ -163,7 +169,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
         if unread:
             assistant.extra = extend_extra(assistant.extra, unread)
     if assistant is not None:
-        flush_pending_token(assistant.parts)
+        end_assistant_message(assistant.parts)
 
 
 def _decode_output(kind: str, raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> list[ir.Message | None]:

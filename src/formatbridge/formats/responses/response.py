@@ -9,7 +9,7 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.responses.citations import encode_citations, shift_citations
-from formatbridge.formats.responses.conversation import decode_item, flush_pending_token, item_type
+from formatbridge.formats.responses.conversation import decode_item, end_assistant_message, item_type
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, is_bare_cancellation, move_request_id
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.responses.hosted_tools import encode_generated_image, encode_hosted, has_output_item
@@ -149,7 +149,7 @@ def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
             extra = extend_extra(extra, unread)
         if kind == "message":
             length = adjust_message(parts, raw["content"], tokens, length)
-    flush_pending_token(parts)
+    end_assistant_message(parts)
     return parts, tokens or None, extra
 
 

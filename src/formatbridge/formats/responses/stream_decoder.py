@@ -76,9 +76,9 @@ _NOT_EMITTED = {"id": ..., "status": ...}
 """Fields that may differ in the last event, because they are not emitted."""
 
 
-def shape_of(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
+def summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     """Return the shape of a done item: lengths and hashes instead of values. Lists and texts with longer deltas count as complete."""
-    out: JsonObject = _shape(raw)
+    out: JsonObject = _summarize(raw)
     lists = [raw[name] for name in _LIST_KEYS if isinstance(raw.get(name), list)]
     parts = [part for items in lists for part in items if isinstance(part, dict)]
     texts = [*(part.get("text") or part.get("refusal") for part in parts), *(raw.get(name) for name in _TEXT_KEYS)]
@@ -91,15 +91,15 @@ def shape_of(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     return out | _NOT_EMITTED | (dict.fromkeys((*_LIST_KEYS, *_TEXT_KEYS), ...) if has_longer_deltas else {})
 
 
-def _shape(value: Any, depth: int = 8) -> Any:
+def _summarize(value: Any, depth: int = 8) -> Any:
     """Return the shape of a value; below the depth of all known items it counts as complete."""
     match value:
         case dict() | list() if not depth:
             return ...
         case dict():
-            return {key: _shape(item, depth - 1) for key, item in value.items()}
+            return {key: _summarize(item, depth - 1) for key, item in value.items()}
         case list():
-            return [_shape(item, depth - 1) for item in value]
+            return [_summarize(item, depth - 1) for item in value]
         case str():
             return len(value), hash(value)
     return value is not None
@@ -306,7 +306,7 @@ class StreamDecoder:
         return not (item.waiting or has_citations(raw)) or self._items.has_known_start(item)
 
     def _close_as_done(self, item: Item, raw: JsonObject) -> None:
-        item.done_shape = shape_of(raw, item.slots.values())
+        item.done_shape = summarize_done_item(raw, item.slots.values())
         self._close(item, raw)
 
     def _release_waiting(self) -> None:

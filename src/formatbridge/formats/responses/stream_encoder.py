@@ -47,7 +47,7 @@ _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
 
 @dataclass(slots=True)
-class _Slot:
+class _PartState:
     """The state of a part. ``open_text``: the text that its deltas continue; ``pieces``: text that can only be sent complete."""
 
     part: ir.Part
@@ -70,8 +70,8 @@ class StreamEncoder:
         self._writer = Writer()
         self._start: events.Start | None = None
         self._first = FirstChoice()
-        self._slots: dict[int, _Slot] = {}
-        self._waiting_call: _Slot | None = None  # a call that may still get its token
+        self._states: dict[int, _PartState] = {}
+        self._waiting_call: _PartState | None = None  # a call that may still get its token
         self._message: Message | None = None
         self._calls = Calls()
         self._hosted = HostedItems()
@@ -86,10 +86,10 @@ class StreamEncoder:
         if self._is_over:
             return b""
         if type(event) is events.Delta and event.choice == self._first.number and not event.logprobs:
-            slot = self._slots.get(event.index)
-            if slot is not None and slot.open_text is not None:  # nearly all events
-                slot.length += len(event.text)
-                return self._writer.delta(slot.open_text, event.text)
+            state = self._states.get(event.index)
+            if state is not None and state.open_text is not None:  # nearly all events
+                state.length += len(event.text)
+                return self._writer.delta(state.open_text, event.text)
         for each in self._first.feed(event):
             handle = _HANDLERS.get(type(each))
             if handle:
@@ -124,14 +124,14 @@ class StreamEncoder:
         if self._finish is not None:
             return
         self._finish = event.finish
-        for index in list(self._slots):
+        for index in list(self._states):
             self._end_part(events.PartEnd(event.choice, index))
         had_refusal = self._has_refusal
         refusal = refusal_of(event.finish, self._refusals(), self._writer.losses)
         if refusal and refusal.text:
-            slot = _Slot(refusal)
-            self._prepare_part(slot)
-            self._close(slot)
+            state = _PartState(refusal)
+            self._prepare_part(state)
+            self._close(state)
         self._has_refusal = had_refusal
         self._flush_held_token(None)
         self._end_items(last_item_status(event.finish, self._refusals()))
@@ -146,9 +146,9 @@ class StreamEncoder:
             self._begin(events.Start(None, None))
         self._flush_held_token(None)
         self._calls.close("incomplete")
-        for slot in self._slots.values():
-            if slot.is_open:
-                self._close_incomplete(slot)
+        for state in self._states.values():
+            if state.is_open:
+                self._close_incomplete(state)
         if self._message:
             self._message.close("incomplete")
         self._hosted.close("failed")
@@ -173,22 +173,22 @@ class StreamEncoder:
     def _start_part(self, event: events.PartStart) -> None:
         if self._waiting_call:  # its item precedes this part
             self._open(self._waiting_call)
-        slot = self._slots[event.index] = _Slot(event.part, event.index, getattr(event.part, "signature", None))
+        state = self._states[event.index] = _PartState(event.part, event.index, getattr(event.part, "signature", None))
         if citations := getattr(event.part, "citations", None):
-            slot.citations = list(citations)
-        self._prepare_part(slot)
+            state.citations = list(citations)
+        self._prepare_part(state)
 
-    def _prepare_part(self, slot: _Slot) -> None:
+    def _prepare_part(self, state: _PartState) -> None:
         """Prepare for a part: note a call or a refusal, and end the open message unless the part belongs to it."""
-        part, message = slot.part, self._message
+        part, message = state.part, self._message
         if isinstance(part, ir.Refusal):
             self._has_refusal = True
         if isinstance(part, ir.ToolCall | ir.Hosted):
-            self._waiting_call = slot
+            self._waiting_call = state
         if message is None:
             return
         is_message_part = isinstance(part, ir.Text | ir.Refusal) and message.source_id == part.id
-        if not is_message_part or slot.signature or message.open_parts:
+        if not is_message_part or state.signature or message.open_parts:
             self._end_message()
 
     def _end_message(self, status: str = "completed") -> None:
@@ -203,172 +203,172 @@ class StreamEncoder:
         self._calls.close(status)
 
     def _add_delta(self, event: events.Delta) -> None:
-        slot = self._slots.get(event.index)
-        if slot is None:
+        state = self._states.get(event.index)
+        if state is None:
             return
-        text, tokens = event.text, None if isinstance(slot.part, ir.Refusal) else event.logprobs
-        if not slot.is_open and text:
-            self._open(slot)
+        text, tokens = event.text, None if isinstance(state.part, ir.Refusal) else event.logprobs
+        if not state.is_open and text:
+            self._open(state)
         if tokens:
             self._writer.add_logprobs(tokens)
-        slot.length += len(text)
-        open_text = slot.open_text
+        state.length += len(text)
+        open_text = state.open_text
         if open_text is None:
-            slot.pieces.append(text)
+            state.pieces.append(text)
         elif tokens:
             self._writer.add_text_with_logprobs(open_text, text, tokens)
         elif text:
             self._writer.add_text(open_text, text)
 
     def _add_meta(self, event: events.PartMeta) -> None:
-        slot = self._slots.get(event.index)
-        if slot is None:
+        state = self._states.get(event.index)
+        if state is None:
             return
         if event.citation:
-            slot.citations.append(event.citation)
+            state.citations.append(event.citation)
         if event.signature:
-            is_text_open = slot.is_open and not isinstance(slot.part, ir.Reasoning | ir.Media) and slot.signature is None
-            slot.signature = event.signature
+            is_text_open = state.is_open and not isinstance(state.part, ir.Reasoning | ir.Media) and state.signature is None
+            state.signature = event.signature
             if is_text_open:  # its part is open already, so the token follows it
                 self._write_token(event.signature, None)
 
     def _end_part(self, event: events.PartEnd) -> None:
-        slot = self._slots.pop(event.index, None)
-        if slot is None:
+        state = self._states.pop(event.index, None)
+        if state is None:
             return
         if event.part is not None:
-            slot.signature = slot.signature or getattr(event.part, "signature", None)
-            slot.citations[:] = getattr(event.part, "citations", None) or slot.citations
-            is_same = type(event.part) is type(slot.part)
+            state.signature = state.signature or getattr(event.part, "signature", None)
+            state.citations[:] = getattr(event.part, "citations", None) or state.citations
+            is_same = type(event.part) is type(state.part)
             text = text_of(event.part) if is_same else ""
-            if is_same or not slot.is_open:
-                slot.part = event.part
-            if slot.open_text is None:
-                slot.pieces = [] if text else slot.pieces
-            elif len(text) > slot.length:
-                self._writer.add_text(slot.open_text, text[slot.length :])
-        self._close(slot)
+            if is_same or not state.is_open:
+                state.part = event.part
+            if state.open_text is None:
+                state.pieces = [] if text else state.pieces
+            elif len(text) > state.length:
+                self._writer.add_text(state.open_text, text[state.length :])
+        self._close(state)
 
-    def _open(self, slot: _Slot) -> None:
+    def _open(self, state: _PartState) -> None:
         """Open the item of a part, after a reasoning item for a token that has no field."""
-        self._flush_held_token(slot)
+        self._flush_held_token(state)
         self._calls.close_complete()
-        self._waiting_call = None if self._waiting_call is slot else self._waiting_call
-        slot.is_open, part = True, slot.part
-        if slot.signature and not isinstance(part, ir.Reasoning) and has_output_item(part):
+        self._waiting_call = None if self._waiting_call is state else self._waiting_call
+        state.is_open, part = True, state.part
+        if state.signature and not isinstance(part, ir.Reasoning) and has_output_item(part):
             self._end_message()
-            self._write_token(slot.signature, "call")
+            self._write_token(state.signature, "call")
         if isinstance(part, ir.Text | ir.Refusal):
-            slot.open_text = self._open_text(slot, part).open_text
+            state.open_text = self._open_text(state, part).open_text
         elif isinstance(part, ir.Reasoning):
-            slot.item = ReasoningItem(self._writer, part)
-            slot.open_text = slot.item.open()
+            state.item = ReasoningItem(self._writer, part)
+            state.open_text = state.item.open()
         elif isinstance(part, ir.ToolCall):
-            slot.item = open_call(self._writer, part)
-            slot.open_text = slot.item.open_text
+            state.item = open_call(self._writer, part)
+            state.open_text = state.item.open_text
         elif isinstance(part, ir.Hosted) and has_output_item(part):
-            slot.item = HostedItem.open(self._writer, part, slot.index)
-            slot.open_text = slot.item.open_text
+            state.item = HostedItem.open(self._writer, part, state.index)
+            state.open_text = state.item.open_text
         text = text_of(part)
-        if slot.open_text and text:
-            slot.length += len(text)
-            self._writer.add_text(slot.open_text, text)
+        if state.open_text and text:
+            state.length += len(text)
+            self._writer.add_text(state.open_text, text)
 
-    def _open_text(self, slot: _Slot, part: ir.Text | ir.Refusal) -> Content:
+    def _open_text(self, state: _PartState, part: ir.Text | ir.Refusal) -> Content:
         if self._message is None:
             self._message = Message(self._writer, part.id)
-        slot.item = self._message
+        state.item = self._message
         self._message.open_parts += 1
-        content = self._message.open(part, is_single=slot.signature is not None and self._options.carry_reasoning)
-        content.citations.append(slot.citations)
+        content = self._message.open(part, is_single=state.signature is not None and self._options.carry_reasoning)
+        content.citations.append(state.citations)
         return content
 
-    def _close(self, slot: _Slot) -> None:
+    def _close(self, state: _PartState) -> None:
         """Close a part. A part without deltas opens only now, if it has content."""
-        part = slot.part
-        if isinstance(part, ir.Text | ir.Refusal) and not (slot.is_open or part.text or slot.citations):
-            self._close_empty(slot)
+        part = state.part
+        if isinstance(part, ir.Text | ir.Refusal) and not (state.is_open or part.text or state.citations):
+            self._close_empty(state)
             return
-        if isinstance(part, ir.Reasoning) and not slot.is_open and not part.text:
-            self._close_encrypted(slot, part)
+        if isinstance(part, ir.Reasoning) and not state.is_open and not part.text:
+            self._close_encrypted(state, part)
             return
-        if not slot.is_open:
-            self._open(slot)
-        if isinstance(slot.item, Message):
-            slot.item.end_part(slot.citations)
-            if not slot.item.open_parts and slot.item is not self._message:
-                slot.item.close()
-        elif isinstance(slot.item, ReasoningItem):
-            self._close_reasoning(slot.item, slot.signature)
-        elif isinstance(slot.item, Call | ToolSearch):
-            slot.item.complete(slot.pieces, part)
-            self._calls.end(slot.item)
+        if not state.is_open:
+            self._open(state)
+        if isinstance(state.item, Message):
+            state.item.end_part(state.citations)
+            if not state.item.open_parts and state.item is not self._message:
+                state.item.close()
+        elif isinstance(state.item, ReasoningItem):
+            self._close_reasoning(state.item, state.signature)
+        elif isinstance(state.item, Call | ToolSearch):
+            state.item.complete(state.pieces, part)
+            self._calls.end(state.item)
         elif isinstance(part, ir.Hosted):
-            self._close_hosted(slot, part)
+            self._close_hosted(state, part)
         else:
-            self._write_whole(slot, part)
+            self._write_whole(state, part)
 
-    def _close_empty(self, slot: _Slot) -> None:
+    def _close_empty(self, state: _PartState) -> None:
         """Hold the token of an empty text until the next part comes."""
-        self._flush_held_token(slot)
-        if slot.signature:
+        self._flush_held_token(state)
+        if state.signature:
             self._end_message()
-            self._held_token = slot.signature
+            self._held_token = state.signature
 
-    def _close_encrypted(self, slot: _Slot, part: ir.Reasoning) -> None:
+    def _close_encrypted(self, state: _PartState, part: ir.Reasoning) -> None:
         """Encode reasoning that only has a token."""
-        self._flush_held_token(slot)
-        token = carry_token(slot.signature, self._writer.losses, self._options)
+        self._flush_held_token(state)
+        token = carry_token(state.signature, self._writer.losses, self._options)
         if token:
             self._calls.close_complete()
-            ReasoningItem(self._writer, replace(part, signature=slot.signature)).close(token)
+            ReasoningItem(self._writer, replace(part, signature=state.signature)).close(token)
 
     def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
         """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
         tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
         reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 
-    def _close_hosted(self, slot: _Slot, part: ir.Hosted) -> None:
+    def _close_hosted(self, state: _PartState, part: ir.Hosted) -> None:
         """Close a hosted call, or its result, which may come with the call, later, or never."""
-        if isinstance(slot.item, HostedItem):
-            slot.item.complete(replace(part, arguments="".join(slot.pieces)) if slot.pieces else part)
+        if isinstance(state.item, HostedItem):
+            state.item.complete(replace(part, arguments="".join(state.pieces)) if state.pieces else part)
             if part.role == "both":
-                slot.item.close(None)
+                state.item.close(None)
             else:
-                self._hosted.add(slot.item)
-        elif part.role == "result" and (call := self._hosted.take_call_of(part, slot.index)):
-            call.close(replace(part, signature=slot.signature, output="".join(slot.pieces) or part.output))
+                self._hosted.add(state.item)
+        elif part.role == "result" and (call := self._hosted.take_call_of(part, state.index)):
+            call.close(replace(part, signature=state.signature, output="".join(state.pieces) or part.output))
         else:
-            encode_opaque(replace(part, signature=slot.signature), self._writer.losses)
+            encode_opaque(replace(part, signature=state.signature), self._writer.losses)
 
-    def _write_whole(self, slot: _Slot, part: ir.Part) -> None:
+    def _write_whole(self, state: _PartState, part: ir.Part) -> None:
         """Encode a part without deltas: an image or an opaque part."""
         losses = self._writer.losses
         if isinstance(part, ir.Media):
-            data = "".join(slot.pieces) or part.data
+            data = "".join(state.pieces) or part.data
             item = encode_generated_image(replace(part, data=data), self._writer.next_index(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):
             text = encode_opaque(part, losses)
             if text and text.text:
-                slot_of_text = _Slot(text)
-                self._prepare_part(slot_of_text)
-                self._close(slot_of_text)
+                text_state = _PartState(text)
+                self._prepare_part(text_state)
+                self._close(text_state)
 
-    def _close_incomplete(self, slot: _Slot) -> None:
+    def _close_incomplete(self, state: _PartState) -> None:
         """Close a part that is incomplete because of an error."""
-        if isinstance(slot.item, Message):
-            if slot.item is not self._message:
-                slot.item.close("incomplete")
-        elif isinstance(slot.item, ReasoningItem):
-            self._close_reasoning(slot.item, slot.signature, "incomplete")
-        elif isinstance(slot.item, Call | ToolSearch):
-            slot.item.complete(slot.pieces, slot.part)
-            slot.item.close("incomplete")
-        elif isinstance(slot.item, HostedItem):
-            slot.item.complete(slot.item.call)
-            slot.item.close(None, "incomplete")
+        if isinstance(state.item, Message):
+            if state.item is not self._message:
+                state.item.close("incomplete")
+        elif isinstance(state.item, ReasoningItem):
+            self._close_reasoning(state.item, state.signature, "incomplete")
+        elif isinstance(state.item, Call | ToolSearch):
+            state.item.complete(state.pieces, state.part)
+            state.item.close("incomplete")
+        elif isinstance(state.item, HostedItem):
+            state.item.complete(state.item.call)
+            state.item.close(None, "incomplete")
 
     # Tokens of parts that have no field for them, or that are closed.
 
@@ -376,7 +376,7 @@ class StreamEncoder:
         if is_carried(event.signature, "responses", self._options):
             self._writer.unsigned.append(event.signature)
 
-    def _flush_held_token(self, following: _Slot | None) -> None:
+    def _flush_held_token(self, following: _PartState | None) -> None:
         """Encode the token of an empty text. Its kind is ``call`` if the next part is reasoning or has a token, or if there is none."""
         if self._held_token is None:
             return

@@ -58,6 +58,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
     (input_tokens, output_tokens) = (read_count(raw, names, unread) or 0 for names in _NAMES)
     input_path, input_details = read_details(raw, *_DETAILS[0], "cached_tokens", unread)
     output_path, output_details = read_details(raw, *_DETAILS[1], "reasoning_tokens", unread)
+    # The counts by retention are in openai-python, InputTokensDetailsCacheWriteTokensDetails; both are optional here.
     write_details = input_details.get("cache_write_tokens_details") or {}
     ttls = {label: write_details[key] for label, key in _TTLS.items() if write_details.get(key) is not None}
     cache_write = input_details.get("cache_write_tokens")
@@ -83,7 +84,7 @@ def _decode_any(raw: JsonObject, src: str) -> ir.Usage:
 
 
 def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Encode the usage. Both objects of details are required; unknown counts are 0."""
+    """Encode the usage. Both objects of details are required (openai-python, ``ResponseUsage``); unknown counts are 0."""
     drop_unheld_in_answer(usage, losses)
     return {
         "input_tokens": usage.input,
