@@ -28,7 +28,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Decode usage. If the total excludes the reasoning count, the server includes it in the candidates count."""
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
     candidates, reasoning, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
-    # python-genai, GenerateContentResponseUsageMetadata: the total is the sum of prompt, candidates, tool use and thoughts.
+    # python-genai, GenerateContentResponseUsageMetadata: the total is the sum of prompt, candidates, tool use and reasoning.
     includes_reasoning = bool(reasoning) and total == prompt + (tools or 0) + candidates
     output = candidates if includes_reasoning else candidates + (reasoning or 0)
     usage = ir.Usage(prompt + (tools or 0), output, total or None, raw.get("cachedContentTokenCount"), None, reasoning, src)
