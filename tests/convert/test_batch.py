@@ -364,6 +364,26 @@ def test_one_text_instead_of_lines_is_rejected() -> None:
         fb.convert_batch("{}", source="messages", target="responses")
 
 
+@pytest.mark.parametrize("lines", [None, 7, [b"{}", 7], [{"custom_id": "a"}]])
+def test_lines_that_are_no_text_are_rejected(lines: Any) -> None:
+    """A caller who parsed the lines before learns what is expected."""
+    with pytest.raises(fb.ConfigurationError, match="expected"):
+        list(fb.convert_batch(lines, source="chat_completions", target="messages"))
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses", "messages"])
+def test_a_request_without_a_model_fails_its_line(target: str) -> None:
+    """These vendors reject a batch in which a request names no model."""
+    line = json.dumps(_request_line("generate_content", "a", {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}))
+
+    (failed,) = fb.convert_batch([line], source="generate_content", target=target)
+    (converted,) = fb.convert_batch([line], source="generate_content", target=target, model="m")
+
+    assert failed.json is None
+    assert str(failed.error) == "a request of the file has no model: pass model="
+    assert converted.error is None
+
+
 def test_totals_count_the_losses_of_all_lines_in_groups() -> None:
     """A report over a million lines has one line for each field."""
     body = REQUEST | {"seed": 1}

@@ -214,6 +214,15 @@ def test_a_function_of_the_name_gives_the_facts() -> None:
     assert body["max_tokens"] == 7
 
 
+def test_an_error_of_a_function_of_the_name_is_explained() -> None:
+    """A batch must fail this line only, so the error is one of the library."""
+    known: dict[str, fb.ModelFacts] = {}
+    target = fb.Target("messages", model=lambda name: known[name])
+
+    with pytest.raises(fb.ConfigurationError, match="the function for facts raised KeyError for the model 'm'"):
+        fb.convert_request({"model": "m", "messages": QUESTION}, source="chat_completions", target=target)
+
+
 def test_unknown_models_are_converted_without_facts() -> None:
     """A table never has all models, and a new one must work."""
     target = fb.Target("messages", model={"other": fb.ModelFacts(output_limit=1)})

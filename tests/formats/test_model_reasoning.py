@@ -187,3 +187,20 @@ def test_budgets_that_are_no_range_are_rejected(budgets: Any) -> None:
     """A single number is easily passed for the range."""
     with pytest.raises(fb.ConfigurationError, match=r"budgets is .*, expected None or the smallest and the largest budget"):
         fb.ModelFacts(budgets=budgets)
+
+
+def test_reasoning_that_a_forced_call_excludes_is_reported_once() -> None:
+    """Anthropic rejects thinking with a forced call, so facts about budgets do not count and no tokens are reserved."""
+    tool = {"type": "function", "function": {"name": "depth", "parameters": {"type": "object"}}}
+
+    converted = _convert(
+        "messages",
+        fb.ModelFacts(reasoning="budget", output_limit=9000, budgets=(1024, None)),
+        reasoning_effort="high",
+        tools=[tool],
+        tool_choice="required",
+    )
+
+    assert "thinking" not in converted.body
+    assert converted.body["max_tokens"] == 9000
+    assert [loss.path for loss in converted.losses] == ["/reasoning_effort"]

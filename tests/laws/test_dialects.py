@@ -142,6 +142,27 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
             )
 
 
+@pytest.mark.parametrize(
+    ("rules", "problem"),
+    [
+        ({"rejects": ["top_k"]}, "rejects of the dialect is .*, expected a set of strings"),
+        ({"rejects": frozenset({"messages"})}, "the dialect rejects 'messages', which every request needs"),
+        ({"efforts": frozenset({"huge"})}, "efforts of the dialect has 'huge', expected .*high"),
+        ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
+        ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
+        ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of field names"),
+    ],
+)
+def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules: dict[str, Any], problem: str) -> None:
+    """Rules of a caller have no tests of ours, and a wrong one would change requests without a report."""
+    dialect = fb.Dialect(name="own", rules={"chat_completions": fb.DialectRules(server="own", **rules)})
+
+    with pytest.raises(fb.ConfigurationError, match=problem):
+        fb.convert_request(
+            {"model": "m", "messages": []}, source="chat_completions", target=fb.Target("chat_completions", dialect=dialect)
+        )
+
+
 def test_every_difference_has_a_source() -> None:
     default = fb.DialectRules(server="")
     for dialect in DIALECTS.values():

@@ -75,10 +75,18 @@ def convert_batch(
     ...     for line in convert_batch(lines, source="chat_completions", target="messages"):
     ...         print(line.custom_id, line.error or line.losses)
     """
-    if isinstance(lines, str | bytes):
+    if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
         raise ConfigurationError(f"lines is {type_name(lines)}, expected an iterable of lines, such as an open file")
     converter = BatchConverter(source=source, target=target, model=model, options=options)
-    return (converter.convert(number, text) for number, text in enumerate(lines, 1) if text and not text.isspace())
+    return (
+        converter.convert(number, text) for number, text in enumerate(map(_checked_line, lines), 1) if text and not text.isspace()
+    )
+
+
+def _checked_line(text: str | bytes) -> str | bytes:
+    if not isinstance(text, str | bytes | bytearray):
+        raise ConfigurationError(f"a line is {type_name(text)}, expected str or bytes")
+    return text
 
 
 class BatchConverter:
@@ -164,6 +172,8 @@ class BatchConverter:
             additions += [replace(addition, path=at + addition.path) for addition in converted.additions]
             if isinstance(converted, ConvertedRequest):
                 model = converted.model
+                if not model:
+                    raise ConfigurationError("a request of the file has no model: pass model=")
                 losses += _batch_losses(item, converted)
             elif item.status is not None and not self._layout.has_status:
                 losses += self._status_losses(item, converted)

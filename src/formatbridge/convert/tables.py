@@ -57,11 +57,17 @@ class Column:
     batch. None: the column has the values themselves. Null in the column is None."""
 
     def value_of(self, value: Any) -> Any:
-        """Return the argument for a value of the column; raise ``ConfigurationError`` if the mapping has none."""
+        """Return the argument for a value of the column; raise ``ConfigurationError`` if there is none."""
         if self.values is None:
             return value
         if not isinstance(self.values, Mapping):
-            return self.values(value)
+            try:
+                return self.values(value)
+            except FormatBridgeError:
+                raise
+            except Exception as error:
+                problem = f"the function of column {self.name!r} raised {type(error).__name__} for {shown(value)}: {error}"
+                raise ConfigurationError(problem) from error
         if value not in self.values:
             raise ConfigurationError(
                 f"column {self.name!r} has {shown(value)}, expected one of {', '.join(map(shown, self.values))}"

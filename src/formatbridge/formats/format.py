@@ -239,6 +239,11 @@ class TelemetryFacts:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
+def _never(request: ir.Request) -> bool:
+    del request
+    return False
+
+
 def _unchanged(body: JsonObject, losses: Ledger) -> JsonObject:
     """Return the body: the server accepts a history that lost reasoning."""
     del losses
@@ -301,6 +306,8 @@ class FormatSpec:
     """Groups of request fields that set the same on different servers."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
+    excludes_reasoning: Callable[[ir.Request], bool] = _never
+    """Whether the server rejects reasoning together with the rest of a request. Its encoder drops the settings then."""
     url_fields: frozenset[str] = frozenset()
     """Fields of requests that are in the URL instead of the body."""
     repair_history: Callable[[JsonObject, Ledger], JsonObject] = _unchanged

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from formatbridge import ir
 from formatbridge.arguments import shown, type_name
-from formatbridge.errors import ConfigurationError
+from formatbridge.errors import ConfigurationError, FormatBridgeError
 
 ReasoningKind = Literal["effort", "budget", "adaptive", "level", "none", "always"]
 """How a request controls the reasoning of a model:
@@ -120,7 +120,14 @@ def facts_of(source: ModelSource | None, model: str) -> ModelFacts | None:
     if isinstance(source, Mapping):
         facts = source.get(model, source.get(model.rpartition("/")[2]))
     elif callable(source):
-        facts = source(model)
+        try:
+            facts = source(model)
+        except FormatBridgeError:
+            raise
+        except Exception as error:
+            raise ConfigurationError(
+                f"the function for facts raised {type(error).__name__} for the model {model!r}: {error}"
+            ) from error
     else:
         raise ConfigurationError(f"model is {type_name(source)}, expected ModelFacts, a mapping of them, or a function of a name")
     if facts is not None and not isinstance(facts, ModelFacts):

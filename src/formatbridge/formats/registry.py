@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Any, get_args
 
 from formatbridge import ir
 from formatbridge.arguments import type_name
-from formatbridge.dialect import Dialect, DialectRules
+from formatbridge.dialect import CacheMarks, Dialect, DialectRules, MediaSource, ReasoningControl, ReasoningHistory, ToolMode
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 
@@ -117,11 +118,17 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
         return DIALECTS[dialect].rules[format]
     if not isinstance(dialect, Dialect):
         raise ConfigurationError(f"dialect is {type_name(dialect)}, expected the name of a dialect or a Dialect")
+    if not isinstance(dialect.rules, Mapping):
+        raise ConfigurationError(
+            f"the rules of dialect {dialect.name!r} are {type_name(dialect.rules)}, expected a mapping by format"
+        )
+    _check_rules(dialect.rules.get(format, _NO_RULES))
     if format not in dialect.rules:
         raise ConfigurationError(f"dialect {dialect.name!r} has no {format}, it has {', '.join(dialect.rules)}")
     return dialect.rules[format]
 
 
+_NO_RULES = DialectRules(server="")
 _MOST_DERIVED = 256
 """Derived formats that are kept; an application may create dialects without end."""
 
@@ -129,6 +136,7 @@ _MOST_DERIVED = 256
 @lru_cache(maxsize=_MOST_DERIVED)
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
+    _check_rules(rules)
     tools = spec.tool_rules
     if rules.custom_tools is not None:
         tools = replace(tools, custom=rules.custom_tools)
@@ -139,6 +147,55 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
     return replace(spec, dialect=rules, tool_rules=tools)
+
+
+_WORDS: dict[str, frozenset[str]] = {
+    "tool_modes": frozenset(get_args(ToolMode)),
+    "media": frozenset(get_args(MediaSource)),
+    "output_formats": frozenset({"json_schema", "json_object"}),
+    "efforts": frozenset(get_args(ir.Effort)),
+}
+"""Fields of ``DialectRules`` with a set of words to the words that it may have."""
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "reasoning_control": get_args(ReasoningControl),
+    "reasoning_history": get_args(ReasoningHistory),
+    "cache_marks": get_args(CacheMarks),
+}
+"""Fields of ``DialectRules`` with one word to the words that it may be."""
+_SETS = ("rejects", "ignores", "reads", "rejects_in_messages", "server_tools", *_WORDS)
+_NUMBERS = ("most_tools", "most_stops", "longest_tool_name", "call_id_length")
+_REQUIRED = frozenset({"model", "messages", "input", "contents"})
+"""Fields without which a request has no meaning."""
+
+
+def _check_rules(rules: DialectRules) -> None:
+    """Raise ``ConfigurationError`` for rules with a value of another type or an unknown word."""
+    if not isinstance(rules, DialectRules):
+        raise ConfigurationError(f"the rules of the dialect are {type_name(rules)}, expected DialectRules")
+    _check_sets(rules)
+    if needed := (rules.rejects | rules.ignores) & _REQUIRED:
+        raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs")
+    for name, words in _CHOICES.items():
+        if getattr(rules, name) not in (None, *words):
+            raise ConfigurationError(f"{name} of the dialect is {getattr(rules, name)!r}, expected one of {', '.join(words)}")
+    for name in _NUMBERS:
+        value = getattr(rules, name)
+        if value is not None and (type(value) is not int or value < 0):
+            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
+    if not isinstance(rules.names, Mapping) or not all(isinstance(each, str) for pair in rules.names.items() for each in pair):
+        raise ConfigurationError(f"names of the dialect is {rules.names!r}, expected a mapping of field names")
+
+
+def _check_sets(rules: DialectRules) -> None:
+    """Raise ``ConfigurationError`` for a set of rules that is no set of strings or has an unknown word."""
+    for name in _SETS:
+        value = getattr(rules, name)
+        if value is None:
+            continue
+        if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
+            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a set of strings")
+        if unknown := value - _WORDS.get(name, value):
+            raise ConfigurationError(f"{name} of the dialect has {min(unknown)!r}, expected {', '.join(sorted(_WORDS[name]))}")
 
 
 def format_of_module(module: str) -> ir.Format | None:

@@ -25,6 +25,7 @@ from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
 from formatbridge.formats.messages.stream_fold import fold_stream, response_path, unfold_stream
+from formatbridge.formats.shared.tool_selection import forces_call
 from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -67,6 +68,7 @@ MESSAGES = FormatSpec(
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
     smallest_budget=SMALLEST_BUDGET,
+    excludes_reasoning=forces_call,
     repair_history=repair_history,
     billing_header="x-anthropic-billing-header:",  # of Claude Code; source: vllm and CLIProxyAPI, which remove it
     encode_rejection=encode_rejection,

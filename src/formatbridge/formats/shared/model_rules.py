@@ -33,7 +33,8 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
-    if request.reasoning is not None and (facts.reasoning is not None or facts.efforts or facts.budgets is not None):
+    has_facts = facts.reasoning is not None or bool(facts.efforts) or facts.budgets is not None
+    if request.reasoning is not None and has_facts and not spec.excludes_reasoning(request):
         request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
     if facts.inputs is not None:
         request = _without_unsupported_media(request, facts.inputs, losses)
@@ -46,7 +47,7 @@ def options_for_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, 
     """Return options whose default limit is that of the model, less the budget for reasoning, which targets add to it."""
     if facts.output_limit is None:
         return options
-    budget = request.reasoning.budget if request.reasoning is not None else None
+    budget = None if request.reasoning is None or spec.excludes_reasoning(request) else request.reasoning.budget
     reserved = max(spec.smallest_budget or 0, budget) if budget else 0
     return replace(options, default_max_tokens=max(1, facts.output_limit - reserved))
 

@@ -157,7 +157,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     if effort is None or efforts is None or effort in efforts:
         return effort
     if effort == "none":
-        losses.dropped(config, code="unsupported_by_server")
+        losses.dropped(config, "mode" if config.mode is not None else "effort", "unsupported_by_server")
         return None
     order = get_args(ir.Effort)
     accepted: ir.Effort = min(

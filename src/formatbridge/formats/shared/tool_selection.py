@@ -45,6 +45,14 @@ def adds_tools(request: ir.Request) -> bool:
     return any(map(_tools_of, request.messages))
 
 
+def forces_call(request: ir.Request) -> bool:
+    """Return whether the model must call a tool."""
+    choice = request.tool_choice
+    if choice is None or not (request.tools or adds_tools(request)):
+        return False
+    return choice.mode in ("required", "named") or (choice.mode in ("allowed", "hosted") and choice.inner == "required")
+
+
 def added_tools(request: ir.Request) -> list[ir.Tool]:
     """Return the tools that messages add."""
     if not adds_tools(request):
