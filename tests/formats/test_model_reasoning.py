@@ -204,3 +204,52 @@ def test_reasoning_that_a_forced_call_excludes_is_reported_once() -> None:
     assert "thinking" not in converted.body
     assert converted.body["max_tokens"] == 9000
     assert [loss.path for loss in converted.losses] == ["/reasoning_effort"]
+
+
+def _with_effort_of_message(target: Any, facts: fb.ModelFacts, effort: str) -> fb.ConvertedRequest:
+    update = {"type": "configuration_update", "reasoning": {"effort": effort}}
+    body = {"model": "m", "input": [*QUESTION, update, {"role": "user", "content": "Think again."}]}
+    return fb.convert_request(body, source="responses", target=fb.Target(target, model=facts))
+
+
+@pytest.mark.parametrize(
+    ("facts", "effort", "expected"),
+    [
+        (OPUS_4_6, "xhigh", "high"),
+        (OPUS_4_6, "max", "max"),
+        (FABLE_5, "none", "low"),
+    ],
+)
+def test_an_effort_from_a_message_on_becomes_one_that_the_model_has(facts: fb.ModelFacts, effort: str, expected: str) -> None:
+    """An agent that raises the effort in the middle of a conversation does not know the efforts of each model."""
+    converted = _with_effort_of_message("messages", facts, effort)
+
+    efforts = [turn["output_config"]["effort"] for turn in converted.body["messages"] if turn["role"] == "system"]
+    assert efforts == [expected]
+    changes = [(loss.path, loss.kind, loss.after) for loss in converted.losses]
+    assert changes == ([("/input/1/reasoning/effort", "changed", expected)] if effort != expected else [])
+
+
+@pytest.mark.parametrize(
+    ("target", "facts", "code"),
+    [
+        ("messages", SONNET_4_5, "reasoning_control"),
+        ("messages", fb.ModelFacts(reasoning="none"), "no_reasoning"),
+        ("responses", fb.ModelFacts(reasoning="none"), "no_reasoning"),
+        ("responses", fb.ModelFacts(reasoning="always"), "always_reasons"),
+    ],
+)
+def test_an_effort_from_a_message_on_is_left_out_for_a_model_without_efforts(target: str, facts: fb.ModelFacts, code: str) -> None:
+    """The server of the vendor rejects the request, and no format has a budget for a single message."""
+    converted = _with_effort_of_message(target, facts, "high")
+
+    assert "effort" not in str(converted.body)
+    assert [(loss.path, loss.kind, loss.code) for loss in converted.losses] == [("/input/1/reasoning/effort", "dropped", code)]
+
+
+def test_no_reasoning_from_a_message_on_is_no_loss_for_a_model_that_does_not_reason() -> None:
+    """The model does what the message asks for."""
+    converted = _with_effort_of_message("responses", fb.ModelFacts(reasoning="none"), "none")
+
+    assert "effort" not in str(converted.body)
+    assert converted.losses == ()

@@ -64,6 +64,9 @@ def _problems(request: ir.Request, facts: fb.ModelFacts) -> Iterator[str]:
         yield f"media {sorted(kinds)}"
     if request.reasoning is not None:
         yield from _reasoning_problems(request.reasoning, facts)
+    for message in request.messages:
+        if message.effort is not None:
+            yield from _effort_problems(message.effort, facts)
 
 
 def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts) -> Iterator[str]:
@@ -84,6 +87,13 @@ def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts) -> Ite
         yield "adaptive reasoning"
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None and (effort or budget):
         yield f"an amount of reasoning {config}"
+
+
+def _effort_problems(effort: ir.Effort, facts: fb.ModelFacts) -> Iterator[str]:
+    """Yield what a model does not accept of the effort from a message on."""
+    has_no_efforts = facts.reasoning in ("budget", "always") and not facts.efforts
+    if facts.reasoning == "none" or has_no_efforts or (facts.efforts and effort not in facts.efforts):
+        yield f"effort {effort} of a message"
 
 
 def _converted(sample: Sample, name: str) -> fb.ConvertedRequest | None:

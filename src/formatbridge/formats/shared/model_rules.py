@@ -33,9 +33,11 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
-    has_facts = facts.reasoning is not None or bool(facts.efforts) or facts.budgets is not None
-    if request.reasoning is not None and has_facts and not spec.excludes_reasoning(request):
-        request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
+    if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
+        if request.reasoning is not None and not spec.excludes_reasoning(request):
+            request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
+        if "Message.effort" in spec.field_paths.places:  # other formats drop it
+            request = _with_message_efforts(request, facts, losses)
     if facts.inputs is not None:
         request = _without_unsupported_media(request, facts.inputs, losses)
     if facts.outputs is not None:
@@ -221,18 +223,23 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
 
 
 def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace an effort that the model does not accept by the nearest one; leave out an effort of an unknown name."""
-    effort = config.effort
+    effort = _known_effort(config, facts, losses)
+    return config if effort == config.effort else replace(config, effort=effort)
+
+
+def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, losses: Ledger) -> ir.Effort | None:
+    """Return the effort of a node, or the nearest one that the model accepts; None for an effort of an unknown name."""
+    effort = node.effort
     if effort is None:
-        return config
+        return None
     nearest = _nearest_effort(effort, facts)
     if nearest == effort:
-        return config
+        return effort
     if effort not in _ORDER:
-        losses.dropped(config, "effort", _REFUSED)
-        return replace(config, effort=None)
-    losses.changed(config, "effort", nearest, _CONTROL)
-    return replace(config, effort=nearest)
+        losses.dropped(node, "effort", _REFUSED)
+        return None
+    losses.changed(node, "effort", nearest, _CONTROL)
+    return nearest
 
 
 def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
@@ -256,6 +263,39 @@ def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: 
     if allowed != budget:
         losses.changed(config, "budget", allowed, _BUDGET_BOUNDS)
     return replace(config, budget=allowed)
+
+
+# The effort from a message on.
+
+
+def _with_message_efforts(request: ir.Request, facts: ModelFacts, losses: Ledger) -> ir.Request:
+    """Replace the efforts of messages that the model does not accept. A message with nothing but such an effort is left out."""
+    messages = []
+    for message in request.messages:
+        effort = None if message.effort is None else _effort_of_message(message, facts, losses)
+        if effort == message.effort:
+            messages.append(message)
+        elif effort or message.parts or message.tools or message.extra:
+            messages.append(replace(message, effort=effort))
+    is_same = len(messages) == len(request.messages) and all(map(_is, messages, request.messages))
+    return request if is_same else replace(request, messages=messages)
+
+
+def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -> ir.Effort | None:
+    """Return an effort that the model accepts; None if it has no efforts. No format has a budget for a single message."""
+    is_off = message.effort == "none"
+    if facts.reasoning == "none":
+        if not is_off:
+            losses.dropped(message, "effort", _NO_REASONING)
+        return None
+    if facts.reasoning in ("budget", "always") and not facts.efforts:
+        losses.dropped(message, "effort", _CONTROL if facts.reasoning == "budget" or facts.budgets else _ALWAYS)
+        return None
+    if is_off and _cannot_be_off(facts):
+        lowest = min(facts.efforts or _LEVELS, key=_ORDER.index)
+        losses.changed(message, "effort", lowest, _STAYS_ON)
+        return lowest
+    return _known_effort(message, facts, losses)
 
 
 # Media.
