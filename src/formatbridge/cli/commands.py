@@ -26,6 +26,7 @@ from formatbridge.cli.usage import suggestion
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replay_with_report
 from formatbridge.convert.streams import convert_chunks
+from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import severe_losses
@@ -139,15 +140,15 @@ def _demo(arguments: argparse.Namespace, _report: Report) -> int:
 
 def _send(arguments: argparse.Namespace, report: Report) -> int:
     """Send one request; the text of a stream is written as it arrives."""
-    body = read_file(arguments.file)
+    body, via = read_file(arguments.file), _endpoint(arguments)
     with fb.Client(arguments.base_url, options=options_of(arguments)) as client:
-        report.add(client.prepare(body, arguments.source, arguments.via, model=arguments.model), "request")
+        report.add(client.prepare(body, arguments.source, via, model=arguments.model), "request")
         if not arguments.stream:
-            reply = client.send(body, arguments.source, arguments.via, model=arguments.model)
+            reply = client.send(body, arguments.source, via, model=arguments.model)
             write_to_stdout(reply.json() + b"\n")
             _report_exchange(report, reply)
             return 0
-        with client.stream(body, arguments.source, arguments.via, model=arguments.model) as stream:
+        with client.stream(body, arguments.source, via, model=arguments.model) as stream:
             has_text = False
             for piece in stream.text():
                 print(piece, end="", flush=True)
@@ -160,7 +161,21 @@ def _send(arguments: argparse.Namespace, report: Report) -> int:
     return 0
 
 
-def _report_exchange(report: Report, exchange: fb.Reply | fb.Stream) -> None:
+def _count(arguments: argparse.Namespace, report: Report) -> int:
+    """Write the number of input tokens of a request."""
+    with fb.Client(arguments.base_url, options=options_of(arguments)) as client:
+        reply = client.count_tokens(read_file(arguments.file), arguments.source, _endpoint(arguments), model=arguments.model)
+    print(reply.input_tokens)
+    _report_exchange(report, reply)
+    return 0
+
+
+def _endpoint(arguments: argparse.Namespace) -> FormatOrName:
+    """Return the format of the endpoint, with the facts about models."""
+    return with_facts(arguments.via or arguments.source, arguments.facts)
+
+
+def _report_exchange(report: Report, exchange: fb.Reply | fb.CountReply | fb.Stream) -> None:
     """Report the losses of a request and of its answer. The request as sent replaces the prepared one."""
     report.parts.clear()
     report.add(exchange.request, "request")
@@ -244,5 +259,5 @@ _SUPPORT = {"=": "held", "(=)": "info", "~": "lossy", "-": "impossible"}
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace, Report], int]] = {
     "convert": _convert, "stream": _stream, "detect": _detect, "explain": _explain, "schema": _schema, "matrix": _matrix,
-    "demo": _demo, "send": _send, "models": _models,
+    "demo": _demo, "send": _send, "count": _count, "models": _models,
 }  # fmt: skip

@@ -68,6 +68,10 @@ class Conversion:
             return fb.convert_response(body, source=source, target=target, options=options)
         if kind == "models":
             return fb.convert_models(body, source=source, target=target, options=options)
+        if kind == "count_request":
+            return fb.convert_count_request(body, source=source, target=target, model=arguments.model, options=options)
+        if kind == "count_response":
+            return fb.convert_count_response(body, source=source, target=target, options=options)
         return fb.convert_error(body, source=source, target=target, status=arguments.status, options=options)
 
     def format_and_kind(self, body: bytes) -> tuple[FormatOrName, str, JsonObject]:
@@ -81,7 +85,8 @@ class Conversion:
             name = formats.load(source).name if source is not None else "unknown"
             raise fb.InvalidPayloadError(name, kind or "payload", error.problems) from None
         format_, kind_ = source or detected.format, kind or detected.kind
-        if format_ is None or kind_ is None or (source is None and kind_ != detected.kind):
+        expected_kind = "request" if kind_ == "count_request" else kind_  # the two have the same fields
+        if format_ is None or kind_ is None or (source is None and expected_kind != detected.kind):
             likely = [f"{candidate.format} {candidate.kind}" for candidate in detected.candidates]
             guess = f"; it may be a {' or a '.join(likely)}" if likely else ""
             missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)

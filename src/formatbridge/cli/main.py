@@ -33,6 +33,7 @@ from formatbridge.jsontext.types import JsonObject
 
 _OPTIONS_OF_ARGUMENTS = {
     "pass model=": "pass --model",
+    "count_tokens= or an endpoint of another format": "--via with another format",
     "an argument, FORMATBRIDGE_BASE_URL or a profile that has one": "--base-url or FORMATBRIDGE_BASE_URL",
 }
 """Python arguments in error messages, and the options that set them."""
@@ -77,7 +78,7 @@ def _run(arguments: argparse.Namespace, report: Report) -> int:
         sys.stdout.flush()
         return status
     except fb.LossyConversionError as error:
-        report.parts = report.parts or [Part("request" if command == "send" else "", error.losses, ())]
+        report.parts = report.parts or [Part("request" if command in ("send", "count") else "", error.losses, ())]
         report.write(error=str(error))
         return 1
     except fb.FormatBridgeError as error:

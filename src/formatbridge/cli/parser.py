@@ -9,13 +9,14 @@ from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import formatbridge as fb
 from formatbridge.cli.format_argument import ALIASES, FACTS, FORMAT, read_format
 from formatbridge.cli.usage import Parser
+from formatbridge.formats.format import Kind
 
-KINDS = ("request", "response", "error", "models")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def _read_key(path: str) -> bytes:
@@ -202,20 +203,30 @@ def _add_relay_commands(commands: Any) -> None:
     demo.set_defaults(command="demo")
 
     send = commands.add_parser("send", help="send a request to a relay and write the answer")
-    send.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
-    send.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
-    send.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
-    send.add_argument("--via", **FORMAT, help="the endpoint's format; the default is the format of the request")
-    send.add_argument("--model", help="replaces the model of the body")
+    _add_call(send)
     send.add_argument("--stream", action="store_true", help="write the visible text as it arrives, instead of the body")
-    _add_options(send)
-    send.set_defaults(raise_on="impossible")
-    send.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
     send.set_defaults(command="send")
+
+    count = commands.add_parser("count", help="write the number of input tokens of a request, as a relay counts them")
+    _add_call(count)
+    count.set_defaults(command="count")
 
     models = commands.add_parser("models", help="list the models of a relay")
     models.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
     models.set_defaults(command="models")
+
+
+def _add_call(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of a call to a relay."""
+    command.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
+    command.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
+    command.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
+    command.add_argument("--via", **FORMAT, help="the endpoint's format; the default is the format of the request")
+    command.add_argument("--model", help="replaces the model of the body")
+    command.add_argument("--facts", **FACTS)
+    _add_options(command)
+    command.set_defaults(raise_on="impossible")
+    command.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
 
 
 def complete(root: Parser) -> None:

@@ -23,9 +23,10 @@ def preload(formats: Iterable[FormatOrName] | None = None) -> None:
     does nothing. Raises ``UnknownFormatError`` for an unknown name.
     """
     for format in _specs(formats):
-        for kind in KINDS.values():
-            if kind not in COUNTS:  # requests have the validator of whole requests, and answers are small
-                validator_of(format, kind)
+        # A request for a token count has the validator of a whole request.
+        kinds = [kind for kind in KINDS.values() if kind not in COUNTS or (kind == "count_response" and format.count is not None)]
+        for kind in kinds:
+            validator_of(format, kind)
         event_reader(format)
 
 
