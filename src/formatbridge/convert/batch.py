@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from io import TextIOBase
+from typing import BinaryIO, NamedTuple
 
 from formatbridge import formats
 from formatbridge.arguments import type_name
@@ -22,7 +25,7 @@ from formatbridge.formats.shared.unique_names import truncate_with_hash, with_le
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject, JsonValue
-from formatbridge.options import Options, options_of
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.losses import Addition, Loss, severe_losses
 from formatbridge.report.reasons import REASONS, REQUIRED
@@ -60,6 +63,7 @@ def convert_batch(
     source: FormatOrName,
     target: FormatOrName,
     model: str | None = None,
+    requests: BinaryIO | None = None,
     options: Options | None = None,
 ) -> Iterator[BatchLine]:
     """Convert the lines of a vendor's batch file: OpenAI's (for chat_completions and responses), Anthropic's or Gemini's.
@@ -68,8 +72,14 @@ def convert_batch(
     skipped. An invalid line has an ``error``, and the conversion continues. Whether ids repeat is not checked. ``raise_on`` of the options
     applies to each line, with the losses of its envelope.
 
-    ``model``: the model of a request that does not name it, as in files of generate_content. Raises ``ConfigurationError`` if a format has
-    no batch files, or if ``lines`` is one text.
+    ``model``: the model of a request that does not name it, as in files of generate_content.
+
+    ``requests``: for results, the file of the original requests in the format of the target; a binary file that can seek. Each answer is
+    converted with its request, as with ``convert_response(..., request=)``, and original ids are restored. Pass the ``model`` and the
+    ``options`` with which the requests were converted, and their target as ``source``. In memory are the ids and one request. A result with
+    an unknown id has an ``error``.
+
+    Raises ``ConfigurationError`` if a format has no batch files, if ``lines`` is one text, or if ``requests`` is no binary file.
 
     >>> with open("batch.jsonl") as lines:
     ...     for line in convert_batch(lines, source="chat_completions", target="messages"):
@@ -77,7 +87,7 @@ def convert_batch(
     """
     if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
         raise ConfigurationError(f"lines is {type_name(lines)}, expected an iterable of lines, such as an open file")
-    converter = BatchConverter(source=source, target=target, model=model, options=options)
+    converter = BatchConverter(source=source, target=target, model=model, requests=requests, options=options)
     return (
         converter.convert(number, text) for number, text in enumerate(map(_checked_line, lines), 1) if text and not text.isspace()
     )
@@ -93,12 +103,22 @@ class BatchConverter:
     """Converts lines of one file, each without the others. The arguments are those of ``convert_batch``."""
 
     def __init__(
-        self, *, source: FormatOrName, target: FormatOrName, model: str | None = None, options: Options | None = None
+        self,
+        *,
+        source: FormatOrName,
+        target: FormatOrName,
+        model: str | None = None,
+        requests: BinaryIO | None = None,
+        options: Options | None = None,
     ) -> None:
         self._source, self._target_format, self._target = formats.load(source), formats.load(target), target
         self._model, self._options = model, options_of(options)
         self._source_layout, self._layout = _layout_of(self._source), _layout_of(self._target_format)
         self._is_same_format = self._source is self._target_format
+        self._requests = None
+        if requests is not None and not self._is_same_format:  # they were converted in the other direction
+            lenient = without_raise_on(self._options)
+            self._requests = _Requests(requests, BatchConverter(source=target, target=source, model=model, options=lenient))
 
     def convert(self, number: int, text: str | bytes) -> BatchLine:
         """Convert one line. ``number``: its number in the file, from 1."""
@@ -108,7 +128,7 @@ class BatchConverter:
             line = replace(line, custom_id=self._read_id(raw))
             item = self._read_item(raw)
             line = replace(line, kind=item.kind)
-            return self._convert_item(line, raw, item)
+            return self._convert_item(line, raw, item, self._request_of(line))
         except FormatBridgeError as error:
             return replace(line, error=error, json=self._encode_failure(line, error))
 
@@ -129,6 +149,22 @@ class BatchConverter:
             raise self._invalid(f"/{field}", f"is {codec.describe(id)}, expected a string")
         return id or None
 
+    def read_id(self, text: bytes) -> str | None:
+        """Return the id of a line; raise ``InvalidPayloadError`` if the line cannot be read."""
+        return self._read_id(self._read(text))
+
+    def converted_id(self, number: int, id: str | None) -> str:
+        """Return the id that a request has after the conversion. ``number``: the number of its line, from 1."""
+        return _numbered_id(number) if id is None else self._legal_id(id)
+
+    def convert_request(self, text: bytes) -> ConvertedRequest:
+        """Convert the request in a line, without its envelope; raise ``InvalidPayloadError`` if the line is no request."""
+        item = self._read_item(self._read(text))
+        converted = self._convert_body(item)
+        if not isinstance(converted, ConvertedRequest):
+            raise self._invalid("", f"is a line with kind {item.kind}, expected a request")
+        return converted
+
     def _read_item(self, raw: JsonObject) -> BatchItem:
         """Return a line without its envelope; raise for a line of another shape, or of another endpoint."""
         layout = self._source_layout
@@ -143,11 +179,34 @@ class BatchConverter:
     def _invalid(self, pointer: str, message: str) -> InvalidPayloadError:
         return InvalidPayloadError(self._source.name, _LINE, ((pointer, message),))
 
+    def _request_of(self, line: BatchLine) -> _Place | None:
+        """Return the place of the request of a result; None if the requests are unknown, and for a request."""
+        if self._requests is None or line.kind == "request":
+            return None
+        place = self._requests.places.get(line.custom_id or "")
+        if place is None:
+            found = "is missing" if line.custom_id is None else f"is {codec.describe(line.custom_id)}"
+            raise self._invalid(
+                f"/{self._source_layout.id_field}", f"{found}, expected the id of a line in the file of the requests"
+            )
+        return place
+
+    def _read_request(self, item: BatchItem, place: _Place | None) -> ConvertedRequest | None:
+        """Return the converted request of an answer; None if it is unknown."""
+        if self._requests is None or place is None or item.kind != "response":
+            return None
+        return self._requests.read(place)
+
     def _encode_failure(self, line: BatchLine, error: FormatBridgeError) -> bytes | None:
         """Return the result of a line that could not be converted; None for a request, and for a line without an id."""
         if line.kind in (None, "request") or line.custom_id is None:
             return None
-        return codec.dumps(self._layout.write_unprocessed(self._legal_id(line.custom_id), "failed", str(error)))
+        place = self._requests.places.get(line.custom_id) if self._requests is not None else None
+        return codec.dumps(self._layout.write_unprocessed(self._result_id(line.custom_id, place), "failed", str(error)))
+
+    def _result_id(self, id: str, place: _Place | None) -> str:
+        """Return the id of a result in the target: that of its original request, if that is known."""
+        return place.custom_id if place is not None and place.custom_id is not None else self._legal_id(id)
 
     def _legal_id(self, id: str) -> str:
         """Return an id that the target accepts. A changed id ends in a hash of the whole, so that different ids stay different."""
@@ -156,17 +215,17 @@ class BatchConverter:
             return id
         return truncate_with_hash(with_legal_letters(id, None), layout.longest_id or len(id), id, digits=16)
 
-    def _convert_item(self, line: BatchLine, raw: JsonObject, item: BatchItem) -> BatchLine:
-        """Convert what the line contains, and write the line of the target."""
+    def _convert_item(self, line: BatchLine, raw: JsonObject, item: BatchItem, place: _Place | None) -> BatchLine:
+        """Convert what the line contains, and write the line of the target. ``place``: that of the request of a result."""
         losses: list[Loss] = []
         additions: list[Addition] = []
-        id = "" if self._is_same_format else self._id(line, losses, additions)
+        id = "" if self._is_same_format else self._id(line, place, losses, additions)
         at, model = "", ""
         if item.kind == "unprocessed":
             result = raw if self._is_same_format else self._encode_unprocessed(id, item, losses, additions)
             body_losses: list[Loss] = []
         else:
-            converted = self._convert_body(item)
+            converted = self._convert_body(item, self._read_request(item, place))
             at, result = self._write(id, raw, item, converted)
             body_losses = [_in_line(loss, item) for loss in converted.losses]
             additions += [replace(addition, path=at + addition.path) for addition in converted.additions]
@@ -194,8 +253,8 @@ class BatchConverter:
             losses.append(Loss(item.message_at, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], item.message, None))
         return result
 
-    def _convert_body(self, item: BatchItem) -> Converted:
-        """Convert the body of a line. Errors have pointers into the line."""
+    def _convert_body(self, item: BatchItem, request: ConvertedRequest | None = None) -> Converted:
+        """Convert the body of a line. Errors have pointers into the line. ``request``: what an answer answers."""
         body, source, options = item.body, self._source, self._options
         try:
             if item.kind == "error":
@@ -203,7 +262,7 @@ class BatchConverter:
             if not isinstance(body, dict):
                 raise self._invalid("", f"is {codec.describe(body)}, expected an object")
             if item.kind == "response":
-                return convert_response(body, source=source, target=self._target_format, options=options)
+                return convert_response(body, source=source, target=self._target_format, request=request, options=options)
             model = None if body.get("model") else self._model
             return convert_request(body, source=source, target=self._target, model=model, stream=False, options=options)
         except InvalidPayloadError as error:
@@ -230,17 +289,51 @@ class BatchConverter:
             return layout.error_at, layout.write_error(id, converted.status, converted.body)
         return layout.response_at, layout.write_response(id, converted.body)
 
-    def _id(self, line: BatchLine, losses: list[Loss], additions: list[Addition]) -> str:
+    def _id(self, line: BatchLine, place: _Place | None, losses: list[Loss], additions: list[Addition]) -> str:
         """Return the id in the target: that of the source, changed if the server does not accept it, or one from the line's number."""
         if line.custom_id is None:
-            id = f"line-{line.number}"
+            id = _numbered_id(line.number)
             additions.append(Addition(f"/{self._layout.id_field}", id, REQUIRED))
             return id
-        id = self._legal_id(line.custom_id)
-        if id != line.custom_id:
+        id = self._result_id(line.custom_id, place)
+        if id != line.custom_id and place is None:
             path = f"/{self._source_layout.id_field}"
             losses.append(Loss(path, "changed", "info", "renamed", REASONS["renamed"], line.custom_id, id))
         return id
+
+
+def _numbered_id(number: int) -> str:
+    """Return the id for a request without one. ``number``: the number of its line, from 1."""
+    return f"line-{number}"
+
+
+class _Place(NamedTuple):
+    """Where the file of the requests has a request. ``offset``: in bytes."""
+
+    offset: int
+    custom_id: str | None
+
+
+class _Requests:
+    """The original requests of a batch, which are read from their file one by one. ``converter``: how they were converted."""
+
+    def __init__(self, file: BinaryIO, converter: BatchConverter) -> None:
+        if isinstance(file, TextIOBase) or not callable(getattr(file, "seek", None)):
+            raise ConfigurationError(f'requests is {type_name(file)}, expected a binary file, such as open(path, "rb")')
+        self._file, self._converter = file, converter
+        self.places: dict[str, _Place] = {}
+        """The place of each request by its id after the conversion, which its result has."""
+        offset = file.seek(0)
+        for number, text in enumerate(file, 1):
+            with suppress(InvalidPayloadError):  # a line that cannot be read was not sent, so it has no result
+                id = converter.read_id(text)
+                self.places[converter.converted_id(number, id)] = _Place(offset, id)
+            offset += len(text)
+
+    def read(self, place: _Place) -> ConvertedRequest:
+        """Read and convert a request; raise the error of one that cannot be converted."""
+        self._file.seek(place.offset)
+        return self._converter.convert_request(self._file.readline())
 
 
 def is_batch_line(raw: JsonObject) -> bool:
