@@ -382,3 +382,39 @@ def test_a_batch_file_without_its_option_is_recognized(tmp_path: Path, capfdbina
     assert main(["convert", "--to", "anthropic", str(source)]) == 2
 
     assert b"it looks like a line of a batch file: pass --batch and --from" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_results_of_a_batch_get_the_names_of_their_requests_back(tmp_path: Path, jobs: str) -> None:
+    """Anthropic accepts neither the names of these tools nor these ids, and the program that reads the results has no other."""
+    tool = {"type": "function", "function": {"name": "a/b c", "parameters": {"type": "object", "properties": {}}}}
+    asked, sent, answered, restored = (
+        tmp_path / name for name in ("asked.jsonl", "sent.jsonl", "answered.jsonl", "restored.jsonl")
+    )
+    lines = [_batch_line(number, tools=[tool]) | {"custom_id": f"row {number}"} for number in range(3)]
+    asked.write_text("\n".join(map(json.dumps, lines)))
+    assert main([*BATCH, str(asked), "-o", str(sent), "--report", "none"]) == 0
+    results = []
+    for request in map(json.loads, sent.read_text().splitlines()):
+        call = {"type": "tool_use", "id": "toolu_1", "name": request["params"]["tools"][0]["name"], "input": {}}
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [call], "usage": usage}
+        results.append(json.dumps({"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}))
+    answered.write_text("\n".join(reversed(results)))
+    command = ("convert", "--batch", "--from", "anthropic", "--to", "openai", "--requests", str(asked), "--jobs", jobs)
+
+    assert main([*command, str(answered), "-o", str(restored)]) == 0
+
+    converted = [json.loads(line) for line in restored.read_text().splitlines()]
+    assert [line["custom_id"] for line in converted] == ["row 2", "row 1", "row 0"]
+    calls = [line["response"]["body"]["choices"][0]["message"]["tool_calls"][0] for line in converted]
+    assert [call["function"]["name"] for call in calls] == ["a/b c"] * 3
+
+
+def test_requests_without_a_batch_are_a_mistake(tmp_path: Path, capfdbinary: Captured) -> None:
+    """They would have no effect."""
+    (tmp_path / "a.jsonl").write_text("{}")
+
+    assert main(["convert", "--to", "openai", "--requests", "r.jsonl", str(tmp_path / "a.jsonl")]) == 2
+
+    assert b"--requests needs --batch" in capfdbinary.readouterr().err

@@ -59,7 +59,7 @@ def _losses_of_body(format: str, line: fb.BatchLine) -> list[fb.Loss]:
 
 @pytest.mark.parametrize(("caller", "endpoint"), DIRECTIONS)
 def test_an_answer_of_a_batch_equals_the_answer_that_is_converted_with_its_request(caller: str, endpoint: Any) -> None:
-    """The program that wrote the requests reads the results, and knows its own names of tools only. Results come in any order."""
+    """The program that wrote the requests reads the results, and knows only these names of tools. Results come in any order."""
     requests, expected, results = [], [], []
     for number, fixture in enumerate(fixtures.fixtures("request")):
         if fixture.format != caller:

@@ -98,6 +98,8 @@ def _check(arguments: argparse.Namespace) -> None:
     """Reject options that exclude each other."""
     if arguments.batch and arguments.source is None:
         raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
+    if arguments.requests and not arguments.batch:
+        raise fb.ConfigurationError("--requests needs --batch, expected results of a batch file")
     if arguments.diff:
         raise fb.ConfigurationError("--diff compares one body, expected one JSON file (and --at for a part of it)")
     if arguments.resume and arguments.output in (None, STDIN):
@@ -235,8 +237,7 @@ class _Batch:
     def _results(self) -> Generator[tuple[Chunk, Results]]:
         if self._arguments.jobs > 1:
             return _in_processes(self._chunks(), self._arguments)
-        converter = ChunkConverter(self._arguments)
-        return ((chunk, converter.convert(chunk.bodies)) for chunk in self._chunks())
+        return _in_this_process(self._chunks(), self._arguments)
 
 
 class ChunkConverter:
@@ -244,6 +245,10 @@ class ChunkConverter:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._conversion = Conversion(arguments, raises=True)
+
+    def close(self) -> None:
+        """Close the file of ``--requests``."""
+        self._conversion.close()
 
     def convert(self, bodies: Sequence[Body]) -> Results:
         """Convert the bodies. One that cannot be converted has an error in place of a text."""
@@ -280,6 +285,12 @@ def _converter_for(argv: tuple[str, ...]) -> ChunkConverter:
 
 def _convert_in_worker(argv: tuple[str, ...], bodies: Sequence[Body]) -> Results:
     return _converter_for(argv).convert(bodies)
+
+
+def _in_this_process(chunks: Iterable[Chunk], arguments: argparse.Namespace) -> Generator[tuple[Chunk, Results]]:
+    with closing(ChunkConverter(arguments)) as converter:
+        for chunk in chunks:
+            yield chunk, converter.convert(chunk.bodies)
 
 
 def _in_processes(chunks: Iterator[Chunk], arguments: argparse.Namespace) -> Generator[tuple[Chunk, Results]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from functools import cached_property
 
 import formatbridge as fb
 from formatbridge import formats
 from formatbridge.cli.format_argument import with_facts
+from formatbridge.cli.inputs import open_input
 from formatbridge.cli.parser import options_of
 from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
@@ -27,6 +29,11 @@ class Conversion:
         options = options_of(arguments)
         self._reads_losses = arguments.report != "none"
         self._options = options if raises else without_raise_on(options)
+        self._files = ExitStack()
+
+    def close(self) -> None:
+        """Close the file of ``--requests``."""
+        self._files.close()
 
     def text(self, body: bytes) -> bytes:
         """Return the JSON text to convert: the body, or the value at ``--at``."""
@@ -49,7 +56,9 @@ class Conversion:
     @cached_property
     def _batch(self) -> BatchConverter:
         arguments = self._arguments
-        return BatchConverter(source=arguments.source, target=self._target, model=arguments.model, options=self._options)
+        requests = self._files.enter_context(open_input(arguments.requests)) if arguments.requests else None
+        source = with_facts(arguments.source, arguments.facts)  # the model for which the original requests were written
+        return BatchConverter(source=source, target=self._target, model=arguments.model, requests=requests, options=self._options)
 
     def _convert_body(self, body: bytes) -> Converted:
         """Convert a body; detect its format and kind if an argument lacks."""

@@ -177,6 +177,9 @@ def _add_convert(commands: Any) -> None:
     many = convert.add_argument_group("many bodies")
     many.add_argument("--jsonl", action="store_true", help="each line of the input is a body; the default for .jsonl and .ndjson")
     many.add_argument("--batch", action="store_true", help="each line is a line of a vendor's batch file: a request, or a result")
+    many.add_argument(
+        "--requests", metavar="FILE", help="with --batch: the original requests of the results, in the format of --to"
+    )
     many.add_argument("--jobs", type=int, default=1, metavar="N", help="convert in N processes (default 1)")
     many.add_argument("--failed", metavar="FILE", help="go on after a failure, and write failed bodies here with the reason")
     many.add_argument("--resume", action="store_true", help="continue what an earlier run with -o has left")

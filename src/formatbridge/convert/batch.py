@@ -185,9 +185,9 @@ class BatchConverter:
             return None
         place = self._requests.places.get(line.custom_id or "")
         if place is None:
-            found = "is missing" if line.custom_id is None else f"is {codec.describe(line.custom_id)}"
+            problem = "is missing" if line.custom_id is None else f"is {codec.describe(line.custom_id)}"
             raise self._invalid(
-                f"/{self._source_layout.id_field}", f"{found}, expected the id of a line in the file of the requests"
+                f"/{self._source_layout.id_field}", f"{problem}, expected the id of a line in the file of the requests"
             )
         return place
 
