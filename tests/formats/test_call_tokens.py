@@ -132,6 +132,18 @@ def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
     assert {loss.path for loss in converted.losses} >= {f"{place}/format", f"{place}/more"}
 
 
+@pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
+def test_other_fields_of_a_carried_token_of_a_call_are_reported(target: str) -> None:
+    """A client may add fields to the reasoning item that it returns; the item itself becomes a token of the call."""
+    item = {"type": "reasoning", "summary": [], "encrypted_content": "fb1|generate_content|call|c2ln|", "more": 1}
+    call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    body = {"model": "m", "input": [{"role": "user", "content": "go"}, item, call]}
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert "/input/1/more" in {loss.path for loss in converted.losses}
+
+
 def test_an_id_that_is_a_counter_names_no_call() -> None:
     """The library uses such ids for reasoning parts with separate tokens."""
     details = [{"type": "reasoning.text", "text": "hm", "id": "rs_0", "index": 0}, _detail("rs_0")]

@@ -26,7 +26,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.turns import note_empty
-from formatbridge.formats.shared.unmodelled_fields import read_extra
+from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -105,20 +105,24 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
         decode = _DECODE_ITEM.get(kind, decode_hosted)
         parts.append(decode(raw, src))
     if first and type(parts[first - 1]) is ir.Reasoning:  # only reasoning can hold the token of the next part
-        _move_call_token(parts, first)
+        unread = merge_extra(unread, _move_call_token(parts, first))
     return unread
 
 
-def _move_call_token(parts: list[ir.Part], at: int) -> None:
-    """Move a pending call token to the part at ``at``; before a part of a type without tokens, it gets an empty text."""
+def _move_call_token(parts: list[ir.Part], at: int) -> JsonObject | None:
+    """Move a pending call token to the part at ``at``; before a part of a type without tokens, it gets an empty text.
+
+    Return the unmodelled fields of a token that is no part any more, by pointer from the root.
+    """
     if at == len(parts) or not carries_call_token(parts[at - 1]):
-        return
+        return None
     part = parts[at]
     if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
         parts[at - 1] = token_as_text(parts[at - 1])
-    else:
-        parts[at] = replace(part, signature=parts[at - 1].signature)  # type: ignore[union-attr]  # only reasoning holds a pending token
-        del parts[at - 1]
+        return None
+    token = parts.pop(at - 1)
+    parts[at - 1] = replace(part, signature=token.signature)  # type: ignore[union-attr]  # only reasoning holds a pending token
+    return {f"{token.src}/{pointer}": value for pointer, value in token.extra.items()} if token.extra else None
 
 
 def end_assistant_message(parts: list[ir.Part]) -> None:
