@@ -206,7 +206,7 @@ def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkey
         return happened
 
     monkeypatch.setattr(decoder, "feed", recorded)
-    for stream in _streams(source):
+    for stream in [*_streams(source), _long_stream(source)]:
         _outcome([stream], source, source)
 
     assert emitted
