@@ -411,10 +411,20 @@ def test_results_of_a_batch_get_the_names_of_their_requests_back(tmp_path: Path,
     assert [call["function"]["name"] for call in calls] == ["a/b c"] * 3
 
 
-def test_requests_without_a_batch_are_a_mistake(tmp_path: Path, capfdbinary: Captured) -> None:
-    """They would have no effect."""
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--requests", "r.jsonl"), b"--requests needs --batch"),
+        (("--batch", "--from", "anthropic", "--requests", "-"), b"--requests is -, expected a file"),
+        (("--batch", "--from", "anthropic", "--requests", "missing.jsonl"), b"missing.jsonl: No such file"),
+    ],
+)
+def test_requests_that_cannot_be_used_are_a_mistake(
+    options: tuple[str, ...], message: bytes, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    """They would have no effect, or are read more than once."""
     (tmp_path / "a.jsonl").write_text("{}")
 
-    assert main(["convert", "--to", "openai", "--requests", "r.jsonl", str(tmp_path / "a.jsonl")]) == 2
+    assert main(["convert", "--to", "openai", *options, str(tmp_path / "a.jsonl")]) == 2
 
-    assert b"--requests needs --batch" in capfdbinary.readouterr().err
+    assert message in capfdbinary.readouterr().err

@@ -100,6 +100,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
     if arguments.requests and not arguments.batch:
         raise fb.ConfigurationError("--requests needs --batch, expected results of a batch file")
+    if arguments.requests == STDIN:
+        raise fb.ConfigurationError("--requests is -, expected a file, because the requests are not read in order")
     if arguments.diff:
         raise fb.ConfigurationError("--diff compares one body, expected one JSON file (and --at for a part of it)")
     if arguments.resume and arguments.output in (None, STDIN):
