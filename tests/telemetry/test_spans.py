@@ -265,6 +265,54 @@ def test_the_current_span_is_the_parent(spans: Spans) -> None:
     assert span.parent.span_id == outer.get_span_context().span_id
 
 
+@whole_and_streamed
+def test_the_span_is_current_while_the_http_library_works(is_streaming: bool, spans: Spans) -> None:
+    """Spans of an instrumentation of httpx become children of the call, and the span before is current again afterwards."""
+    from opentelemetry.trace import get_current_span as current
+
+    during: list[Any] = []
+    relay = _any(relay_of())
+
+    def observe(request: httpx.Request) -> httpx.Response:
+        during.append(current().get_span_context().span_id)
+        response: httpx.Response = relay.handle_request(request)
+        return response
+
+    http_client = httpx.Client(transport=httpx.MockTransport(observe))
+    with fb.Client("https://relay.test", RELAY_KEY, http_client=http_client, tracer=spans.tracer, retry=0) as client:
+        before = current()
+        send(client, body_of("requests", "messages"), "messages", "responses", is_streaming=is_streaming)
+        assert current() is before
+
+    assert during == [spans.one().context.span_id]
+
+
+def test_the_span_is_current_in_an_async_client_too(spans: Spans) -> None:
+    """Calls of several tasks at the same time have their own current spans."""
+    from opentelemetry.trace import get_current_span as current
+
+    during: list[int] = []
+    relay = _any(relay_of([ANSWER, ANSWER]))
+
+    async def observe(request: httpx.Request) -> httpx.Response:
+        first = current().get_span_context().span_id
+        await asyncio.sleep(0.01)
+        assert current().get_span_context().span_id == first
+        during.append(first)
+        response: httpx.Response = await relay.handle_async_request(request)
+        return response
+
+    async def run() -> None:
+        http_client = httpx.AsyncClient(transport=httpx.MockTransport(observe))
+        async with fb.AsyncClient("https://relay.test", RELAY_KEY, http_client=http_client, tracer=spans.tracer) as client:
+            both = (send_async(client, body_of("requests", "messages"), "messages", "responses", is_streaming=False) for _ in "ab")
+            await asyncio.gather(*both)
+
+    asyncio.run(run())
+
+    assert len(set(during)) == 2
+
+
 def test_the_dialect_of_the_endpoint_names_the_provider(spans: Spans) -> None:
     """A relay of one vendor's format may be the server of another."""
     with client_of(spans, relay_of()) as client:

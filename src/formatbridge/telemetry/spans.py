@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -62,6 +63,11 @@ class Recorder:
         """Return the attributes of an answer for a span."""
         return span_attributes(genai_attributes(answer, source=source, kind="response", content=self._content))
 
+    def as_current(self, span: Any) -> AbstractContextManager[Any]:
+        """Return a context in which a span is the current span. It does not end the span, and does not record exceptions."""
+        use: AbstractContextManager[Any] = self._trace.use_span(span, record_exception=False, set_status_on_exception=False)
+        return use
+
     def seconds(self) -> float:
         """Return the seconds of the clock."""
         return self._now()
@@ -74,6 +80,10 @@ class CallSpan:
         self._span, self._recorder, self._source = span, recorder, source
         self._started = recorder.seconds()
         self._has_first_chunk = self._is_over = False
+
+    def as_current(self) -> AbstractContextManager[Any]:
+        """Return a context in which the span is the current span, so that spans of an HTTP library become its children."""
+        return self._recorder.as_current(self._span)
 
     def first_chunk(self) -> None:
         """Record the arrival of the first chunk of a stream."""
@@ -106,13 +116,26 @@ class CallSpan:
 
 
 def recorded(flow: Generator[StepT, Any, T], span: CallSpan) -> Generator[StepT, Any, T]:
-    """Run a flow whose failure ends a span.
+    """Run a flow whose failure ends a span. The span is the current one while a driver runs a step.
 
     A driver closes the flow while it handles an exception of a step, which is then the context of ``GeneratorExit``.
     """
+    result: Any = None
+    failure: Exception | None = None
     try:
-        return (yield from flow)
+        while True:
+            step = flow.send(result) if failure is None else flow.throw(failure)
+            result = failure = None
+            try:
+                with span.as_current():
+                    result = yield step
+            except Exception as error:
+                failure = error
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
     except GeneratorExit as closed:
+        flow.close()
         span.fail(closed.__context__)
         raise
     except BaseException as error:
