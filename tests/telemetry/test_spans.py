@@ -288,7 +288,7 @@ def test_the_span_is_current_while_the_http_library_works(is_streaming: bool, sp
 
 
 def test_the_span_is_current_in_an_async_client_too(spans: Spans) -> None:
-    """Calls of several tasks at the same time have their own current spans."""
+    """Calls of several tasks at the same time have separate current spans."""
     from opentelemetry.trace import get_current_span as current
 
     during: list[int] = []

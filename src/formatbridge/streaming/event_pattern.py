@@ -5,16 +5,18 @@ The same bytes around another string are the same JSON with another value.
 
 from __future__ import annotations
 
+import json
 import re
 
 from pydantic_core import from_json, to_json
 
 _COUNTED = re.compile(
-    rb'(?<!\\)"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
-    rb'|(?<!\\)"obfuscation":[ ]?("[^"\\]*")'
+    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
+    rb'|"obfuscation":[ ]?("[^"\\]*")'
 )
 """Members that change with each event: numbers and padding, which are not read, and counts, of which the last is valid."""
 _USAGE = b'"usageMetadata"'
+_BACKSLASH = ord("\\")
 _LONG = 4096
 """Bytes of an event that is too long for a template."""
 _NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
@@ -34,27 +36,35 @@ class EventPattern:
         self._end = b"}" + frame_end
         self._padded_end = b" }" + frame_end
         self.has_usage = _USAGE in head or _USAGE in tail
-        # Each part that varies, with the bytes after it. Compiling one pattern per template would take longer than using it.
-        before_text, after_text = _split(head), _split(tail)
-        self._first = before_text[0][1]
-        self._varying = [*before_text[1:], (_STRING, after_text[0][1]), *after_text[1:]]
+        # Each part that varies, with the bytes after it; empty until the first use, because many events have no similar ones after them.
+        # Compiling one pattern per template would take longer than using it.
+        self._varying: list[tuple[re.Pattern[bytes], bytes]] = []
+        self._first = b""
 
     @classmethod
     def of(cls, data: bytes, text: str) -> EventPattern | None:
-        """Return the pattern of an event whose text is known; None unless exactly one string of the event equals the text."""
+        """Return the pattern of an event whose text is known; None unless the JSON string of the text occurs exactly once.
+
+        The string is as most servers write it, with characters outside ASCII unchanged or all escaped. A later event gives the pattern if
+        another escape is in the text of this one.
+        """
         if not text or len(data) > _LONG:
             return None
-        data = _without_padding(data, b"}") if data.endswith(b" }") else data
-        matches = [string.span() for string in _STRING.finditer(data) if _read(string[0]) == text]
-        if len(matches) != 1:
+        literal = to_json(text)
+        if literal not in data:
+            literal = json.dumps(text).encode()
+        start = data.find(literal)
+        if data.count(literal) != 1 or data[start - 1] == _BACKSLASH:  # the end of another string
             return None
-        start, end = matches[0]
-        return cls(data[:start], data[end:])
+        data = _without_padding(data, b"}") if data.endswith(b" }") else data
+        return cls(data[:start], data[start + len(literal) :])
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of another event; None if it differs in anything else, or its text is no JSON string."""
         if data.endswith(self._padded_end):
             data = _without_padding(data, self._end)
+        if not self._varying:
+            self._divide()
         if len(self._varying) > 1:
             literal = self._find(data)
             if literal is None:
@@ -64,6 +74,12 @@ class EventPattern:
         else:
             return None
         return _read(literal)
+
+    def _divide(self) -> None:
+        """Divide the bytes at the text and at the other members that vary."""
+        (_, self._first), *before_text = _split(self._head)
+        (_, behind_text), *after_text = _split(self._tail)
+        self._varying = [*before_text, (_STRING, behind_text), *after_text]
 
     def _find(self, data: bytes) -> bytes | None:
         """Return the JSON string of the text, for a pattern in which other members vary too."""
@@ -84,7 +100,11 @@ class EventPattern:
 
     def framed(self, before: bytes, after: bytes) -> EventPattern:
         """Return the pattern of the same events in their frame."""
-        return EventPattern(before + self._head, self._tail + after, after)
+        out = EventPattern(before + self._head, self._tail + after, after)
+        if self._varying:
+            *others, (pattern, last) = self._varying
+            out._first, out._varying = before + self._first, [*others, (pattern, last + after)]
+        return out
 
     def filled(self, text: str) -> bytes:
         """Return the event with another text."""
@@ -111,6 +131,8 @@ def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
     out, at, pattern = [], 0, _NUMBER
     for match in _COUNTED.finditer(text):
         start, end = match.span(match.lastindex or 0)
+        if text[match.start() - 1] == _BACKSLASH:  # in the name of another member
+            continue
         out.append((pattern, text[at:start]))
         pattern, at = _NUMBER if match.lastindex == 1 else _PADDING, end
     return [*out, (pattern, text[at:])]

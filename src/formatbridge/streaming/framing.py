@@ -39,14 +39,14 @@ class Reader(ABC):
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
-        return self._guarded(bytes(chunk))
+        return self._guarded(bytes(chunk), [])
 
     def finish(self) -> list[ServerSentEvent]:
         """Return the event that lacks only its end. Its data may be truncated, because a connection can break anywhere."""
-        return self._guarded(None)
+        return self._guarded(None, [])
 
-    def _guarded(self, chunk: bytes | None) -> list[ServerSentEvent]:
-        events: list[ServerSentEvent] = []
+    def _guarded(self, chunk: bytes | None, events: list[ServerSentEvent]) -> list[ServerSentEvent]:
+        """Read a chunk, or the end, and return ``events`` with those that it completes."""
         if self._is_refused:
             raise EventTooLargeError(self._limit)
         try:

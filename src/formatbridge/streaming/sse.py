@@ -114,25 +114,39 @@ class SseReader(Reader):
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
-        if self.is_between and type(chunk) is bytes:
-            # Most chunks of a live stream are one event with one data line, possibly after an ``event`` line. The slices are one byte
-            # longer than the expected end, so one comparison also checks that the chunk ends there.
-            end = chunk.find(b"\n")
-            position = self._position
-            if chunk[:6] == b"data: ":
-                if chunk[end : end + 3] == b"\n\n" and end <= self._limit and _CR not in chunk:
-                    self._position = position + end + 2
-                    return [ServerSentEvent("", chunk[6:end], position + 6)]
-                if chunk[end - 1 : end + 4] == b"\r\n\r\n" and end <= self._limit and chunk.find(b"\r") == end - 1:
-                    self._position = position + end + 3
-                    return [ServerSentEvent("", chunk[6 : end - 1], position + 6)]
-            elif chunk[:7] == b"event: " and chunk[end + 1 : end + 7] == b"data: ":
-                start = end + 7
-                last = chunk.find(b"\n", start)
-                if chunk[last : last + 3] == b"\n\n" and last <= self._limit and _CR not in chunk:
-                    self._position = position + last + 2
-                    return [ServerSentEvent(chunk[7:end].decode("utf-8", "replace"), chunk[start:last], position + start)]
-        return super().feed(chunk)
+        chunk = bytes(chunk)
+        events: list[ServerSentEvent] = []
+        # Nearly all events have one data line, possibly after an ``event`` line. They are recognized without a look at each line.
+        if self.is_between:
+            read = self._read_whole_events(chunk, events)
+            self._position += read
+            if read == len(chunk):
+                return events
+            chunk = chunk[read:]
+        return self._guarded(chunk, events)
+
+    def _read_whole_events(self, chunk: bytes, events: list[ServerSentEvent]) -> int:
+        """Read the events with one data line at the start of a chunk. Return the number of bytes that they have."""
+        line_end = b"\n"
+        if _CR in chunk:
+            line_end = b"\r\n"
+            if not chunk.count(line_end) == chunk.count(b"\r") == chunk.count(b"\n"):
+                return 0  # a CR or an LF alone ends a line, too
+        blank_line, size, at = line_end * 2, len(line_end), 0
+        while at < len(chunk):
+            name, start = "", at + 6
+            if chunk[at : at + 7] == b"event: ":
+                end = chunk.find(line_end, at)
+                if end < 0:
+                    break
+                name, start = chunk[at + 7 : end].decode("utf-8", "replace"), end + size + 6
+            end = chunk.find(line_end, start)
+            is_whole = chunk[start - 6 : start] == b"data: " and chunk[end : end + 2 * size] == blank_line
+            if not is_whole or end - at > self._limit:
+                break
+            events.append(ServerSentEvent(name, chunk[start:end], self._position + start))
+            at = end + 2 * size
+        return at
 
     @property
     def has_opened(self) -> bool:
