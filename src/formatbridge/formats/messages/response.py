@@ -15,7 +15,7 @@ from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import drop_all_tokens
-from formatbridge.formats.shared.parts import OVERRULED, encode_opaque
+from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, encode_transcript
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -163,7 +163,8 @@ def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losse
             text = encode_opaque(part, losses)
             return [{"type": "text", "text": text.text}] if text and text.text else []
         case ir.Media():
-            losses.dropped(part, code="unsupported_media", severity="impossible")
+            text = encode_transcript(part, losses)
+            return [{"type": "text", "text": text.text}] if text else []
         case ir.ToolResult():
             losses.dropped(part, code="orphan")
     return []

@@ -235,7 +235,7 @@ class StreamEncoder:
             index = next((index for index, pending in self._pending_parts.items() if _may_begin(pending)), None)
             if index is None:
                 break
-            out += map(self._encode, self._pending_parts.pop(index))
+            out += map(self._encode, _as_text(self._pending_parts.pop(index)))
         return b"".join(out)
 
     def _encode(self, event: _PartEvent) -> bytes:
@@ -374,6 +374,20 @@ def _may_begin(pending: list[_PartEvent]) -> bool:
     start = pending[0]
     is_media = isinstance(start, events.PartStart) and isinstance(start.part, ir.Media)
     return not is_media or isinstance(pending[-1], events.PartEnd)
+
+
+def _as_text(pending: list[_PartEvent]) -> list[_PartEvent]:
+    """Return the events of audio with a transcript as those of a text, because this format has no audio; other events unchanged."""
+    start, end = pending[0], pending[-1]
+    if not isinstance(start, events.PartStart) or not isinstance(start.part, ir.Media):
+        return pending
+    whole = end.part if isinstance(end, events.PartEnd) and isinstance(end.part, ir.Media) else start.part
+    later = [event.transcript for event in pending if isinstance(event, events.PartMeta) and event.transcript]
+    transcript = whole.transcript or "".join(later)
+    if not transcript:
+        return pending
+    text = ir.Text(transcript, whole.src)
+    return [events.PartStart(start.choice, start.index, text), events.PartEnd(start.choice, start.index)]
 
 
 _HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {

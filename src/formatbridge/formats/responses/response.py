@@ -18,7 +18,7 @@ from formatbridge.formats.responses.reasoning import carry_token, encode_answer_
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
-from formatbridge.formats.shared.parts import encode_opaque, note_finish
+from formatbridge.formats.shared.parts import encode_opaque, encode_transcript, note_finish
 from formatbridge.formats.shared.parts import refusal_of as explanation_of
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.formats.shared.unique_names import encode_id
@@ -202,8 +202,8 @@ class _Encoder:
                 message_parts = []
             if type(part) is ir.ToolCall and part.signature is None:
                 self._items.append(encode_answer_call(part, len(self._items), self._ids, self._losses))
-            elif type(part) is ir.Opaque:
-                text = encode_opaque(part, self._losses)
+            elif type(part) is ir.Opaque or (type(part) is ir.Media and part.transcript):
+                text = encode_opaque(part, self._losses) if type(part) is ir.Opaque else encode_transcript(part, self._losses)
                 message_parts = [text] if text else []
             else:
                 self._write_part(index, part)

@@ -34,7 +34,7 @@ from formatbridge.formats.responses.stream_items import (
     write_image,
 )
 from formatbridge.formats.shared.choices import FirstChoice
-from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.parts import encode_opaque, encode_transcript
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
@@ -48,13 +48,17 @@ _ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
 @dataclass(slots=True)
 class _PartState:
-    """The state of a part. ``open_text``: the text that its deltas continue; ``pieces``: text that can only be sent complete."""
+    """The state of a part. ``open_text``: the text that its deltas continue; ``pieces``: text that can only be sent complete.
+
+    ``transcript``: that of audio, which this format has no item for.
+    """
 
     part: ir.Part
     index: int = -1
     signature: ir.Signature | None = None
     citations: list[ir.Citation] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
+    transcript: str = ""
     length: int = 0
     open_text: OpenText | None = None
     item: Message | ReasoningItem | Call | ToolSearch | HostedItem | None = None
@@ -224,6 +228,7 @@ class StreamEncoder:
         state = self._states.get(event.index)
         if state is None:
             return
+        state.transcript += event.transcript or ""
         if event.citation:
             state.citations.append(event.citation)
         if event.signature:
@@ -342,19 +347,22 @@ class StreamEncoder:
             encode_opaque(replace(part, signature=state.signature), self._writer.losses)
 
     def _write_whole(self, state: _PartState, part: ir.Part) -> None:
-        """Encode a part without deltas: an image or an opaque part."""
+        """Encode a part without deltas: an image, the transcript of audio, or an opaque part."""
         losses = self._writer.losses
-        if isinstance(part, ir.Media):
+        text = None
+        if isinstance(part, ir.Media) and (state.transcript or part.transcript):
+            text = encode_transcript(replace(part, transcript=part.transcript or state.transcript), losses)
+        elif isinstance(part, ir.Media):
             data = "".join(state.pieces) or part.data
             item = encode_generated_image(replace(part, data=data), self._writer.next_index(), self._writer.ids, losses)
             if item:
                 write_image(self._writer, item)
         elif isinstance(part, ir.Opaque):
             text = encode_opaque(part, losses)
-            if text and text.text:
-                text_state = _PartState(text)
-                self._prepare_part(text_state)
-                self._close(text_state)
+        if text and text.text:
+            text_state = _PartState(text)
+            self._prepare_part(text_state)
+            self._close(text_state)
 
     def _close_incomplete(self, state: _PartState) -> None:
         """Close a part that is incomplete because of an error."""

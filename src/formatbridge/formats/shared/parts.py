@@ -10,6 +10,15 @@ from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 
 
+def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:
+    """Return the transcript of audio that the target does not support as text; without one note that the media is dropped."""
+    if not part.transcript:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    losses.changed(part, "", part.transcript, "flattened")
+    return ir.Text(part.transcript, part.src)
+
+
 def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None:
     """Return a foreign part as text if it has one; otherwise note that the part is dropped."""
     if isinstance(part, ir.Opaque) and part.text is not None:
