@@ -447,7 +447,9 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     for pointer, value, field, meaning in _read_config_fields(body):
         if value is None:
             continue
-        if meaning is None or config.setdefault(field, meaning) != meaning:
+        is_on = field == "budget" or meaning in ("on", "adaptive")
+        contradicts_effort = is_on and config.get("effort") == "none"
+        if meaning is None or contradicts_effort or config.setdefault(field, meaning) != meaning:
             unread[pointer] = value
     for name, known in _CONFIG_OBJECTS.items():
         unread |= read_extra(body.get(name) or {}, known, f"{name}/") or {}
