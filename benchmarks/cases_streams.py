@@ -46,7 +46,7 @@ def stream_rows(case: str, effort: Effort) -> Iterator[Row]:
     for source in STREAMS:
         reads = STREAMS[source](answer)
         size = sum(map(len, reads))
-        seconds = medians({"json": _json(reads)}, effort)["json"]
+        seconds = medians({"json": json_of_events(reads)}, effort)["json"]
         speed = f"{len(reads)} events, {size:,} bytes, {seconds / len(reads) * 1e6:.3g} µs an event here"
         yield Row(case=case, what=f"json.dumps(json.loads()) of {source}: {speed}", figure=1.0)
     for source, target in permutations(STREAMS, 2):
@@ -65,7 +65,7 @@ def direction_row(case: str, answer: StreamedAnswer, source: str, target: str, e
             words[name] = "not installed" if isinstance(error, ImportError) else "has none"
     words |= {name: word for name, work in works.items() if (word := fault(work, target, answer))}
     works = {name: work for name, work in works.items() if name not in words}
-    times = medians({"json": _json(reads), **works}, effort)
+    times = medians({"json": json_of_events(reads), **works}, effort)
     ratios = {name: times[name] / times["json"] for name in works}
     return Row(
         case=case,
@@ -90,7 +90,8 @@ def fault(work: Callable[[], object], target: str, answer: StreamedAnswer) -> st
         return "loses content"
 
 
-def _json(reads: Sequence[bytes]) -> Work:
+def json_of_events(reads: Sequence[bytes]) -> Work:
+    """Return the work of ``json`` on each event of a stream."""
     events = [data for read in reads if (data := data_of(read))]
 
     def work() -> None:
@@ -113,7 +114,7 @@ def growth_rows(case: str, effort: Effort) -> Iterator[Row]:
     ):
         for source in formats:
             events = [STREAMS[source](answer) for answer in answers]
-            figure = _exponent([_json(reads) for reads in events], once)
+            figure = _exponent([json_of_events(reads) for reads in events], once)
             yield Row(case=case, what=f"exponent in {what}, json.dumps(json.loads()) of {source}", figure=figure)
             cut = [_recut(reads, size) for reads in events]
             for target in STREAMS:

@@ -1,9 +1,10 @@
 """``python -m benchmarks recorded``: the conversion of recorded traffic, body by body, compared with ``json`` and the peers.
 
-Every recorded request and answer is converted to the three other formats, bytes in and bytes out. Its time is a multiple of that of
-``json.dumps(json.loads(body))`` of the same body. All works on one body are interleaved in one process; each figure is the best of the
-rounds' medians. The clock is the CPU time of the process: a reading of a small body is too short to average out other programs. A peer
-is compared if it does not raise. Whether its output is complete is not examined.
+Every recorded request, answer and stream is converted to the three other formats, bytes in and bytes out. Its time is a multiple of that
+of ``json.dumps(json.loads(body))`` of the same body. A stream is read event by event, and compared with ``json`` of each event. All work on
+one body is interleaved in one process; each figure is the best of the rounds' medians. The clock is the CPU time of the process: a reading
+of a small body is too short to average out other programs. A peer is compared if it does not raise. Whether its output is complete is not
+examined.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
+from typing import Any
 
 import formatbridge
 from benchmarks.bodies import MODEL
 from benchmarks.cases import conversion
+from benchmarks.cases_streams import convert as convert_stream
+from benchmarks.cases_streams import json_of_events
 from benchmarks.measure import Effort, Work, first_cpu_seconds, frozen_objects, medians_among_frozen
 from benchmarks.payloads import PAYLOADS
-from benchmarks.peers import PEERS, Conversion, UnsupportedError
-from benchmarks.recordings import Recording
+from benchmarks.peers import PEERS, UnsupportedError
+from benchmarks.peers_streams import STREAM_PEERS
+from benchmarks.recordings import KINDS, Recording, reads_of
 
 DIRECTIONS = tuple(permutations(formatbridge.FORMATS, 2))
 
@@ -77,16 +82,16 @@ def measurements(recordings: Iterable[Recording], effort: Effort) -> Iterator[Me
                     yield _measure(recording, target, conversions[recording.kind, source, target], effort)
 
 
-def _measure(recording: Recording, target: str, peers: dict[str, Conversion | str], effort: Effort) -> Measurement:
+def _measure(recording: Recording, target: str, peers: dict[str, Callable[[Any], Any] | str], effort: Effort) -> Measurement:
     body, source = recording.body, recording.format
-    work: Work = conversion(recording.kind, source, target, body, recording.model)
-    works: dict[str, Work] = {"json": lambda: json.dumps(json.loads(body)), "formatbridge": work}
+    read: Any = reads_of(body) if recording.kind == "stream" else body
+    works = _stream_works(source, target, read) if recording.kind == "stream" else _body_works(recording, target)
     words: dict[str, str] = {}
     for name, convert in peers.items():
         if isinstance(convert, str):
             words[name] = convert
         else:
-            works[name] = _bound_to(convert, body)
+            works[name] = _bound_to(convert, read)
     words |= {name: word for name, work in works.items() if (word := _exception_of(work))}
     times = medians_among_frozen({name: work for name, work in works.items() if name not in words}, effort, time.process_time)
     ratios = {name: seconds / times["json"] for name, seconds in times.items()}
@@ -104,8 +109,18 @@ def _measure(recording: Recording, target: str, peers: dict[str, Conversion | st
     )
 
 
-def _bound_to(convert: Conversion, body: bytes) -> Work:
-    return lambda: convert(body)
+def _body_works(recording: Recording, target: str) -> dict[str, Work]:
+    body = recording.body
+    work: Work = conversion(recording.kind, recording.format, target, body, recording.model)
+    return {"json": lambda: json.dumps(json.loads(body)), "formatbridge": work}
+
+
+def _stream_works(source: str, target: str, reads: list[bytes]) -> dict[str, Work]:
+    return {"json": json_of_events(reads), "formatbridge": lambda: convert_stream(source, target, reads)}
+
+
+def _bound_to(convert: Callable[[Any], Any], read: Any) -> Work:
+    return lambda: convert(read)
 
 
 def _exception_of(work: Work) -> str:
@@ -118,16 +133,17 @@ def _exception_of(work: Work) -> str:
     return ""
 
 
-def _peer_conversions() -> dict[tuple[str, str, str], dict[str, Conversion | str]]:
+def _peer_conversions() -> dict[tuple[str, str, str], dict[str, Callable[[Any], Any] | str]]:
     """Return by kind, source and target each peer's conversion, or why there is none."""
     logging.disable()  # a peer logs each loss, which takes longer than its conversion
-    conversions: dict[tuple[str, str, str], dict[str, Conversion | str]] = {}
-    for kind in ("request", "response"):
+    conversions: dict[tuple[str, str, str], dict[str, Callable[[Any], Any] | str]] = {}
+    for kind in KINDS:
         for source, target in DIRECTIONS:
             row = conversions[kind, source, target] = {}
-            for name, make in PEERS.items():
+            for name in PEERS:
                 try:
-                    row[name] = make(kind, source, target)
+                    is_stream = kind == "stream"
+                    row[name] = STREAM_PEERS[name](source, target) if is_stream else PEERS[name](kind, source, target)
                 except (ImportError, UnsupportedError) as error:
                     row[name] = NOT_INSTALLED if isinstance(error, ImportError) else NO_DIRECTION
     return conversions

@@ -1,4 +1,4 @@
-"""The recorded traffic: requests and answers of real calls, and the requests of coding agents, which are outside this repository.
+"""The recorded traffic: requests, answers and streams of real calls, and the requests of coding agents, which are outside this repository.
 
 The folder is ``FORMATBRIDGE_CORPUS``, or ``shared/corpus`` next to the project's folder, as in ``tests/corpus.py``.
 """
@@ -15,10 +15,12 @@ from typing import Any
 
 from benchmarks.bodies import MODEL
 from benchmarks.measure import ROOT
+from formatbridge.streaming.sse import StreamReader, encode_event
 
 FOLDER = Path(os.environ.get("FORMATBRIDGE_CORPUS") or ROOT.parent / "shared" / "corpus").resolve()
 AGENTS = FOLDER / "agents"
-KINDS = ("request", "response")
+KINDS = ("request", "response", "stream")
+_FRAMINGS = {"request": "json", "response": "json", "stream": "sse"}
 
 _SEED = 20
 
@@ -49,6 +51,8 @@ def absence() -> str:
 def recordings(kind: str) -> list[Recording]:
     """Return the bodies of a kind in the index's order, those of agents last. Bodies that are not JSON objects are left out."""
     bodies = [*_from_corpus(kind), *(_from_agents() if kind == "request" else ())]
+    if kind == "stream":
+        return bodies
     return [_with_model(recording) for recording in bodies if isinstance(_json(recording.body), dict)]
 
 
@@ -63,9 +67,16 @@ def sample(recorded: list[Recording], count: int | None) -> list[Recording]:
     return [recording for group in groups.values() for recording in dice.sample(group, min(count, len(group)))]
 
 
+def reads_of(stream: bytes) -> list[bytes]:
+    """Return the events of a recorded stream as a server sends them, each as one read; comments are left out."""
+    reader = StreamReader()
+    events = [*reader.feed(stream), *reader.finish()]
+    return [encode_event(event.data, event.event or None) for event in events if event.data.strip()]
+
+
 def _from_corpus(kind: str) -> Iterator[Recording]:
     for row in _rows(FOLDER / "index.jsonl"):
-        if row["kind"] == kind and row["framing"] == "json":
+        if row["kind"] == kind and row["framing"] == _FRAMINGS[kind]:
             body = (FOLDER / row["path"]).read_bytes()
             model, dialect = row.get("url_model"), row.get("dialect")
             yield Recording(name=row["id"], format=row["format"], kind=kind, model=model, dialect=dialect, body=body)
