@@ -202,8 +202,8 @@ class _Encoder:
                 message_parts = []
             if type(part) is ir.ToolCall and part.signature is None:
                 self._items.append(encode_answer_call(part, len(self._items), self._ids, self._losses))
-            elif type(part) is ir.Opaque or (type(part) is ir.Media and part.transcript):
-                text = encode_opaque(part, self._losses) if type(part) is ir.Opaque else encode_transcript(part, self._losses)
+            elif isinstance(part, ir.Opaque) or (isinstance(part, ir.Media) and part.transcript):
+                text = encode_opaque(part, self._losses) if isinstance(part, ir.Opaque) else encode_transcript(part, self._losses)
                 message_parts = [text] if text else []
             else:
                 self._write_part(index, part)
