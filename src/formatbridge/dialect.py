@@ -59,7 +59,7 @@ class DialectRules:
     reads: frozenset[str] = frozenset()
     """Settings that the server reads although the format does not have them, such as ``top_k``."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``."""
+    """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``. No two have the same name."""
     rejects_in_messages: frozenset[str] = frozenset()
     """Fields of messages that the server answers with an error, after the role and a dot, such as ``user.name``."""
     alternating_turns: bool = False

@@ -151,6 +151,11 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
         ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
         ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of field names"),
+        (
+            {"names": {"max_tokens": "limit", "max_completion_tokens": "limit"}},
+            "names of the dialect gives 'max_completion_tokens' the name 'limit', which another field has",
+        ),
+        ({"names": {"seed": "n"}}, "names of the dialect gives 'seed' the name 'n', which another field has"),
     ],
 )
 def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules: dict[str, Any], problem: str) -> None:
@@ -161,6 +166,17 @@ def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules
         fb.convert_request(
             {"model": "m", "messages": []}, source="chat_completions", target=fb.Target("chat_completions", dialect=dialect)
         )
+
+
+def test_two_fields_may_exchange_their_names() -> None:
+    """No value is lost then."""
+    rules = fb.DialectRules(server="own", names={"seed": "n", "n": "seed"})
+    target = fb.Target("chat_completions", dialect=fb.Dialect("own", {"chat_completions": rules}))
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1, "n": 2}
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert (converted.body["n"], converted.body["seed"]) == (1, 2)
 
 
 def test_every_difference_has_a_source() -> None:

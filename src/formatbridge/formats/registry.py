@@ -137,6 +137,7 @@ _MOST_DERIVED = 256
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
     _check_rules(rules)
+    _check_names(rules, frozenset(spec.settings.wire.values()))
     tools = spec.tool_rules
     if rules.custom_tools is not None:
         tools = replace(tools, custom=rules.custom_tools)
@@ -184,6 +185,18 @@ def _check_rules(rules: DialectRules) -> None:
             raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
     if not isinstance(rules.names, Mapping) or not all(isinstance(each, str) for pair in rules.names.items() for each in pair):
         raise ConfigurationError(f"names of the dialect is {rules.names!r}, expected a mapping of field names")
+
+
+def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
+    """Raise ``ConfigurationError`` for a name that two fields of a request would have, so that one value would be lost.
+
+    ``settings``: the fields of flat settings, each with its own name unless the rules give it another one or leave it out.
+    """
+    used = settings - rules.names.keys() - rules.rejects - rules.ignores
+    for field, name in rules.names.items():
+        if name in used:
+            raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")
+        used |= {name}
 
 
 def _check_sets(rules: DialectRules) -> None:
