@@ -78,6 +78,8 @@ class DialectRules:
     """Whether a tool choice may list allowed tools; None: as the format. Without it the other tools are left out."""
     required_word: str | None = None
     """The word for the tool choice ``required`` on this server."""
+    forced_call_excludes_reasoning: bool = False
+    """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
     strict_tools: bool = True
     """Whether a function may have ``strict``."""
     most_tools: int | None = None

@@ -211,6 +211,65 @@ def test_openrouter_gets_cache_marks_and_a_reasoning_budget() -> None:
     assert any("OpenRouter reads cache_control" in addition.why for addition in converted.additions)
 
 
+_SEARCH = {"name": "search", "input_schema": {"type": "object", "properties": {}}}
+_FORCED: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 4096,
+    "messages": [{"role": "user", "content": "hi"}],
+    "tools": [_SEARCH],
+    "tool_choice": {"type": "tool", "name": "search"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "field", "off"),
+    [
+        ("deepseek", "chat_completions", "thinking", {"type": "disabled"}),
+        ("deepseek", "messages", "thinking", {"type": "disabled"}),
+        ("qwen", "chat_completions", "enable_thinking", False),
+    ],
+)
+def test_a_forced_call_turns_reasoning_off(name: str, format: Any, field: str, off: Any) -> None:
+    """These servers reason unless the request turns it off, and reject a forced call with reasoning."""
+    target = fb.Target(format, dialect=name)
+
+    silent = fb.convert_request(_FORCED, source="messages", target=target)
+    reasoning = _FORCED | {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+    excluded = fb.convert_request(reasoning, source="messages", target=target)
+
+    assert silent.body[field] == excluded.body[field] == off
+    assert [(each.path, each.value) for each in silent.additions] == [(f"/{field}", off)]
+    assert list(silent.losses) == []
+    assert {(loss.path, loss.code) for loss in excluded.losses} >= {("/thinking/budget_tokens", "excluded")}
+
+
+@pytest.mark.parametrize("choice", [{"type": "auto"}, {"type": "none"}])
+def test_a_free_choice_leaves_reasoning_on(choice: dict[str, str]) -> None:
+    body = _FORCED | {"tool_choice": choice, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="deepseek"))
+
+    assert converted.body["reasoning_effort"] == "high"
+    assert converted.body["thinking"] == {"type": "enabled"}
+
+
+def test_a_forced_call_removes_every_reasoning_setting_that_the_server_reads() -> None:
+    """Settings of the same format would otherwise stay as the caller wrote them."""
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "function", "function": {"name": "search"}}],
+        "tool_choice": {"type": "function", "function": {"name": "search"}},
+        "enable_thinking": True,
+        "thinking_budget": 100,
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="qwen"))
+
+    assert (converted.body["enable_thinking"], "thinking_budget" in converted.body) == (False, False)
+    assert {loss.path: loss.kind for loss in converted.losses} == {"/enable_thinking": "changed", "/thinking_budget": "dropped"}
+
+
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:
     relay = FakeRelay("hi", dialect="mistral")
     body: dict[str, Any] = {"model": "m-large", "messages": [{"role": "user", "content": "hi"}], "store": False}

@@ -108,6 +108,8 @@ def _adapted_once(
     if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
         body = _with_reasoning_of_model(body, format, for_server)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
+    if rules is not None and rules.forced_call_excludes_reasoning and format_of_server.excludes_reasoning(request):
+        unread += [loss for loss in noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, format)]
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
     losses.dialect = rules
     losses.include(
@@ -161,6 +163,12 @@ def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
     if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
         missing.pop("reasoning", None)
     return message | missing if missing else message
+
+
+def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
+    """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
+    field = path.split("/")[1] if path else ""
+    return any({field, "reasoning_effort"} <= group for group in format.equivalent_fields)
 
 
 def _with_reasoning_of_model(body: JsonObject, format: FormatSpec, for_server: JsonObject) -> JsonObject:

@@ -14,6 +14,7 @@ from formatbridge.arguments import type_name
 from formatbridge.dialect import CacheMarks, Dialect, DialectRules, MediaSource, ReasoningControl, ReasoningHistory, ToolMode
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.shared.tool_selection import forces_call
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the built-in formats, in the order of all tables."""
@@ -147,6 +148,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
+    spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec
     return replace(spec, dialect=rules, tool_rules=tools)
 
 
@@ -190,7 +192,7 @@ def _check_rules(rules: DialectRules) -> None:
 def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
     """Raise ``ConfigurationError`` for a name that two fields of a request would have, so that one value would be lost.
 
-    ``settings``: the fields of flat settings, each with its own name unless the rules give it another one or leave it out.
+    ``settings``: the fields of flat settings. They keep their names unless the rules change them or leave the fields out.
     """
     used = settings - rules.names.keys() - rules.rejects - rules.ignores
     for field, name in rules.names.items():

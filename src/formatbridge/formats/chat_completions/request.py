@@ -7,6 +7,7 @@ from formatbridge.formats.chat_completions.conversation import decode_message, e
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import decode_hosted_tool
 from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.reasoning_control import encode_excluded_reasoning
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
@@ -23,8 +24,9 @@ from formatbridge.formats.chat_completions.tools import (
     decode_tool_choice,
     encode_tool_choice,
     encode_tools,
+    is_forced,
 )
-from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.tools import drop_choice
@@ -105,7 +107,9 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    if request.reasoning:
+    if forced_call_excludes_reasoning(losses) and is_forced(body.get("tool_choice")):
+        body |= encode_excluded_reasoning(request.reasoning, losses)
+    elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         body |= encode_format(request.output_format, losses)

@@ -11,7 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
-from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget
+from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget, is_reasoning_off
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -98,13 +98,13 @@ def _adapt_reasoning(
 ) -> ir.ReasoningConfig | None:
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
     if facts.reasoning == "none":
-        if not _is_off(config):
+        if not is_reasoning_off(config):
             _drop_config(config, _NO_REASONING, losses)
         return None
     if config.mode == "between_tools" and facts.reasoning not in (None, "adaptive"):
         losses.changed(config, "mode", "off", _CONTROL)
         config = replace(config, mode="off")
-    if _is_off(config):
+    if is_reasoning_off(config):
         return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
         return _without_amount(config, losses)
@@ -121,10 +121,6 @@ def _adapt_reasoning(
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
     return spec.smallest_budget is not None or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
-
-
-def _is_off(config: ir.ReasoningConfig) -> bool:
-    return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:

@@ -5,6 +5,7 @@ The errors have the status and the words of the servers.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -199,6 +200,18 @@ def reasoning_required(source: str, message: str) -> Rule:
         return None
 
     return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
+
+
+def reasoning_off(source: str, field: str, off: object, message: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that accept a forced tool call only if ``field`` turns reasoning off."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        choice = body.get("tool_choice")
+        kind = choice.get("type") if isinstance(choice, dict) else choice
+        is_forced = kind in ("required", "any", "function", "custom", "tool")
+        return words("tool_choice", message) if is_forced and body.get(field) != off else None
+
+    return Rule("forced_call", f"a forced tool call without `{field}: {json.dumps(off)}`", source, check)
 
 
 def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:

@@ -34,6 +34,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     no_keys,
     not_both,
     part_types,
+    reasoning_off,
     reasoning_required,
     response_formats,
     tool_choices,
@@ -86,8 +87,17 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
             ),
             functions_only("earendil-works/pi, detectCompat"),
+            reasoning_off(
+                "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
+            ),
         ),
         "messages": (
+            reasoning_off(
+                "deepseek-ai/awesome-deepseek-integration#598",
+                "thinking",
+                {"type": "disabled"},
+                "deepseek-reasoner does not support this tool_choice",
+            ),
             block_rule(
                 _ANTHROPIC_GUIDE,
                 "an image or a document",
@@ -255,6 +265,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("mcowger/plexus#77"),
             tool_choices("docs.instructorphp.com, Qwen driver", "auto", "none"),
             part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
+            reasoning_off(
+                "QwenLM/qwen-code#7659, cloudwego/eino#994",
+                "enable_thinking",
+                False,
+                "The tool_choice parameter does not support being set to required or object in thinking mode",
+            ),
             Rule(
                 "instructions",
                 "a system message after the first turn",
