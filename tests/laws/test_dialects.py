@@ -270,6 +270,44 @@ def test_a_forced_call_removes_every_reasoning_setting_that_the_server_reads() -
     assert {loss.path: loss.kind for loss in converted.losses} == {"/enable_thinking": "changed", "/thinking_budget": "dropped"}
 
 
+_WITHOUT_SEARCH = (
+    "cerebras", "deepseek", "groq", "huggingface", "llamacpp", "lmstudio", "moonshot", "ollama", "qwen", "sglang", "together", "vllm",
+    "zhipu",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _WITHOUT_SEARCH)
+def test_a_web_search_that_the_server_does_not_run_is_a_loss(name: str) -> None:
+    """Most of these servers ignore ``web_search_options``, so that nothing else would tell the caller."""
+    body = _FORCED | {"tools": [{"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "auto"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=name))
+
+    assert "web_search_options" not in converted.body
+    assert [(loss.path, loss.severity) for loss in converted.losses if loss.path.startswith("/tools")] == [
+        ("/tools/0", "impossible")
+    ]
+
+
+@pytest.mark.parametrize("name", ["llamacpp", "lmstudio", "minimax", "moonshot", "qwen", "xai"])
+def test_a_custom_tool_becomes_a_function_where_the_server_has_none(name: str) -> None:
+    body = {"model": "m", "input": "hi", "tools": [{"type": "custom", "name": "apply_patch"}]}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect=name))
+
+    assert [tool["type"] for tool in converted.body["tools"]] == ["function"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("moonshot", "builtin_function"), ("zhipu", "web_search")])
+def test_a_tool_that_only_one_server_has_passes_to_it(name: str, kind: str) -> None:
+    """A tool of the server itself is no web search of OpenAI."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [{"type": kind, kind: {"name": "$web_search"}}]}
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect=name))
+
+    assert (converted.body, list(converted.losses)) == (body, [])
+
+
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:
     relay = FakeRelay("hi", dialect="mistral")
     body: dict[str, Any] = {"model": "m-large", "messages": [{"role": "user", "content": "hi"}], "store": False}

@@ -81,6 +81,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "deepseek": {
         _CHAT: (
+            no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
             common_roles("earendil-works/pi#1048"),
             response_formats("llm-exe/llm-exe#662", "text", "json_object"),
             reasoning_required(
@@ -164,6 +165,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "groq": {
         _CHAT: (
+            no_fields("groq/groq-python, completion_create_params.py", "web_search_options"),
             no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
             no_keys("janhq/jan#8136", "reasoning_content"),
@@ -173,6 +175,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "xai": {
         _CHAT: (
+            functions_only("docs.rs/xai-openapi, src/tools.rs", xai_error, prefix="live_search"),
             no_fields(
                 "docs.x.ai/docs/guides/reasoning",
                 "presence_penalty",
@@ -188,6 +191,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "cerebras": {
         _CHAT: (
+            no_fields(
+                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "web_search_options", words=cerebras_error
+            ),
             no_fields(
                 "inference-docs.cerebras.ai/resources/openai",
                 "frequency_penalty",
@@ -213,6 +219,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "together": {
         _CHAT: (
+            no_fields("togethercomputer/together-py, completion_create_params.py", "web_search_options"),
             common_roles("togethercomputer/together-py, completion_create_params.py"),
             no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
             known_efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
@@ -239,6 +246,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "moonshot": {
         _CHAT: (
+            functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
+            no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
             common_roles("earendil-works/pi, detectCompat"),
             not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
             tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
@@ -251,6 +260,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "zhipu": {
         _CHAT: (
+            no_fields("zai-sdk, api_resource/chat/completions.py", "web_search_options"),
             common_roles("mcowger/plexus#77"),
             tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
             response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
@@ -262,6 +272,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "qwen": {
         _CHAT: (
+            functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
+            no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
             common_roles("mcowger/plexus#77"),
             tool_choices("docs.instructorphp.com, Qwen driver", "auto", "none"),
             part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
@@ -280,11 +292,15 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         )
     },
     "minimax": {
-        _CHAT: (response_formats("docs.agno.com, MiniMax", "text"),),
+        _CHAT: (
+            functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
+            response_formats("docs.agno.com, MiniMax", "text"),
+        ),
         "messages": (block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),),
     },
     "huggingface": {
         _CHAT: (
+            no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
             functions_only("huggingface_hub, ChatCompletionInput"),
             at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
             part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
@@ -292,6 +308,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "vllm": {
         _CHAT: (
+            no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             functions_only("vllm-project/vllm, ChatCompletionRequest"),
             tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
@@ -299,12 +316,14 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "sglang": {
         _CHAT: (
+            no_fields("sgl-project/sglang, ChatCompletionRequest", "web_search_options"),
             functions_only("sgl-project/sglang, ChatCompletionRequest"),
             tool_choices("sgl-project/sglang, ChatCompletionRequest", "none", "auto", "required"),
         )
     },
     "ollama": {
         _CHAT: (
+            no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
             functions_only("ollama/ollama, openai/openai.go"),
             part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
             data_only("ollama/ollama, openai/openai.go"),
@@ -320,9 +339,17 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             functions_only("ollama/ollama, openai/responses.go"),
         ),
     },
-    "llamacpp": {_CHAT: (part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),)},
+    "llamacpp": {
+        _CHAT: (
+            functions_only("ggml-org/llama.cpp, common/chat.cpp"),
+            no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
+            part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
+        )
+    },
     "lmstudio": {
         _CHAT: (
+            functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
+            no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
             tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
             response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
         )
