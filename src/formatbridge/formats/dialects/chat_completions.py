@@ -181,10 +181,10 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources={
-            "rejects": "docs.camel-ai.org, MinimaxConfig",
+            "rejects": "platform.minimax.io/docs/api-reference/text-openai-api, Important Note",
             "custom_tools": "platform.minimax.io/docs/api-reference/text-openai-api",
-            "reasoning_control": "java.agentscope.io/v2/en/integration/model/minimax",
-            "output_formats": "docs.agno.com/models/providers/native/minimax/overview",
+            "reasoning_control": "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648",
+            "output_formats": "MiniMax-AI/MiniMax-M2.5#4",
         },
     ),
     "mistral": DialectRules(
@@ -323,7 +323,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "developer_role": "mcowger/plexus#77",
             "later_instructions": "docs.qwencloud.com/api-reference/chat/openai-chat, System Message",
             "custom_tools": "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools",
-            "tool_modes": "docs.instructorphp.com, Qwen driver",
+            "tool_modes": "pydantic/pydantic-ai#1265",
             "allowed_tools": "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice",
             "forced_call_excludes_reasoning": "QwenLM/qwen-code#7659, cloudwego/eino#994",
             "reasoning_control": "help.aliyun.com/en/model-studio/deep-thinking",
@@ -414,7 +414,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         output_formats=frozenset({"json_object"}),
         sources={
             "names": "docs.z.ai/api-reference/llm/chat-completion",
-            "rejects": "java.agentscope.io/v2/en/integration/model/glm",
+            "rejects": _ZAI,
             "ignores": _ZAI,
             "rejects_in_messages": "java.agentscope.io/v2/en/integration/model/glm",
             "developer_role": "mcowger/plexus#77",

@@ -265,7 +265,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
             response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
             at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
-            no_fields("java.agentscope.io/v2/en/integration/model/glm", "frequency_penalty", "presence_penalty", "thinking_budget"),
+            no_fields("zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"),
             no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
         ),
         "messages": (),
@@ -275,7 +275,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
             no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
             common_roles("mcowger/plexus#77"),
-            tool_choices("docs.instructorphp.com, Qwen driver", "auto", "none"),
+            tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
             part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
             reasoning_off(
                 "QwenLM/qwen-code#7659, cloudwego/eino#994",
@@ -294,7 +294,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "minimax": {
         _CHAT: (
             functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
-            response_formats("docs.agno.com, MiniMax", "text"),
+            response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
         ),
         "messages": (block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),),
     },
