@@ -278,7 +278,7 @@ _WITHOUT_SEARCH = (
 
 @pytest.mark.parametrize("name", _WITHOUT_SEARCH)
 def test_a_web_search_that_the_server_does_not_run_is_a_loss(name: str) -> None:
-    """Most of these servers ignore ``web_search_options``, so that nothing else would tell the caller."""
+    """Most of these servers ignore ``web_search_options``, so that the request succeeds."""
     body = _FORCED | {"tools": [{"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "auto"}}
 
     converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=name))

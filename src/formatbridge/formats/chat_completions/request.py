@@ -26,6 +26,7 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tools,
     is_forced,
 )
+from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
@@ -98,7 +99,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     model = losses.added("/model", "") if request.model is None else request.model
     # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
     in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    body: JsonObject = {"model": model, "messages": _encode_messages(in_order, losses)}
+    messages = with_json_instruction(in_order, request.output_format)
+    body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
+    if messages is not in_order:
+        note_json_instruction(body["messages"], "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
     if request.continues_last_turn:
         note_prefill(request, losses)
