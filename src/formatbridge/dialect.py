@@ -68,6 +68,10 @@ class DialectRules:
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
     later_instructions: bool = True
     """Whether instructions may follow the first turn; otherwise all of them come first."""
+    user_after_result: bool = True
+    """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
+    prefill_field: str | None = None
+    """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
     custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     server_tools: frozenset[str] | None = None

@@ -149,6 +149,7 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
         ({"rejects": frozenset({"messages"})}, "the dialect rejects 'messages', which every request needs"),
         ({"efforts": frozenset({"huge"})}, "efforts of the dialect has 'huge', expected .*high"),
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
+        ({"prefill_field": True}, "prefill_field of the dialect is True, expected the name of a field"),
         ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
         ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of field names"),
         (
@@ -306,6 +307,68 @@ def test_a_tool_that_only_one_server_has_passes_to_it(name: str, kind: str) -> N
     converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect=name))
 
     assert (converted.body, list(converted.losses)) == (body, [])
+
+
+_CALLED: list[dict[str, Any]] = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_01A", "name": "search", "input": {}}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_01A", "content": "none"}, {"type": "text", "text": "So?"}],
+    },
+]
+
+
+def test_mistral_gets_an_assistant_message_between_a_result_and_the_user() -> None:
+    """Anthropic accepts both in one turn. The pointers of additions after the new message include it."""
+    calls = [{"role": "assistant", "content": [{"type": "text", "text": "It"}]}]
+    body = _FORCED | {"messages": [*_CALLED, *calls]}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="mistral"))
+
+    assert [message["role"] for message in converted.body["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert [(each.path, each.value) for each in converted.additions] == [
+        ("/messages/5/prefix", True),
+        ("/messages/3", {"role": "assistant", "content": "OK."}),
+    ]
+
+
+def test_mistral_continues_a_final_assistant_message() -> None:
+    """As Anthropic does; its server rejects the message without the field."""
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello, my name"}]
+    target = fb.Target("chat_completions", dialect="mistral")
+
+    converted = fb.convert_request(_FORCED | {"messages": messages}, source="messages", target=target)
+    again = fb.convert_request(converted.body, source="chat_completions", target=target)
+
+    assert converted.body["messages"][-1] == {"role": "assistant", "content": "Hello, my name", "prefix": True}
+    assert [loss for loss in converted.losses if loss.code == "prefill"] == []
+    assert (again.body, list(again.additions), list(again.losses)) == (converted.body, [], [])
+
+
+def test_mistral_gets_a_complete_conversation_of_the_same_format_with_all_its_fields() -> None:
+    body = {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": "abcdefgh1", "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "abcdefgh1", "content": "none"},
+            {"role": "user", "content": "So?", "own": 1},
+        ],
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="mistral"))
+
+    between = {"role": "assistant", "content": "OK."}
+    assert converted.body["messages"] == [*body["messages"][:3], between, *body["messages"][3:]]
+    assert [(each.path, each.value) for each in converted.additions] == [("/messages/3", between)]
 
 
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:

@@ -15,7 +15,7 @@ from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
-from formatbridge.formats.shared.server_fields import drop_unread_fields, rename_for_server
+from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields, rename_for_server
 from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
@@ -86,6 +86,8 @@ def same_request_for_server(
         raw, rounds = adapted, rounds + 1
         adapted, _ = _adapted_once(raw, format, format_of_server, losses, options, facts)
         adapted = raw if adapted == raw else adapted
+    if format_of_server.dialect is not None:
+        adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
     return adapted, tools
 
 

@@ -185,6 +185,8 @@ def _check_rules(rules: DialectRules) -> None:
         value = getattr(rules, name)
         if value is not None and (type(value) is not int or value < 0):
             raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
+    if rules.prefill_field is not None and not isinstance(rules.prefill_field, str):
+        raise ConfigurationError(f"prefill_field of the dialect is {rules.prefill_field!r}, expected the name of a field")
     if not isinstance(rules.names, Mapping) or not all(isinstance(each, str) for pair in rules.names.items() for each in pair):
         raise ConfigurationError(f"names of the dialect is {rules.names!r}, expected a mapping of field names")
 

@@ -104,7 +104,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if messages is not in_order:
         note_json_instruction(body["messages"], "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
-    if request.continues_last_turn:
+    if request.continues_last_turn and (losses.dialect is None or losses.dialect.prefill_field is None):
         note_prefill(request, losses)
     if not body["messages"]:
         note_no_turns(request, losses)

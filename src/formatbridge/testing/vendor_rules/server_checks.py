@@ -235,6 +235,27 @@ def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def check_mistral_order(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a message of the user after a tool result."""
+    roles = [message["role"] for message in body["messages"]]
+    if ("tool", "user") not in pairwise(roles):
+        return None
+    words = "Unexpected role 'user' after role 'tool'"
+    error = {"object": "error", "message": words, "type": "invalid_request_message_order", "param": None, "code": "3230"}
+    return Failure(400, words, body=error)
+
+
+def check_mistral_end(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a final assistant message that is no prefix. One with tool calls is not checked: no field would make it valid."""
+    last = body["messages"][-1] if body["messages"] else {}
+    if last.get("role") != "assistant" or last.get("tool_calls") or last.get("prefix") is True:
+        return None
+    words = "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+    return Failure(
+        400, words, body={"object": "error", "message": words, "type": "invalid_request_error", "param": None, "code": None}
+    )
+
+
 def check_turns(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject two turns of the user, or of the model, in sequence."""
     roles = [message["role"] for message in body["messages"]]

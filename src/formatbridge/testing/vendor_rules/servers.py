@@ -20,7 +20,9 @@ from formatbridge.testing.vendor_rules.server_checks import (
     check_integer_logprobs,
     check_item_types,
     check_labels,
+    check_mistral_end,
     check_mistral_ids,
+    check_mistral_order,
     check_openrouter_reasoning,
     check_turns,
     common_roles,
@@ -160,6 +162,18 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "an id of a tool call that has not nine letters and digits",
                 "langchain-ai/langchain#24668",
                 check_mistral_ids,
+            ),
+            Rule(
+                "order",
+                "a message of the user after a tool result",
+                "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578, avante-corp/avante.nvim#2695",
+                check_mistral_order,
+            ),
+            Rule(
+                "last_message",
+                "a final assistant message without `prefix: true`",
+                "langchain-ai/langchain#28846, NEKOparapa/AiNiee#641",
+                check_mistral_end,
             ),
         )
     },
