@@ -34,6 +34,9 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
     if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
+        excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
+        if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
+            request = _without_forced_call(request, losses)
         if request.reasoning is not None and not spec.excludes_reasoning(request):
             request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
         if "Message.effort" in spec.field_paths.places:  # other formats drop it
@@ -139,6 +142,17 @@ def _cannot_be_off(facts: ModelFacts) -> bool:
     if facts.reasoning in ("effort", "level"):
         return "none" not in facts.efforts and bool(facts.efforts or facts.reasoning == "level")
     return facts.reasoning == "always"
+
+
+def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Let the model choose a tool, because the server rejects a forced call of a model that always reasons."""
+    choice = request.tool_choice
+    assert choice is not None
+    if choice.mode in ("allowed", "hosted"):
+        losses.changed(choice, "inner", "auto", _STAYS_ON)
+        return replace(request, tool_choice=replace(choice, inner="auto"))
+    losses.changed(choice, "", "auto", _STAYS_ON)
+    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 
 def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
