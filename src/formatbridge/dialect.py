@@ -59,7 +59,7 @@ class DialectRules:
     reads: frozenset[str] = frozenset()
     """Settings that the server reads although the format does not have them, such as ``top_k``."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``."""
+    """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``. No two have the same name."""
     rejects_in_messages: frozenset[str] = frozenset()
     """Fields of messages that the server answers with an error, after the role and a dot, such as ``user.name``."""
     alternating_turns: bool = False
@@ -68,6 +68,10 @@ class DialectRules:
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
     later_instructions: bool = True
     """Whether instructions may follow the first turn; otherwise all of them come first."""
+    user_after_result: bool = True
+    """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
+    prefill_field: str | None = None
+    """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
     custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     server_tools: frozenset[str] | None = None
@@ -78,6 +82,8 @@ class DialectRules:
     """Whether a tool choice may list allowed tools; None: as the format. Without it the other tools are left out."""
     required_word: str | None = None
     """The word for the tool choice ``required`` on this server."""
+    forced_call_excludes_reasoning: bool = False
+    """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
     strict_tools: bool = True
     """Whether a function may have ``strict``."""
     most_tools: int | None = None

@@ -149,8 +149,14 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
         ({"rejects": frozenset({"messages"})}, "the dialect rejects 'messages', which every request needs"),
         ({"efforts": frozenset({"huge"})}, "efforts of the dialect has 'huge', expected .*high"),
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
+        ({"prefill_field": True}, "prefill_field of the dialect is True, expected the name of a field"),
         ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
         ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of field names"),
+        (
+            {"names": {"max_tokens": "limit", "max_completion_tokens": "limit"}},
+            "names of the dialect gives 'max_completion_tokens' the name 'limit', which another field has",
+        ),
+        ({"names": {"seed": "n"}}, "names of the dialect gives 'seed' the name 'n', which another field has"),
     ],
 )
 def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules: dict[str, Any], problem: str) -> None:
@@ -161,6 +167,17 @@ def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules
         fb.convert_request(
             {"model": "m", "messages": []}, source="chat_completions", target=fb.Target("chat_completions", dialect=dialect)
         )
+
+
+def test_two_fields_may_exchange_their_names() -> None:
+    """No value is lost then."""
+    rules = fb.DialectRules(server="own", names={"seed": "n", "n": "seed"})
+    target = fb.Target("chat_completions", dialect=fb.Dialect("own", {"chat_completions": rules}))
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1, "n": 2}
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert (converted.body["n"], converted.body["seed"]) == (1, 2)
 
 
 def test_every_difference_has_a_source() -> None:
@@ -193,6 +210,182 @@ def test_openrouter_gets_cache_marks_and_a_reasoning_budget() -> None:
     assert converted.body["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral"}
     assert converted.body["reasoning"] == {"max_tokens": 2048}
     assert any("OpenRouter reads cache_control" in addition.why for addition in converted.additions)
+
+
+_SEARCH = {"name": "search", "input_schema": {"type": "object", "properties": {}}}
+_FORCED: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 4096,
+    "messages": [{"role": "user", "content": "hi"}],
+    "tools": [_SEARCH],
+    "tool_choice": {"type": "tool", "name": "search"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "field", "off"),
+    [
+        ("deepseek", "chat_completions", "thinking", {"type": "disabled"}),
+        ("deepseek", "messages", "thinking", {"type": "disabled"}),
+        ("qwen", "chat_completions", "enable_thinking", False),
+    ],
+)
+def test_a_forced_call_turns_reasoning_off(name: str, format: Any, field: str, off: Any) -> None:
+    """These servers reason unless the request turns it off, and reject a forced call with reasoning."""
+    target = fb.Target(format, dialect=name)
+
+    silent = fb.convert_request(_FORCED, source="messages", target=target)
+    reasoning = _FORCED | {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+    excluded = fb.convert_request(reasoning, source="messages", target=target)
+
+    assert silent.body[field] == excluded.body[field] == off
+    assert [(each.path, each.value) for each in silent.additions] == [(f"/{field}", off)]
+    assert list(silent.losses) == []
+    assert {(loss.path, loss.code) for loss in excluded.losses} >= {("/thinking/budget_tokens", "excluded")}
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons", "choice"), [("qwen", "always", "auto"), ("qwen", "effort", "named"), ("xai", "always", "named")]
+)
+def test_a_model_that_always_reasons_chooses_its_tool(name: str, reasons: Any, choice: str) -> None:
+    """Such a model rejects a request that turns reasoning off, and these servers reject a forced call otherwise."""
+    target = fb.Target("chat_completions", dialect=name, model=fb.ModelFacts(reasoning=reasons))
+
+    converted = fb.convert_request(_FORCED, source="messages", target=target)
+
+    named = {"type": "function", "function": {"name": "search"}}
+    assert converted.body["tool_choice"] == (named if choice == "named" else "auto")
+    assert [(loss.path, loss.code) for loss in converted.losses] == (
+        [] if choice == "named" else [("/tool_choice", "reasoning_stays_on")]
+    )
+    assert ("enable_thinking" in converted.body) == (name == "qwen" and choice == "named")
+
+
+@pytest.mark.parametrize("choice", [{"type": "auto"}, {"type": "none"}])
+def test_a_free_choice_leaves_reasoning_on(choice: dict[str, str]) -> None:
+    body = _FORCED | {"tool_choice": choice, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="deepseek"))
+
+    assert converted.body["reasoning_effort"] == "high"
+    assert converted.body["thinking"] == {"type": "enabled"}
+
+
+def test_a_forced_call_removes_every_reasoning_setting_that_the_server_reads() -> None:
+    """Settings of the same format would otherwise stay as the caller wrote them."""
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "function", "function": {"name": "search"}}],
+        "tool_choice": {"type": "function", "function": {"name": "search"}},
+        "enable_thinking": True,
+        "thinking_budget": 100,
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="qwen"))
+
+    assert (converted.body["enable_thinking"], "thinking_budget" in converted.body) == (False, False)
+    assert {loss.path: loss.kind for loss in converted.losses} == {"/enable_thinking": "changed", "/thinking_budget": "dropped"}
+
+
+_WITHOUT_SEARCH = (
+    "cerebras", "deepseek", "groq", "huggingface", "llamacpp", "lmstudio", "moonshot", "ollama", "qwen", "sglang", "together", "vllm",
+    "zhipu",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _WITHOUT_SEARCH)
+def test_a_web_search_that_the_server_does_not_run_is_a_loss(name: str) -> None:
+    """Most of these servers ignore ``web_search_options``, so that the request succeeds."""
+    body = _FORCED | {"tools": [{"type": "web_search_20250305", "name": "web_search"}], "tool_choice": {"type": "auto"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=name))
+
+    assert "web_search_options" not in converted.body
+    assert [(loss.path, loss.severity) for loss in converted.losses if loss.path.startswith("/tools")] == [
+        ("/tools/0", "impossible")
+    ]
+
+
+@pytest.mark.parametrize("name", ["llamacpp", "lmstudio", "minimax", "moonshot", "qwen", "xai"])
+def test_a_custom_tool_becomes_a_function_where_the_server_has_none(name: str) -> None:
+    body = {"model": "m", "input": "hi", "tools": [{"type": "custom", "name": "apply_patch"}]}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect=name))
+
+    assert [tool["type"] for tool in converted.body["tools"]] == ["function"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("moonshot", "builtin_function"), ("zhipu", "web_search")])
+def test_a_tool_that_only_one_server_has_passes_to_it(name: str, kind: str) -> None:
+    """A tool of the server itself is no web search of OpenAI."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [{"type": kind, kind: {"name": "$web_search"}}]}
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect=name))
+
+    assert (converted.body, list(converted.losses)) == (body, [])
+
+
+_CALLED: list[dict[str, Any]] = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_01A", "name": "search", "input": {}}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_01A", "content": "none"}, {"type": "text", "text": "So?"}],
+    },
+]
+
+
+def test_mistral_gets_an_assistant_message_between_a_result_and_the_user() -> None:
+    """Anthropic accepts both in one turn. The pointers of additions after the new message include it."""
+    calls = [{"role": "assistant", "content": [{"type": "text", "text": "It"}]}]
+    body = _FORCED | {"messages": [*_CALLED, *calls]}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="mistral"))
+
+    assert [message["role"] for message in converted.body["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert [(each.path, each.value) for each in converted.additions] == [
+        ("/messages/5/prefix", True),
+        ("/messages/3", {"role": "assistant", "content": "OK."}),
+    ]
+
+
+def test_mistral_continues_a_final_assistant_message() -> None:
+    """As Anthropic does; its server rejects the message without the field."""
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello, my name"}]
+    target = fb.Target("chat_completions", dialect="mistral")
+
+    converted = fb.convert_request(_FORCED | {"messages": messages}, source="messages", target=target)
+    again = fb.convert_request(converted.body, source="chat_completions", target=target)
+
+    assert converted.body["messages"][-1] == {"role": "assistant", "content": "Hello, my name", "prefix": True}
+    assert [loss for loss in converted.losses if loss.code == "prefill"] == []
+    assert (again.body, list(again.additions), list(again.losses)) == (converted.body, [], [])
+
+
+def test_mistral_gets_a_complete_conversation_of_the_same_format_with_all_its_fields() -> None:
+    body = {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "", "tool_calls": [{"id": "abcdefgh1", "function": {"name": "f", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "abcdefgh1", "content": "none"},
+            {"role": "user", "content": "So?", "own": 1},
+        ],
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="mistral"))
+
+    between = {"role": "assistant", "content": "OK."}
+    assert converted.body["messages"] == [*body["messages"][:3], between, *body["messages"][3:]]
+    assert [(each.path, each.value) for each in converted.additions] == [("/messages/3", between)]
 
 
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:

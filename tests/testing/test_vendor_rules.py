@@ -61,6 +61,8 @@ def _thought(**block: Any) -> dict[str, Any]:
 # One row for each violation of a rule, and one for a similar request that keeps it.
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("chat_completions", "json_mode", {"response_format": {"type": "json_object"}}, 400,
+     "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
     ("chat_completions", "foreign_token",
@@ -85,6 +87,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("responses", "token_without_reasoning", {"include": ["reasoning.encrypted_content"]}, 400,
      "Encrypted content is not supported with this model."),
     ("responses", "summary_unverified", {"reasoning": {"summary": "auto"}}, 400, SUMMARY),
+    ("responses", "json_mode", {"instructions": "Write JSON.", "text": {"format": {"type": "json_object"}}}, 400,
+     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."),
     ("responses", "limit_below_16", {"max_output_tokens": 15}, 400,
      "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead."),
     ("responses", "reference_not_stored", {"input": [{"type": "item_reference", "id": "msg_1"}]}, 404,
@@ -104,6 +108,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat_completions", "json_mode",
+     {"messages": [{"role": "user", "content": "Write JSON."}], "response_format": {"type": "json_object"}}),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object", "properties": {}})),
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
@@ -114,6 +120,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("responses", "unknown_token", {"input": [{"type": "compaction", "id": "c", "encrypted_content": "gAAA"}]}),
     ("responses", "token_without_reasoning", {"include": ["file_search_call.results"]}),
     ("responses", "summary_unverified", {"reasoning": {"summary": None, "effort": "low"}}),
+    ("responses", "json_mode", {"input": "Write JSON.", "text": {"format": {"type": "json_object"}}}),
     ("responses", "limit_below_16", {"max_output_tokens": 16}),
     ("responses", "reference_not_stored", {"input": [{"role": "user", "content": "hi"}]}),
     ("responses", "previous_response_not_stored", {"previous_response_id": None}),

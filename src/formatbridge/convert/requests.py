@@ -13,8 +13,9 @@ from formatbridge.convert.input import check
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
-from formatbridge.formats.shared.server_fields import drop_unread_fields, rename_for_server
+from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields, rename_for_server
 from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
@@ -24,6 +25,7 @@ from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
+from formatbridge.report.reasons import MENTIONS_JSON
 
 
 def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Ledger, options: Options) -> ir.Request:
@@ -84,6 +86,8 @@ def same_request_for_server(
         raw, rounds = adapted, rounds + 1
         adapted, _ = _adapted_once(raw, format, format_of_server, losses, options, facts)
         adapted = raw if adapted == raw else adapted
+    if format_of_server.dialect is not None:
+        adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
     return adapted, tools
 
 
@@ -96,7 +100,9 @@ def _adapted_once(
     noted = Ledger(raw, format.field_paths)
     for_server, tools = encode_request_for(request, format_of_server, noted, options, facts)
     patch = _Patch()
-    body: JsonObject = patch.apply(raw, common, for_server, "")
+    field = format.content_fields.get("request", "")
+    instruction = _added_instruction(common, for_server, field)
+    body: JsonObject = patch.apply(raw, common, _without_message(for_server, instruction, field), "")
     rules = format_of_server.dialect
     if rules is not None:
         for group in _fields_named_by_server(format, rules):
@@ -108,6 +114,8 @@ def _adapted_once(
     if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
         body = _with_reasoning_of_model(body, format, for_server)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
+    if rules is not None and rules.forced_call_excludes_reasoning and format_of_server.excludes_reasoning(request):
+        unread += [loss for loss in noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, format)]
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
     losses.dialect = rules
     losses.include(
@@ -115,10 +123,35 @@ def _adapted_once(
         for loss in noted.losses
         if loss.code in _OF_TARGET or patch.concerns(loss.path) or resolve(raw, loss.path) != resolve(body, loss.path)
     )
+    if instruction is not None:
+        body = _with_instruction(body, instruction, field, losses)
     for addition in noted.additions(for_server):
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
+
+
+def _added_instruction(common: JsonObject, for_server: JsonObject, field: str) -> JsonObject | None:
+    """Return the message that only the body for the server has, because this server has JSON mode instead of schemas."""
+    before, after = common.get(field), for_server.get(field)
+    if not isinstance(before, list) or not isinstance(after, list) or len(after) != len(before) + 1:
+        return None
+    return next((message for message in after if is_json_instruction(message)), None)
+
+
+def _without_message(body: JsonObject, message: JsonObject | None, field: str) -> JsonObject:
+    return body if message is None else body | {field: [each for each in body[field] if each is not message]}
+
+
+def _with_instruction(body: JsonObject, instruction: JsonObject, field: str, losses: Ledger) -> JsonObject:
+    """Return a body with an instruction after its leading ones."""
+    messages = body[field] if isinstance(body[field], list) else [{"type": "message", "role": "user", "content": body[field]}]
+    at = next((index for index, each in enumerate(messages) if each.get("role") not in _INSTRUCTING), len(messages))
+    losses.added(f"/{field}/{at}", instruction, MENTIONS_JSON)
+    return body | {field: [*messages[:at], instruction, *messages[at:]]}
+
+
+_INSTRUCTING = ("system", "developer")
 
 
 def _fields_named_by_server(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
@@ -161,6 +194,12 @@ def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
     if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
         missing.pop("reasoning", None)
     return message | missing if missing else message
+
+
+def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
+    """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
+    field = path.split("/")[1] if path else ""
+    return any({field, "reasoning_effort"} <= group for group in format.equivalent_fields)
 
 
 def _with_reasoning_of_model(body: JsonObject, format: FormatSpec, for_server: JsonObject) -> JsonObject:

@@ -14,6 +14,7 @@ from formatbridge.arguments import type_name
 from formatbridge.dialect import CacheMarks, Dialect, DialectRules, MediaSource, ReasoningControl, ReasoningHistory, ToolMode
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.shared.tool_selection import forces_call
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the built-in formats, in the order of all tables."""
@@ -137,6 +138,7 @@ _MOST_DERIVED = 256
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
     _check_rules(rules)
+    _check_names(rules, frozenset(spec.settings.wire.values()))
     tools = spec.tool_rules
     if rules.custom_tools is not None:
         tools = replace(tools, custom=rules.custom_tools)
@@ -146,6 +148,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
+    spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec
     return replace(spec, dialect=rules, tool_rules=tools)
 
 
@@ -182,8 +185,22 @@ def _check_rules(rules: DialectRules) -> None:
         value = getattr(rules, name)
         if value is not None and (type(value) is not int or value < 0):
             raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
+    if rules.prefill_field is not None and not isinstance(rules.prefill_field, str):
+        raise ConfigurationError(f"prefill_field of the dialect is {rules.prefill_field!r}, expected the name of a field")
     if not isinstance(rules.names, Mapping) or not all(isinstance(each, str) for pair in rules.names.items() for each in pair):
         raise ConfigurationError(f"names of the dialect is {rules.names!r}, expected a mapping of field names")
+
+
+def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
+    """Raise ``ConfigurationError`` for a name that two fields of a request would have, so that one value would be lost.
+
+    ``settings``: the fields of flat settings. They keep their names unless the rules change them or leave the fields out.
+    """
+    used = settings - rules.names.keys() - rules.rejects - rules.ignores
+    for field, name in rules.names.items():
+        if name in used:
+            raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")
+        used |= {name}
 
 
 def _check_sets(rules: DialectRules) -> None:

@@ -196,6 +196,15 @@ class Ledger:
         """Prepend a pointer to the additions, because the target's body has become a part of another object."""
         self._additions = {at + path: addition for path, addition in self._additions.items()}
 
+    def shift_additions(self, place: str, index: int) -> None:
+        """Increase the indexes of additions in a list, from ``index`` on, because the target's body gets another item there."""
+        shifted: dict[str, tuple[JsonValue, str]] = {}
+        for path, addition in self._additions.items():
+            key, _, rest = path.removeprefix(f"{place}/").partition("/")
+            is_after = path.startswith(f"{place}/") and key.isdecimal() and int(key) >= index
+            shifted[f"{place}/{int(key) + 1}" + (f"/{rest}" if rest else "") if is_after else path] = addition
+        self._additions = shifted
+
     def extras(self, node: Any) -> None:
         """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""
         self._notes.append(("extras", node, "", None, "", "info"))

@@ -77,5 +77,8 @@ REASONS: Mapping[str, str] = {
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""
 
+MENTIONS_JSON = "a request with JSON mode must mention JSON"
+"""Why a conversation gets an instruction."""
+
 REQUIRED = "required by the target, missing in the source"
 """The reason of most additions."""

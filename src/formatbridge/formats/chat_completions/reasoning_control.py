@@ -8,7 +8,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.dialect import ReasoningControl
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.settings import encode_effort
+from formatbridge.formats.shared.settings import add_reasoning_off, drop_reasoning_settings, encode_effort, is_reasoning_off
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -33,6 +33,19 @@ def encode_reasoning_control(config: ir.ReasoningConfig, control: ReasoningContr
     budget = config.budget if control in _WITH_BUDGET else None
     is_on = _encode_flag(config, budget, losses)
     return {} if is_on is None else _encode_toggle(control, is_on, budget if is_on else None)
+
+
+def encode_excluded_reasoning(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
+    """Encode that the model does not reason, because the server rejects reasoning with the forced tool call of the request."""
+    control = (losses.dialect.reasoning_control if losses.dialect is not None else None) or "reasoning_effort"
+    if config is not None and is_reasoning_off(config):
+        return encode_reasoning_control(config, control, losses)
+    if config is not None:
+        drop_unheld(config, losses)
+        if config.mode is not None:
+            losses.changed(config, "mode", "off", "excluded")
+        drop_reasoning_settings(config, losses)
+    return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), control, losses), losses)
 
 
 def _encode_toggle(control: ReasoningControl, is_on: bool, budget: int | None) -> JsonObject:

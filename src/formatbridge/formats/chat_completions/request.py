@@ -7,6 +7,7 @@ from formatbridge.formats.chat_completions.conversation import decode_message, e
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import decode_hosted_tool
 from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.reasoning_control import encode_excluded_reasoning
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
@@ -23,8 +24,10 @@ from formatbridge.formats.chat_completions.tools import (
     decode_tool_choice,
     encode_tool_choice,
     encode_tools,
+    is_forced,
 )
-from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
+from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.tools import drop_choice
@@ -96,16 +99,21 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     model = losses.added("/model", "") if request.model is None else request.model
     # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
     in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    body: JsonObject = {"model": model, "messages": _encode_messages(in_order, losses)}
+    messages = with_json_instruction(in_order, request.output_format)
+    body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
+    if messages is not in_order:
+        note_json_instruction(body["messages"], "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
-    if request.continues_last_turn:
+    if request.continues_last_turn and (losses.dialect is None or losses.dialect.prefill_field is None):
         note_prefill(request, losses)
     if not body["messages"]:
         note_no_turns(request, losses)
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    if request.reasoning:
+    if forced_call_excludes_reasoning(losses) and is_forced(body.get("tool_choice")):
+        body |= encode_excluded_reasoning(request.reasoning, losses)
+    elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
         body |= encode_format(request.output_format, losses)

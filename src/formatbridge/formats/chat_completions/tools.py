@@ -201,6 +201,13 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             assert_never(choice.mode)
 
 
+def is_forced(choice: str | JsonObject | None) -> bool:
+    """Return whether the model must call a tool with an encoded tool choice."""
+    if isinstance(choice, dict):
+        return choice.get("type") != "allowed_tools" or choice["allowed_tools"]["mode"] == "required"
+    return choice == "required"
+
+
 def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:
     custom = {tool.name for tool in tools if isinstance(tool, ir.CustomTool)}
     kinds = ["custom" if name in custom else "function" for name in names]

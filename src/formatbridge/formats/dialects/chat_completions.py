@@ -12,9 +12,11 @@ _MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data"})
 _IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
+_WEB_SEARCH = frozenset({"web_search_options"})
 _PI = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 _VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
 _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
+_ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
 _OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
 
 CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
@@ -43,7 +45,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server="Cerebras",
         rejects=frozenset({
             "frequency_penalty", "presence_penalty", "logit_bias", "parallel_tool_calls", "service_tier",
-            "reasoning", "enable_thinking",
+            "reasoning", "enable_thinking", "web_search_options",
         }),
         developer_role=False,
         custom_tools=False,
@@ -53,6 +55,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "rejects": "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features",
             "rejects.reasoning": "QwenLM/qwen-code#11045",
             "rejects.enable_thinking": "QwenLM/qwen-code#11045",
+            "rejects.web_search_options": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
             "developer_role": "inference-docs.cerebras.ai/resources/openai, Developer role",
             "custom_tools": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
             "efforts": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
@@ -62,18 +65,22 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "deepseek": DialectRules(
         server="DeepSeek",
         names=_MAX_TOKENS,
+        ignores=_WEB_SEARCH,
         developer_role=False,
         custom_tools=False,
         allowed_tools=False,
+        forced_call_excludes_reasoning=True,
         reasoning_control="thinking_and_effort",
         reasoning_history="required",
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
         sources={
             "names": _PI,
+            "ignores": "api-docs.deepseek.com/api/create-chat-completion",
             "developer_role": "earendil-works/pi#1048",
             "custom_tools": _PI,
             "allowed_tools": _PI,
+            "forced_call_excludes_reasoning": "deepseek-ai/DeepSeek-V3#1376",
             "reasoning_control": "api-docs.deepseek.com/guides/thinking_mode",
             "reasoning_history": "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722",
             "media": "rikkahub/rikkahub#1433",
@@ -94,7 +101,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "groq": DialectRules(
         server="Groq",
-        rejects=frozenset({"logprobs", "top_logprobs", "logit_bias", "n"}),
+        rejects=frozenset({"logprobs", "top_logprobs", "logit_bias", "n", "web_search_options"}),
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
         rejects_in_messages=frozenset({"system.name", "developer.name", "user.name", "assistant.name"}),
         custom_tools=False,
@@ -104,6 +111,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         sources={
             "efforts": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
             "rejects": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
+            "rejects.web_search_options": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings",
             "ignores": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
             "rejects_in_messages": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
             "custom_tools": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
@@ -114,7 +122,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "huggingface": DialectRules(
         server="Hugging Face",
         names=_MAX_TOKENS,
-        ignores=frozenset({"logit_bias", "n"}),
+        ignores=frozenset({"logit_bias", "n", "web_search_options"}),
         custom_tools=False,
         most_stops=4,
         media=_IMAGES,
@@ -134,10 +142,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "llamacpp": DialectRules(
         server="llama.cpp",
+        ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
+        custom_tools=False,
         reasoning_control="enable_thinking_kwarg",
         media=frozenset({"image_url", "image_data", "audio_data"}),
         sources={
+            "ignores": "github.com/ggml-org/llama.cpp tools/server/README.md",
+            "custom_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
             "reads": "github.com/ggml-org/llama.cpp tools/server/README.md",
             "reasoning_control": "huggingface/pi-llama#2",
             "media": "ggml-org/llama.cpp#17700",
@@ -146,13 +158,17 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "lmstudio": DialectRules(
         server="LM Studio",
         names=_MAX_TOKENS,
+        ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
+        custom_tools=False,
         allowed_tools=False,
         tool_modes=frozenset({"auto", "none", "required"}),
         output_formats=frozenset({"json_schema"}),
         sources={
             "names": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
+            "ignores": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
             "reads": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
+            "custom_tools": "lmstudio.ai/docs/developer/openai-compat/tools",
             "allowed_tools": "lmstudio-ai/lmstudio-bug-tracker#670",
             "tool_modes": "lmstudio-ai/lmstudio-bug-tracker#670",
             "output_formats": "lmstudio-ai/lmstudio-bug-tracker#189",
@@ -161,12 +177,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "minimax": DialectRules(
         server="MiniMax",
         rejects=frozenset({"n"}),
+        custom_tools=False,
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources={
-            "rejects": "docs.camel-ai.org, MinimaxConfig",
-            "reasoning_control": "java.agentscope.io/v2/en/integration/model/minimax",
-            "output_formats": "docs.agno.com/models/providers/native/minimax/overview",
+            "rejects": "platform.minimax.io/docs/api-reference/text-openai-api, Important Note",
+            "custom_tools": "platform.minimax.io/docs/api-reference/text-openai-api",
+            "reasoning_control": "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648",
+            "output_formats": "MiniMax-AI/MiniMax-M2.5#4",
         },
     ),
     "mistral": DialectRules(
@@ -183,6 +201,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         custom_tools=False,
         allowed_tools=False,
         required_word="any",
+        user_after_result=False,
+        prefill_field="prefix",
         call_id_length=9,
         reasoning_history="thinking_part",
         refusals=False,
@@ -198,6 +218,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "custom_tools": "github.com/mistralai/client-python, Tool",
             "allowed_tools": "github.com/mistralai/client-python, ToolChoice",
             "required_word": "kyaukyuai/gpt-all-star#670",
+            "user_after_result": "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578",
+            "prefill_field": "github.com/mistralai/client-python, AssistantMessage; langchain-ai/langchain#28846",
             "call_id_length": "langchain-ai/langchain#24668",
             "reasoning_history": "github.com/mistralai/client-python, ThinkChunk",
             "refusals": "github.com/mistralai/client-python, AssistantMessage",
@@ -206,7 +228,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "moonshot": DialectRules(
         server="Moonshot",
+        ignores=_WEB_SEARCH,
         developer_role=False,
+        custom_tools=False,
         strict_tools=False,
         allowed_tools=False,
         tool_modes=frozenset({"auto", "none"}),
@@ -214,10 +238,12 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
         sources={
+            "ignores": "platform.moonshot.cn/docs/guide/use-web-search",
             "developer_role": _PI,
+            "custom_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
             "strict_tools": _PI,
             "allowed_tools": "can1357/oh-my-pi#827",
-            "tool_modes": "can1357/oh-my-pi#827",
+            "tool_modes": "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152",
             "reasoning_control": "HKUDS/nanobot#3939",
             "reasoning_history": "continuedev/continue#11600",
             "media": "platform.kimi.ai/docs/api/chat",
@@ -226,7 +252,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "ollama": DialectRules(
         server="Ollama",
         names=_MAX_TOKENS,
-        ignores=frozenset({"tool_choice", "logit_bias", "user", "n"}),
+        ignores=frozenset({"tool_choice", "logit_bias", "user", "n", "web_search_options"}),
         custom_tools=False,
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
         reasoning_history="reasoning",
@@ -234,6 +260,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         sources={
             "names": _OLLAMA,
             "ignores": "docs.ollama.com/api/openai-compatibility, Supported request fields",
+            "ignores.web_search_options": _OLLAMA,
             "custom_tools": _OLLAMA,
             "efforts": _OLLAMA,
             "reasoning_history": _OLLAMA,
@@ -284,34 +311,42 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "qwen": DialectRules(
         server="Qwen",
+        ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         developer_role=False,
         later_instructions=False,
+        custom_tools=False,
         tool_modes=frozenset({"auto", "none", "named"}),
         allowed_tools=False,
+        forced_call_excludes_reasoning=True,
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
         sources={
+            "ignores": "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search",
             "reads": "docs.qwencloud.com/api-reference/chat/openai-chat",
             "developer_role": "mcowger/plexus#77",
             "later_instructions": "docs.qwencloud.com/api-reference/chat/openai-chat, System Message",
-            "tool_modes": "docs.instructorphp.com, Qwen driver",
+            "custom_tools": "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools",
+            "tool_modes": "pydantic/pydantic-ai#1265",
             "allowed_tools": "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice",
+            "forced_call_excludes_reasoning": "QwenLM/qwen-code#7659, cloudwego/eino#994",
             "reasoning_control": "help.aliyun.com/en/model-studio/deep-thinking",
             "media": "QwenLM/qwen-code#1888",
         },
     ),
     "sglang": DialectRules(
         server="SGLang",
+        ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         custom_tools=False,
         allowed_tools=False,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources=dict.fromkeys(("reads", "custom_tools", "allowed_tools", "media"), _SGLANG),
+        sources=dict.fromkeys(("ignores", "reads", "custom_tools", "allowed_tools", "media"), _SGLANG),
     ),
     "together": DialectRules(
         server="Together",
         names=_MAX_TOKENS,
+        ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         developer_role=False,
         custom_tools=False,
@@ -320,7 +355,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         counted_logprobs=True,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
         sources=dict.fromkeys(
-            ("names", "reads", "developer_role", "custom_tools", "reasoning_control", "efforts", "counted_logprobs", "media"),
+            ("names", "ignores", "reads", "developer_role", "custom_tools", "reasoning_control", "efforts", "counted_logprobs", "media"),
             "github.com/togethercomputer/together-py src/together/types/chat/completion_create_params.py",
         ),
     ),
@@ -336,7 +371,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "vllm": DialectRules(
         server="vLLM",
         reads=frozenset({"top_k"}),
-        ignores=frozenset({"store", "metadata", "service_tier", "verbosity", "safety_identifier", "prompt_cache_key"}),
+        ignores=frozenset({
+            "store", "metadata", "service_tier", "verbosity", "safety_identifier", "prompt_cache_key", "web_search_options",
+        }),
         custom_tools=False,
         allowed_tools=False,
         reasoning_control="kwarg_or_effort",
@@ -355,11 +392,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects=frozenset({"presence_penalty", "frequency_penalty", "stop"}),
         ignores=frozenset({"store"}),
         developer_role=False,
+        custom_tools=False,
         media=_IMAGES,
         sources={
             "rejects": "docs.x.ai/docs/guides/reasoning",
             "ignores": _PI,
             "developer_role": _PI,
+            "custom_tools": "docs.rs/xai-openapi src/tools.rs, Tool",
             "media": "hexdocs.pm/req_llm/xai.html",
         },
     ),
@@ -367,7 +406,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server="Zhipu",
         names=_MAX_TOKENS,
         rejects=frozenset({"frequency_penalty", "presence_penalty", "thinking_budget"}),
-        ignores=frozenset({"stream_options"}),
+        ignores=frozenset({"stream_options", "web_search_options"}),
         rejects_in_messages=frozenset({"system.name", "user.name", "assistant.name", "tool.name"}),
         developer_role=False,
         custom_tools=False,
@@ -379,8 +418,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         output_formats=frozenset({"json_object"}),
         sources={
             "names": "docs.z.ai/api-reference/llm/chat-completion",
-            "rejects": "java.agentscope.io/v2/en/integration/model/glm",
-            "ignores": "java.agentscope.io/v2/en/integration/model/glm",
+            "rejects": _ZAI,
+            "ignores": _ZAI,
             "rejects_in_messages": "java.agentscope.io/v2/en/integration/model/glm",
             "developer_role": "mcowger/plexus#77",
             "custom_tools": "docs.z.ai/api-reference/llm/chat-completion",

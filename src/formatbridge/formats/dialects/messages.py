@@ -22,9 +22,11 @@ MESSAGES: Mapping[str, DialectRules] = {
     "deepseek": DialectRules(
         server="DeepSeek",
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
+        forced_call_excludes_reasoning=True,
         media=frozenset(),
         cache_marks="none",
         sources={
+            "forced_call_excludes_reasoning": "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376",
             "ignores": "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details",
             "media": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",
             "cache_marks": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",

@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
+from formatbridge.formats.shared.settings import drop_reasoning_settings, is_reasoning_off
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -148,7 +149,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     ``limit``: the maximum number of tokens of the response. ``rejects_thinking``: the server rejects thinking with the rest of the request.
     """
     drop_unheld(config, losses)
-    if is_disabled(config):
+    if is_reasoning_off(config):
         for name in ("effort", "budget"):
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
@@ -157,7 +158,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
             losses.dropped(config, "show", "excluded", severity="info")
         return {"thinking": {"type": "disabled"}}
     if rejects_thinking:
-        _drop_config(config, losses)
+        drop_reasoning_settings(config, losses)
         return {}
     effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
@@ -167,11 +168,6 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
             losses.changed(config, "show", "summarized", severity="info")
     body: JsonObject = {"thinking": thinking} if thinking else {}
     return body | {"output_config": {"effort": effort}} if effort else body
-
-
-def is_disabled(config: ir.ReasoningConfig) -> bool:
-    """Return whether the settings turn reasoning off. Its other settings have no effect then."""
-    return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
 def reserved_tokens(budget: int | None) -> int:
@@ -189,15 +185,6 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
         losses.dropped(node, "effort")
         return None
     return effort
-
-
-def _drop_config(config: ir.ReasoningConfig, losses: Ledger) -> None:
-    """Note that all settings are dropped: the server rejects thinking with a forced tool call or without earlier thinking."""
-    for name in ("effort", "budget", "show"):
-        if getattr(config, name) not in (None, "hide"):
-            losses.dropped(config, name, "excluded")
-    if config.mode is not None and config.budget is None and config.effort is None:
-        losses.dropped(config, "mode", "excluded")
 
 
 def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> JsonObject | None:

@@ -15,7 +15,7 @@ from formatbridge.formats.messages.conversation import (
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_servers
-from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, is_disabled, reserved_tokens
+from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, reserved_tokens
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import (
     SETTINGS,
@@ -30,7 +30,12 @@ from formatbridge.formats.messages.tools import (
     encode_tools,
     server_tools_of,
 )
-from formatbridge.formats.shared.settings import decode_flat_settings
+from formatbridge.formats.shared.settings import (
+    add_reasoning_off,
+    decode_flat_settings,
+    forced_call_excludes_reasoning,
+    is_reasoning_off,
+)
 from formatbridge.formats.shared.tool_selection import adds_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
@@ -112,8 +117,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    rejects_thinking = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
-    budget = reasoning.budget if reasoning and not is_disabled(reasoning) and not rejects_thinking else None
+    is_forced = rejects_thinking = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
+    budget = reasoning.budget if reasoning and not is_reasoning_off(reasoning) and not rejects_thinking else None
     # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
     if budget is not None and lacks_thinking(conversation["messages"]):
         rejects_thinking, budget = True, None
@@ -123,6 +128,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= tools
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, rejects_thinking, losses)
+    if is_forced and forced_call_excludes_reasoning(losses) and "thinking" not in body:
+        body |= add_reasoning_off({"thinking": _OFF}, losses)
     if settings:
         has_thinking = reasoning is not None and body.get("thinking", _OFF) != _OFF
         encode_settings(request, body, has_thinking, losses, options)

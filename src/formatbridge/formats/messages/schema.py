@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
+from formatbridge.formats.shared.json_mode import INSTRUCTION
 from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
@@ -230,9 +231,6 @@ def _has_type(value: Any, kinds: list[Any]) -> bool:
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
-
-INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
-"""The instruction in the system prompt that replaces a JSON mode."""
 
 _SCHEMA_AT = "/output_config/format/schema"
 

@@ -17,6 +17,7 @@ from formatbridge.formats.responses.schema import decode_format, encode_text_con
 from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, FIELDS, SETTINGS, decode_nested_settings, encode_settings
 from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, remove_repeated_tools
 from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
+from formatbridge.formats.shared.json_mode import lacks_json_word, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
 from formatbridge.formats.shared.tool_results import note_orphans, pair_results_without_ids
 from formatbridge.formats.shared.tools import drop_choice
@@ -208,10 +209,14 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    if messages and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
+    format = request.output_format
+    # JSON mode requires the word in the input. If only the system text has it, this text is a message.
+    has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
+    if messages and not has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
         drop_unheld(messages[0], losses)
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
+    conversation, messages = messages, with_json_instruction(messages, format)
     note_orphans(messages, losses)
     items: list[JsonObject] = []
     ids = ItemIds("/input", "", losses)
@@ -230,6 +235,8 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
     if not items:
         note_no_turns(request, losses)
+    if messages is not conversation:
+        note_json_instruction(items, "/input", losses)
     body["input"] = items
 
 

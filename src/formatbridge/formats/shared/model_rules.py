@@ -11,7 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
-from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget
+from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget, is_reasoning_off
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -34,6 +34,9 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
     if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
+        excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
+        if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
+            request = _without_forced_call(request, losses)
         if request.reasoning is not None and not spec.excludes_reasoning(request):
             request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
         if "Message.effort" in spec.field_paths.places:  # other formats drop it
@@ -98,13 +101,13 @@ def _adapt_reasoning(
 ) -> ir.ReasoningConfig | None:
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
     if facts.reasoning == "none":
-        if not _is_off(config):
+        if not is_reasoning_off(config):
             _drop_config(config, _NO_REASONING, losses)
         return None
     if config.mode == "between_tools" and facts.reasoning not in (None, "adaptive"):
         losses.changed(config, "mode", "off", _CONTROL)
         config = replace(config, mode="off")
-    if _is_off(config):
+    if is_reasoning_off(config):
         return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
         return _without_amount(config, losses)
@@ -123,10 +126,6 @@ def _has_budgets(spec: FormatSpec) -> bool:
     return spec.smallest_budget is not None or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
 
 
-def _is_off(config: ir.ReasoningConfig) -> bool:
-    return config.mode == "off" or (config.effort == "none" and config.mode is None)
-
-
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
     """Note each setting of reasoning. The node has no pointer, because some formats have its settings in several objects."""
     for name in ("effort", "budget", "mode", "show"):
@@ -143,6 +142,17 @@ def _cannot_be_off(facts: ModelFacts) -> bool:
     if facts.reasoning in ("effort", "level"):
         return "none" not in facts.efforts and bool(facts.efforts or facts.reasoning == "level")
     return facts.reasoning == "always"
+
+
+def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Let the model choose a tool, because the server rejects a forced call of a model that always reasons."""
+    choice = request.tool_choice
+    assert choice is not None
+    if choice.mode in ("allowed", "hosted"):
+        losses.changed(choice, "inner", "auto", _STAYS_ON)
+        return replace(request, tool_choice=replace(choice, inner="auto"))
+    losses.changed(choice, "", "auto", _STAYS_ON)
+    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 
 def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:

@@ -26,6 +26,8 @@ def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> 
         renamed["logprobs"] = renamed.pop("top_logprobs", 1)
     if rules.reasoning_history is not None and "messages" in renamed:
         renamed["messages"] = [_server_message(message, index, rules, losses) for index, message in enumerate(renamed["messages"])]
+    if rules.prefill_field is not None and renamed.get("messages"):
+        renamed["messages"] = _with_prefill_field(renamed["messages"], rules.prefill_field, rules, losses)
     if rules.alternating_turns and "messages" in renamed:
         renamed["messages"] = _joined_turns(renamed["messages"])
     if not rules.call_ids:
@@ -33,6 +35,35 @@ def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> 
     if len(renamed) < len(body):
         losses.withdraw(renamed)
     return renamed
+
+
+def _with_prefill_field(messages: list[JsonObject], field: str, rules: DialectRules, losses: Ledger) -> list[JsonObject]:
+    """Return messages with a field in a final assistant message, unless it ends with tool calls, which no server continues."""
+    last = messages[-1]
+    if last.get("role") != "assistant" or last.get("tool_calls"):
+        return messages
+    why = f"{rules.server} requires it in a final assistant message"
+    return [*messages[:-1], last | {field: losses.added(f"/messages/{len(messages) - 1}/{field}", True, why)}]
+
+
+def add_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a body with an assistant message wherever the server requires one between a tool result and a message of the user."""
+    messages = body.get("messages")
+    if rules.user_after_result or not isinstance(messages, list):
+        return body
+    complete: list[JsonObject] = []
+    for message in messages:
+        if complete and complete[-1].get("role") == "tool" and message.get("role") == "user":
+            at, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
+            losses.shift_additions("/messages", at)
+            losses.added(f"/messages/{at}", between, f"{rules.server} requires it between a tool result and a message of the user")
+            complete.append(between)
+        complete.append(message)
+    return body if len(complete) == len(messages) else body | {"messages": complete}
+
+
+_ACKNOWLEDGEMENT = "OK."
+"""The text of an assistant message that only a server requires. Mistral rejects an empty one."""
 
 
 def _without_call_ids(content: JsonObject) -> JsonObject:

@@ -9,6 +9,7 @@ from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.formats.shared.unique_names import truncate_with_hash
 from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
@@ -145,6 +146,32 @@ ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
 def effort_of_budget(budget: int) -> ir.Effort:
     """Return the effort that corresponds to a budget in tokens."""
     return next((effort for limit, effort in ANCHORS if budget <= limit), "max")
+
+
+def is_reasoning_off(config: ir.ReasoningConfig) -> bool:
+    """Return whether the settings turn reasoning off. Their other settings have no effect then."""
+    return config.mode == "off" or (config.effort == "none" and config.mode is None)
+
+
+def drop_reasoning_settings(config: ir.ReasoningConfig, losses: Ledger) -> None:
+    """Note that all settings of reasoning are dropped, because the server rejects reasoning with the rest of the request."""
+    for name in ("effort", "budget", "show"):
+        if getattr(config, name) not in (None, "hide"):
+            losses.dropped(config, name, "excluded")
+    if config.mode is not None and config.budget is None and config.effort is None:
+        losses.dropped(config, "mode", "excluded")
+
+
+def forced_call_excludes_reasoning(losses: Ledger) -> bool:
+    """Return whether the server that receives the request rejects a forced tool call unless reasoning is off."""
+    return losses.dialect is not None and losses.dialect.forced_call_excludes_reasoning
+
+
+def add_reasoning_off(fields: JsonObject, losses: Ledger) -> JsonObject:
+    """Return fields that turn reasoning off for a forced tool call, and note that they are added."""
+    assert losses.dialect is not None
+    why = f"{losses.dialect.server} rejects a forced tool call with reasoning"
+    return {name: losses.added(f"/{name}", value, why) for name, value in fields.items()}
 
 
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:

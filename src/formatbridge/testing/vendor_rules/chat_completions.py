@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.openai import JSON_SOURCE, SCHEMA_SOURCE, check_parameters, mentions_json, openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
@@ -31,7 +31,15 @@ def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
+    if (body.get("response_format") or {}).get("type") != "json_object" or mentions_json(body["messages"]):
+        return None
+    words = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+    return openai_failure(400, words, param="messages")
+
+
 RULES = (
+    Rule("json_mode", "JSON mode without the word `json` in `messages`", JSON_SOURCE, _check_json_mode),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),
     Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",

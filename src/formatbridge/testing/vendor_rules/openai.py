@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.testing.script import Failure
@@ -9,6 +10,7 @@ from formatbridge.testing.script import Failure
 SCHEMA_SOURCE = (
     "openai/openai-agents-python#449, github/github-mcp-server#1548, langchain-ai/langchainjs#9804, browserbase/stagehand#1159"
 )
+JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
@@ -16,6 +18,21 @@ def openai_failure(status: int, message: str, *, param: str | None = None, code:
     """Return an error with the vendor's error body."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     return Failure(status, message, body={"error": error})
+
+
+def mentions_json(messages: Any) -> bool:
+    """Return whether a text of a conversation has the word that JSON mode requires."""
+    return any("json" in text.lower() for text in _texts(messages))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of messages: their contents and outputs, and those of their parts."""
+    if isinstance(value, str):
+        yield value
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, dict):
+            for key in ("content", "output", "text"):
+                yield from _texts(each.get(key))
 
 
 def check_parameters(function: Any, param: str) -> Failure | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import SCHEMA_SOURCE, check_parameters, openai_failure
+from formatbridge.testing.vendor_rules.openai import JSON_SOURCE, SCHEMA_SOURCE, check_parameters, mentions_json, openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
 
 _LEAST_TOKENS = 16
@@ -139,7 +139,17 @@ def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
                 holders.append((f"{place}.", tool))
 
 
+def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject JSON mode without the word in the input. The instructions do not count; an earlier response may have the word."""
+    kind = ((body.get("text") or {}).get("format") or {}).get("type")
+    if kind != "json_object" or body.get("previous_response_id") or body.get("conversation") or mentions_json(body.get("input")):
+        return None
+    words = "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
+    return openai_failure(400, words, param="input")
+
+
 RULES = (
+    Rule("json_mode", "JSON mode without the word `json` in `input`", JSON_SOURCE, _check_json_mode),
     Rule("reasoning_not_stored", "a reasoning item has no `encrypted_content`, and its id is not of an answer that this server stored",
          "vercel/ai#7543, openai/openai-agents-python#919, earendil-works/pi#5059", _check_items),
     Rule("unknown_token", "an `encrypted_content` is not this server's", "openai/codex#8128", _check_tokens),

@@ -6,289 +6,42 @@ so that these tests detect a mistake there.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
-from typing import Any
+from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule
-
-Words = Callable[[str, str], Failure]
-"""A pointer and a message to the error of a server."""
-
-
-# The errors of single servers.
-
-
-def _openai(param: str, message: str) -> Failure:
-    return openai_failure(400, message, param=param)
-
-
-def _mistral(param: str, message: str) -> Failure:
-    detail = [{"type": "extra_forbidden", "loc": ["body", *param.split(".")], "msg": message}]
-    error = {"type": "invalid_request_error", "param": None, "code": None}
-    return Failure(422, message, body={"object": "error", "message": {"detail": detail}, **error})
-
-
-def _cerebras(param: str, message: str) -> Failure:
-    error = {"message": f"{param}: {message}", "type": "invalid_request_error", "param": "validation_error"}
-    return Failure(400, message, body={**error, "code": "wrong_api_format"})
-
-
-def _xai(param: str, message: str) -> Failure:
-    return Failure(400, message, body={"code": "Client specified an invalid argument", "error": f"{param}: {message}"})
-
-
-def _perplexity(_param: str, message: str) -> Failure:
-    return Failure(400, message, body={"error": {"message": message, "type": "invalid_message", "code": 400}})
-
-
-def _anthropic(param: str, message: str) -> Failure:
-    error = {"type": "invalid_request_error", "message": f"{param}: {message}"}
-    return Failure(400, message, body={"type": "error", "error": error})
-
-
-def _google(_param: str, message: str) -> Failure:
-    return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
-
-
-# Rules. ``words``: the error of the server.
-
-
-def _no_fields(source: str, *fields: str, words: Words = _openai, message: str = "Unrecognized request argument supplied") -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        return next((words(field, f"{message}: {field}") for field in fields if body.get(field) is not None), None)
-
-    return Rule("field", f"a field of {', '.join(fields)}", source, check)
-
-
-def _no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, message in enumerate(body["messages"]):
-            for key in keys if message["role"] in roles else ():
-                if message.get(key) is not None:
-                    return words(f"messages.{index}.{message['role']}.{key}", f"property '{key}' is unsupported")
-        return None
-
-    return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
-
-
-def _roles(source: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, message in enumerate(body["messages"]):
-            if message["role"] not in ("system", "user", "assistant", "tool"):
-                expected = "expected one of `system`, `user`, `assistant`, `tool`"
-                return words(f"messages.{index}.role", f"messages[{index}].role: unknown variant `{message['role']}`, {expected}")
-        return None
-
-    return Rule("role", "a message with the role `developer`", source, check)
-
-
-def _part_types(source: str, *types: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, part in _parts(body):
-            if part.get("type") not in types:
-                return words(f"messages.{index}.content", f"unsupported content[].type: {part.get('type')}")
-        return None
-
-    return Rule("part_type", f"a part of another type than {', '.join(types)}", source, check)
-
-
-def _data_only(source: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, part in _parts(body):
-            image = part.get("image_url") if part.get("type") == "image_url" else None
-            url = image.get("url") if isinstance(image, dict) else image
-            if isinstance(url, str) and not url.startswith(("data:", "ms://")):
-                return words(f"messages.{index}.content", "invalid image input")
-        return None
-
-    return Rule("image_url", "an image whose URL is not a `data:` URL", source, check)
-
-
-def _functions_only(source: str, words: Words = _openai, prefix: str | None = None) -> Rule:
-    """Return a rule for servers with functions only. ``prefix``: of the types of tools that the server runs itself.
-
-    A tool without a type is a function: recorded traffic has such requests that Mistral accepted.
-    """
-
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, tool in enumerate(body.get("tools") or ()):
-            kind = tool.get("type") or "function"
-            if kind != "function" and not (prefix and kind.startswith(prefix)):
-                return words(f"tools.{index}.type", f"Input should be 'function', got {kind!r}")
-        return None
-
-    return Rule("tool_type", "a tool that is no function", source, check)
-
-
-def _choices(source: str, *choices: str, named: bool = True, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        choice = body.get("tool_choice")
-        is_known = choice is None or (isinstance(choice, str) and choice in choices)
-        is_named = isinstance(choice, dict) and choice.get("type") == "function"
-        return None if is_known or (named and is_named) else words("tool_choice", f"Invalid tool_choice: {choice!r}")
-
-    return Rule("tool_choice", f"a tool choice other than {', '.join(choices)}{' or a function' if named else ''}", source, check)
-
-
-def _outputs(source: str, *types: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        kind = (body.get("response_format") or {}).get("type", "text")
-        return None if kind in types else words("response_format", "This response_format type is unavailable now")
-
-    return Rule("response_format", f"a `response_format` other than {', '.join(types)}", source, check)
-
-
-def _most(source: str, field: str, most: int, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        value = body.get(field)
-        too_many = isinstance(value, list) and len(value) > most
-        return words(field, f"{field}: at most {most} are allowed") if too_many else None
-
-    return Rule("most", f"more than {most} values in `{field}`", source, check)
-
-
-def _efforts(source: str, *efforts: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        effort = body.get("reasoning_effort")
-        return None if effort in (None, *efforts) else words("reasoning_effort", f"invalid reasoning value: {effort!r}")
-
-    return Rule("effort", f"a `reasoning_effort` other than {', '.join(efforts)}", source, check)
-
-
-def _not_both(source: str, first: str, second: str, words: Words = _openai) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        return words(first, f"{first} and {second} cannot be used together") if {first, second} <= body.keys() else None
-
-    return Rule("excluded_field", f"both `{first}` and `{second}`", source, check)
-
-
-def _reasoning_required(source: str, message: str) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for each in body["messages"]:
-            if each["role"] == "assistant" and each.get("tool_calls") and not each.get("reasoning_content"):
-                return openai_failure(400, message)
-        return None
-
-    return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
-
-
-def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    for index, message in enumerate(body["messages"]):
-        content = message.get("content")
-        yield from ((index, part) for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
-
-
-# Rules of one server.
-
-
-def _check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
-    for message in body["messages"]:
-        ids = [call.get("id") for call in message.get("tool_calls") or ()] + [message.get("tool_call_id")]
-        for call_id in filter(None, ids):
-            if not re.fullmatch("[a-zA-Z0-9]{9}", call_id):
-                words = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
-                error = {"object": "error", "message": words, "type": "invalid_function_call", "param": None, "code": None}
-                return Failure(400, words, body=error)
-    return None
-
-
-def _check_turns(body: JsonObject, _facts: Facts) -> Failure | None:
-    roles = [message["role"] for message in body["messages"]]
-    while roles and roles[0] in ("system", "developer"):
-        del roles[0]
-    for role, next_role in pairwise(roles):
-        if role == next_role != "tool":
-            return _perplexity("", "After the (optional) system message(s), user and assistant roles should be alternating.")
-    return None
-
-
-def _check_instructions_first(body: JsonObject, _facts: Facts) -> Failure | None:
-    roles = [message["role"] for message in body["messages"]]
-    first = next((index for index, role in enumerate(roles) if role != "system"), len(roles))
-    return _openai("messages", "System message must be at the beginning.") if "system" in roles[first:] else None
-
-
-def _check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | None:
-    reasoning = body.get("reasoning") or {}
-    if {"effort", "max_tokens"} <= reasoning.keys():
-        return openai_failure(400, 'Only one of "reasoning.effort" and "reasoning.max_tokens" can be specified')
-    return None
-
-
-def _check_integer_logprobs(body: JsonObject, _facts: Facts) -> Failure | None:
-    return _openai("logprobs", "Expected an integer") if isinstance(body.get("logprobs"), bool) else None
-
-
-def _blocks(value: Any) -> Iterator[JsonObject]:
-    """Yield the content blocks of a messages request, and those in results."""
-    for block in value if isinstance(value, list) else ():
-        if isinstance(block, dict):
-            yield block
-            yield from _blocks(block.get("content"))
-
-
-def _block_rule(source: str, about: str, message: str, is_refused: Callable[[JsonObject], bool]) -> Rule:
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, each in enumerate(body["messages"]):
-            if any(is_refused(block) for block in _blocks(each.get("content"))):
-                return _anthropic(f"messages.{index}.content", message)
-        return None
-
-    return Rule("block", about, source, check)
-
-
-def _has_remote_source(block: JsonObject) -> bool:
-    source = block.get("source")
-    return isinstance(source, dict) and source.get("type") == "url"
-
-
-def _is_media(block: JsonObject) -> bool:
-    return block.get("type") in ("image", "document")
-
-
-def _check_bedrock_tools(body: JsonObject, _facts: Facts) -> Failure | None:
-    for index, tool in enumerate(body.get("tools") or ()):
-        if str(tool.get("type") or "").startswith(("web_search", "web_fetch", "code_execution")):
-            return _anthropic(f"tools.{index}", f"tool type '{tool['type']}' is not supported")
-    return None
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
-    contents = body.get("contents")
-    for index, content in enumerate(contents if isinstance(contents, list) else [contents]):
-        if not isinstance(content, dict):  # text alone
-            continue
-        parts = content.get("parts")
-        for number, part in enumerate(filter(_is_object, parts if isinstance(parts, list) else [parts])):
-            for key, name in (("functionCall", "function_call"), ("functionResponse", "function_response")):
-                if "id" in (part.get(key) or {}):
-                    place = f"contents[{index}].parts[{number}].{name}"
-                    return _google("", f"Invalid JSON payload received. Unknown name \"id\" at '{place}': Cannot find field.")
-    return None
-
-
-def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
-    message = 'Invalid JSON payload received. Unknown name "labels": Cannot find field.'
-    return _google("labels", message) if "labels" in body else None
-
-
-def _check_item_types(body: JsonObject, _facts: Facts) -> Failure | None:
-    known = ("message", "function_call", "function_call_output", "reasoning")
-    for item in body["input"] if isinstance(body.get("input"), list) else ():
-        if item.get("type", "message") not in known:
-            return _openai("input", f"unknown input item type: {item.get('type')}")
-    return None
-
+from formatbridge.testing.vendor_rules.rule import Rule
+from formatbridge.testing.vendor_rules.server_checks import (
+    at_most,
+    block_rule,
+    cerebras_error,
+    check_bedrock_tools,
+    check_call_ids,
+    check_instructions_first,
+    check_integer_logprobs,
+    check_item_types,
+    check_labels,
+    check_mistral_end,
+    check_mistral_ids,
+    check_mistral_order,
+    check_openrouter_reasoning,
+    check_turns,
+    common_roles,
+    data_only,
+    functions_only,
+    has_remote_source,
+    is_media,
+    known_efforts,
+    mistral_error,
+    no_fields,
+    no_keys,
+    not_both,
+    part_types,
+    reasoning_off,
+    reasoning_required,
+    response_formats,
+    tool_choices,
+    xai_error,
+)
 
 _FOREIGN = ("top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs")
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
@@ -298,8 +51,8 @@ _CHAT = "chat_completions"
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
         _CHAT: (
-            _no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
-            _part_types(
+            no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
+            part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
         ),
@@ -307,8 +60,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "azure": {
         _CHAT: (
-            _no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
-            _part_types(
+            no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
+            part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
         ),
@@ -320,35 +73,45 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "excluded_field",
                 "both an effort and a budget in `reasoning`",
                 "openrouter.ai/docs/use-cases/reasoning-tokens",
-                _check_openrouter_reasoning,
+                check_openrouter_reasoning,
             ),
-            _functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool", prefix="openrouter:"),
-            _choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
+            functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool", prefix="openrouter:"),
+            tool_choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
         ),
         "messages": (),
-        "responses": (_no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),),
+        "responses": (no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),),
     },
     "deepseek": {
         _CHAT: (
-            _roles("earendil-works/pi#1048"),
-            _outputs("llm-exe/llm-exe#662", "text", "json_object"),
-            _reasoning_required(
+            no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
+            common_roles("earendil-works/pi#1048"),
+            response_formats("llm-exe/llm-exe#662", "text", "json_object"),
+            reasoning_required(
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
             ),
-            _functions_only("earendil-works/pi, detectCompat"),
+            functions_only("earendil-works/pi, detectCompat"),
+            reasoning_off(
+                "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
+            ),
         ),
         "messages": (
-            _block_rule(
+            reasoning_off(
+                "deepseek-ai/awesome-deepseek-integration#598",
+                "thinking",
+                {"type": "disabled"},
+                "deepseek-reasoner does not support this tool_choice",
+            ),
+            block_rule(
                 _ANTHROPIC_GUIDE,
                 "an image or a document",
                 "unknown variant `image`, expected one of `text`, `tool_use`, `tool_result`, `thinking`",
-                _is_media,
+                is_media,
             ),
         ),
     },
     "mistral": {
         _CHAT: (
-            _no_fields(
+            no_fields(
                 "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231",
                 "store",
                 "logit_bias",
@@ -368,17 +131,22 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "thinking",
                 "enable_thinking",
                 "chat_template_kwargs",
-                words=_mistral,
+                words=mistral_error,
                 message="Extra inputs are not permitted",
             ),
-            _no_keys("nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=_mistral),
-            _no_keys(
-                "mistralai/client-python, AssistantMessage", "reasoning_content", "reasoning", "refusal", "audio", words=_mistral
+            no_keys("nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=mistral_error),
+            no_keys(
+                "mistralai/client-python, AssistantMessage",
+                "reasoning_content",
+                "reasoning",
+                "refusal",
+                "audio",
+                words=mistral_error,
             ),
-            _roles("mistralai/client-python, ChatCompletionRequest", _mistral),
-            _choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=_mistral),
-            _functions_only("mistralai/client-python, Tool", _mistral),
-            _part_types(
+            common_roles("mistralai/client-python, ChatCompletionRequest", mistral_error),
+            tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=mistral_error),
+            functions_only("mistralai/client-python, Tool", mistral_error),
+            part_types(
                 "mistralai/client-python, ContentChunk",
                 "text",
                 "image_url",
@@ -387,93 +155,118 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "file",
                 "thinking",
                 "input_audio",
-                words=_mistral,
+                words=mistral_error,
             ),
             Rule(
                 "call_id",
                 "an id of a tool call that has not nine letters and digits",
                 "langchain-ai/langchain#24668",
-                _check_mistral_ids,
+                check_mistral_ids,
+            ),
+            Rule(
+                "order",
+                "a message of the user after a tool result",
+                "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578, avante-corp/avante.nvim#2695",
+                check_mistral_order,
+            ),
+            Rule(
+                "last_message",
+                "a final assistant message without `prefix: true`",
+                "langchain-ai/langchain#28846, NEKOparapa/AiNiee#641",
+                check_mistral_end,
             ),
         )
     },
     "groq": {
         _CHAT: (
-            _no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
-            _no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
-            _no_keys("janhq/jan#8136", "reasoning_content"),
-            _functions_only("groq/groq-python, completion_create_params.py"),
-            _most("groq/groq-python, completion_create_params.py", "tools", 128),
+            no_fields("groq/groq-python, completion_create_params.py", "web_search_options"),
+            no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
+            no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
+            no_keys("janhq/jan#8136", "reasoning_content"),
+            functions_only("groq/groq-python, completion_create_params.py"),
+            at_most("groq/groq-python, completion_create_params.py", "tools", 128),
         )
     },
     "xai": {
         _CHAT: (
-            _no_fields(
+            functions_only("docs.rs/xai-openapi, src/tools.rs", xai_error, prefix="live_search"),
+            no_fields(
                 "docs.x.ai/docs/guides/reasoning",
                 "presence_penalty",
                 "frequency_penalty",
                 "stop",
-                words=_xai,
+                words=xai_error,
                 message="Argument not supported on this model",
             ),
-            _roles("earendil-works/pi, detectCompat", _xai),
-            _part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=_xai),
+            common_roles("earendil-works/pi, detectCompat", xai_error),
+            part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=xai_error),
         ),
         "responses": (),
     },
     "cerebras": {
         _CHAT: (
-            _no_fields(
+            no_fields(
+                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "web_search_options", words=cerebras_error
+            ),
+            no_fields(
                 "inference-docs.cerebras.ai/resources/openai",
                 "frequency_penalty",
                 "presence_penalty",
                 "logit_bias",
                 "parallel_tool_calls",
                 "service_tier",
-                words=_cerebras,
+                words=cerebras_error,
                 message="property is unsupported",
             ),
-            _roles("inference-docs.cerebras.ai/resources/openai", _cerebras),
-            _no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=_cerebras),
-            _efforts(
-                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "none", "low", "medium", "high", words=_cerebras
+            common_roles("inference-docs.cerebras.ai/resources/openai", cerebras_error),
+            no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=cerebras_error),
+            known_efforts(
+                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py",
+                "none",
+                "low",
+                "medium",
+                "high",
+                words=cerebras_error,
             ),
-            _functions_only("Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", _cerebras),
+            functions_only("Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", cerebras_error),
         )
     },
     "together": {
         _CHAT: (
-            _roles("togethercomputer/together-py, completion_create_params.py"),
-            _no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
-            _efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
-            _functions_only("togethercomputer/together-py, completion_create_params.py"),
+            no_fields("togethercomputer/together-py, completion_create_params.py", "web_search_options"),
+            common_roles("togethercomputer/together-py, completion_create_params.py"),
+            no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
+            known_efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
+            functions_only("togethercomputer/together-py, completion_create_params.py"),
             Rule(
                 "logprobs",
                 "`logprobs` that is no integer",
                 "togethercomputer/together-py, completion_create_params.py",
-                _check_integer_logprobs,
+                check_integer_logprobs,
             ),
         )
     },
     "fireworks": {
         _CHAT: (
-            _not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
-            _functions_only("fireworks-ai, completion_create_params.py"),
+            not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
+            functions_only("fireworks-ai, completion_create_params.py"),
         )
     },
     "perplexity": {
         _CHAT: (
-            Rule("turns", "two turns of the user, or of the model, in sequence", "perplexityai/api-discussion#265", _check_turns),
-            _choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
+            Rule("turns", "two turns of the user, or of the model, in sequence", "perplexityai/api-discussion#265", check_turns),
+            tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
         )
     },
     "moonshot": {
         _CHAT: (
-            _roles("earendil-works/pi, detectCompat"),
-            _not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
-            _choices("can1357/oh-my-pi#827", "auto", "none", named=False),
-            _data_only("platform.kimi.ai/docs/api/chat"),
-            _reasoning_required(
+            functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
+            no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
+            common_roles("earendil-works/pi, detectCompat"),
+            not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
+            tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
+            data_only("platform.kimi.ai/docs/api/chat"),
+            reasoning_required(
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
             ),
         ),
@@ -481,79 +274,101 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "zhipu": {
         _CHAT: (
-            _roles("mcowger/plexus#77"),
-            _choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
-            _outputs("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
-            _most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
-            _no_fields(
-                "java.agentscope.io/v2/en/integration/model/glm", "frequency_penalty", "presence_penalty", "thinking_budget"
-            ),
-            _no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
+            no_fields("zai-sdk, api_resource/chat/completions.py", "web_search_options"),
+            common_roles("mcowger/plexus#77"),
+            tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
+            response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
+            at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
+            no_fields("zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"),
+            no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
         ),
         "messages": (),
     },
     "qwen": {
         _CHAT: (
-            _roles("mcowger/plexus#77"),
-            _choices("docs.instructorphp.com, Qwen driver", "auto", "none"),
-            _part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
+            functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
+            no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
+            common_roles("mcowger/plexus#77"),
+            tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
+            part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
+            reasoning_off(
+                "QwenLM/qwen-code#7659, cloudwego/eino#994",
+                "enable_thinking",
+                False,
+                "The tool_choice parameter does not support being set to required or object in thinking mode",
+            ),
             Rule(
                 "instructions",
                 "a system message after the first turn",
                 "docs.qwencloud.com/api-reference/chat/openai-chat",
-                _check_instructions_first,
+                check_instructions_first,
             ),
         )
     },
     "minimax": {
-        _CHAT: (_outputs("docs.agno.com, MiniMax", "text"),),
-        "messages": (_block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", _is_media),),
+        _CHAT: (
+            functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
+            response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
+        ),
+        "messages": (block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),),
     },
     "huggingface": {
         _CHAT: (
-            _functions_only("huggingface_hub, ChatCompletionInput"),
-            _most("huggingface_hub, ChatCompletionInput", "stop", 4),
-            _part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
+            no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
+            functions_only("huggingface_hub, ChatCompletionInput"),
+            at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
+            part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
         )
     },
     "vllm": {
         _CHAT: (
-            _functions_only("vllm-project/vllm, ChatCompletionRequest"),
-            _choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
+            no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
+            functions_only("vllm-project/vllm, ChatCompletionRequest"),
+            tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
         "responses": (),
     },
     "sglang": {
         _CHAT: (
-            _functions_only("sgl-project/sglang, ChatCompletionRequest"),
-            _choices("sgl-project/sglang, ChatCompletionRequest", "none", "auto", "required"),
+            no_fields("sgl-project/sglang, ChatCompletionRequest", "web_search_options"),
+            functions_only("sgl-project/sglang, ChatCompletionRequest"),
+            tool_choices("sgl-project/sglang, ChatCompletionRequest", "none", "auto", "required"),
         )
     },
     "ollama": {
         _CHAT: (
-            _functions_only("ollama/ollama, openai/openai.go"),
-            _part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
-            _data_only("ollama/ollama, openai/openai.go"),
-            _efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
+            no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
+            functions_only("ollama/ollama, openai/openai.go"),
+            part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
+            data_only("ollama/ollama, openai/openai.go"),
+            known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
             Rule(
                 "item_type",
                 "an item that is no message, function call, result or reasoning",
                 "ollama/ollama, openai/responses.go",
-                _check_item_types,
+                check_item_types,
             ),
-            _functions_only("ollama/ollama, openai/responses.go"),
+            functions_only("ollama/ollama, openai/responses.go"),
         ),
     },
-    "llamacpp": {_CHAT: (_part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),)},
-    "lmstudio": {
+    "llamacpp": {
         _CHAT: (
-            _choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
-            _outputs("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
+            functions_only("ggml-org/llama.cpp, common/chat.cpp"),
+            no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
+            part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
         )
     },
-    "litellm": {_CHAT: (_not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
+    "lmstudio": {
+        _CHAT: (
+            functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
+            no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
+            tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
+            response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
+        )
+    },
+    "litellm": {_CHAT: (not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
     "vercel_gateway": {_CHAT: ()},
     "anthropic": {"messages": ()},
     "bedrock": {
@@ -562,27 +377,27 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "tool_type",
                 "a tool that the server of the vendor runs",
                 "clauder-navi.com/articles/bedrock-claude-web",
-                _check_bedrock_tools,
+                check_bedrock_tools,
             ),
-            _block_rule(
-                "anomalyco/opencode#46430", "a URL of an image or a document", "URL sources are not supported", _has_remote_source
+            block_rule(
+                "anomalyco/opencode#46430", "a URL of an image or a document", "URL sources are not supported", has_remote_source
             ),
         )
     },
     "vertex": {
         "messages": (
-            _block_rule(
+            block_rule(
                 "anthropics/anthropic-sdk-typescript#1038",
                 "a URL of an image or a document",
                 "URL sources are not supported",
-                _has_remote_source,
+                has_remote_source,
             ),
         ),
         "generate_content": (
-            Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
+            Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", check_call_ids),
         ),
     },
-    "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", _check_labels),)},
+    "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", check_labels),)},
 }
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 

@@ -1,0 +1,360 @@
+"""Kinds of rules that servers of dialects have: each function returns a rule, or checks the body of a request for one.
+
+The errors have the status and the words of the servers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
+
+Words = Callable[[str, str], Failure]
+"""A pointer and a message to the error of a server."""
+
+
+# The errors of single servers.
+
+
+def _openai(param: str, message: str) -> Failure:
+    return openai_failure(400, message, param=param)
+
+
+def mistral_error(param: str, message: str) -> Failure:
+    """Return an error of Mistral."""
+    detail = [{"type": "extra_forbidden", "loc": ["body", *param.split(".")], "msg": message}]
+    error = {"type": "invalid_request_error", "param": None, "code": None}
+    return Failure(422, message, body={"object": "error", "message": {"detail": detail}, **error})
+
+
+def cerebras_error(param: str, message: str) -> Failure:
+    """Return an error of Cerebras."""
+    error = {"message": f"{param}: {message}", "type": "invalid_request_error", "param": "validation_error"}
+    return Failure(400, message, body={**error, "code": "wrong_api_format"})
+
+
+def xai_error(param: str, message: str) -> Failure:
+    """Return an error of xAI."""
+    return Failure(400, message, body={"code": "Client specified an invalid argument", "error": f"{param}: {message}"})
+
+
+def _perplexity(_param: str, message: str) -> Failure:
+    return Failure(400, message, body={"error": {"message": message, "type": "invalid_message", "code": 400}})
+
+
+def _anthropic(param: str, message: str) -> Failure:
+    error = {"type": "invalid_request_error", "message": f"{param}: {message}"}
+    return Failure(400, message, body={"type": "error", "error": error})
+
+
+def _google(_param: str, message: str) -> Failure:
+    return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+
+
+# Rules. ``words``: the error of the server.
+
+
+def no_fields(source: str, *fields: str, words: Words = _openai, message: str = "Unrecognized request argument supplied") -> Rule:
+    """Return a rule for servers that reject some fields."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        return next((words(field, f"{message}: {field}") for field in fields if body.get(field) is not None), None)
+
+    return Rule("field", f"a field of {', '.join(fields)}", source, check)
+
+
+def no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), words: Words = _openai) -> Rule:
+    """Return a rule for servers that reject some fields of messages."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, message in enumerate(body["messages"]):
+            for key in keys if message["role"] in roles else ():
+                if message.get(key) is not None:
+                    return words(f"messages.{index}.{message['role']}.{key}", f"property '{key}' is unsupported")
+        return None
+
+    return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
+
+
+def common_roles(source: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers without the role ``developer``."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, message in enumerate(body["messages"]):
+            if message["role"] not in ("system", "user", "assistant", "tool"):
+                expected = "expected one of `system`, `user`, `assistant`, `tool`"
+                return words(f"messages.{index}.role", f"messages[{index}].role: unknown variant `{message['role']}`, {expected}")
+        return None
+
+    return Rule("role", "a message with the role `developer`", source, check)
+
+
+def part_types(source: str, *types: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that read only some types of parts."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, part in _parts(body):
+            if part.get("type") not in types:
+                return words(f"messages.{index}.content", f"unsupported content[].type: {part.get('type')}")
+        return None
+
+    return Rule("part_type", f"a part of another type than {', '.join(types)}", source, check)
+
+
+def data_only(source: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that do not fetch images."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, part in _parts(body):
+            image = part.get("image_url") if part.get("type") == "image_url" else None
+            url = image.get("url") if isinstance(image, dict) else image
+            if isinstance(url, str) and not url.startswith(("data:", "ms://")):
+                return words(f"messages.{index}.content", "invalid image input")
+        return None
+
+    return Rule("image_url", "an image whose URL is not a `data:` URL", source, check)
+
+
+def functions_only(source: str, words: Words = _openai, prefix: str | None = None) -> Rule:
+    """Return a rule for servers with functions only. ``prefix``: of the types of tools that the server runs itself.
+
+    A tool without a type is a function: recorded traffic has such requests that Mistral accepted.
+    """
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, tool in enumerate(body.get("tools") or ()):
+            kind = tool.get("type") or "function"
+            if kind != "function" and not (prefix and kind.startswith(prefix)):
+                return words(f"tools.{index}.type", f"Input should be 'function', got {kind!r}")
+        return None
+
+    return Rule("tool_type", "a tool that is no function", source, check)
+
+
+def tool_choices(source: str, *choices: str, named: bool = True, words: Words = _openai) -> Rule:
+    """Return a rule for servers that have only some tool choices."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        choice = body.get("tool_choice")
+        is_known = choice is None or (isinstance(choice, str) and choice in choices)
+        is_named = isinstance(choice, dict) and choice.get("type") == "function"
+        return None if is_known or (named and is_named) else words("tool_choice", f"Invalid tool_choice: {choice!r}")
+
+    return Rule("tool_choice", f"a tool choice other than {', '.join(choices)}{' or a function' if named else ''}", source, check)
+
+
+def response_formats(source: str, *types: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that have only some output formats."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        kind = (body.get("response_format") or {}).get("type", "text")
+        return None if kind in types else words("response_format", "This response_format type is unavailable now")
+
+    return Rule("response_format", f"a `response_format` other than {', '.join(types)}", source, check)
+
+
+def at_most(source: str, field: str, most: int, words: Words = _openai) -> Rule:
+    """Return a rule for servers that limit the length of a list."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        value = body.get(field)
+        too_many = isinstance(value, list) and len(value) > most
+        return words(field, f"{field}: at most {most} are allowed") if too_many else None
+
+    return Rule("most", f"more than {most} values in `{field}`", source, check)
+
+
+def known_efforts(source: str, *efforts: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that have only some efforts."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        effort = body.get("reasoning_effort")
+        return None if effort in (None, *efforts) else words("reasoning_effort", f"invalid reasoning value: {effort!r}")
+
+    return Rule("effort", f"a `reasoning_effort` other than {', '.join(efforts)}", source, check)
+
+
+def not_both(source: str, first: str, second: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that reject two fields together."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        return words(first, f"{first} and {second} cannot be used together") if {first, second} <= body.keys() else None
+
+    return Rule("excluded_field", f"both `{first}` and `{second}`", source, check)
+
+
+def reasoning_required(source: str, message: str) -> Rule:
+    """Return a rule for servers that require reasoning in messages with tool calls."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for each in body["messages"]:
+            if each["role"] == "assistant" and each.get("tool_calls") and not each.get("reasoning_content"):
+                return openai_failure(400, message)
+        return None
+
+    return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
+
+
+def reasoning_off(source: str, field: str, off: object, message: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that accept a forced tool call only if ``field`` turns reasoning off."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        choice = body.get("tool_choice")
+        kind = choice.get("type") if isinstance(choice, dict) else choice
+        is_forced = kind in ("required", "any", "function", "custom", "tool")
+        return words("tool_choice", message) if is_forced and body.get(field) != off else None
+
+    return Rule("forced_call", f"a forced tool call without `{field}: {json.dumps(off)}`", source, check)
+
+
+def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    for index, message in enumerate(body["messages"]):
+        content = message.get("content")
+        yield from ((index, part) for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
+
+
+# Rules of one server.
+
+
+def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first id of a call that has not nine letters and digits."""
+    for message in body["messages"]:
+        ids = [call.get("id") for call in message.get("tool_calls") or ()] + [message.get("tool_call_id")]
+        for call_id in filter(None, ids):
+            if not re.fullmatch("[a-zA-Z0-9]{9}", call_id):
+                words = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
+                error = {"object": "error", "message": words, "type": "invalid_function_call", "param": None, "code": None}
+                return Failure(400, words, body=error)
+    return None
+
+
+def check_mistral_order(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a message of the user after a tool result."""
+    roles = [message["role"] for message in body["messages"]]
+    if ("tool", "user") not in pairwise(roles):
+        return None
+    words = "Unexpected role 'user' after role 'tool'"
+    error = {"object": "error", "message": words, "type": "invalid_request_message_order", "param": None, "code": "3230"}
+    return Failure(400, words, body=error)
+
+
+def check_mistral_end(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a final assistant message that is no prefix. One with tool calls is not checked: no field would make it valid."""
+    last = body["messages"][-1] if body["messages"] else {}
+    if last.get("role") != "assistant" or last.get("tool_calls") or last.get("prefix") is True:
+        return None
+    words = "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+    return Failure(
+        400, words, body={"object": "error", "message": words, "type": "invalid_request_error", "param": None, "code": None}
+    )
+
+
+def check_turns(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject two turns of the user, or of the model, in sequence."""
+    roles = [message["role"] for message in body["messages"]]
+    while roles and roles[0] in ("system", "developer"):
+        del roles[0]
+    for role, next_role in pairwise(roles):
+        if role == next_role != "tool":
+            return _perplexity("", "After the (optional) system message(s), user and assistant roles should be alternating.")
+    return None
+
+
+def check_instructions_first(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject instructions after the first turn."""
+    roles = [message["role"] for message in body["messages"]]
+    first = next((index for index, role in enumerate(roles) if role != "system"), len(roles))
+    return _openai("messages", "System message must be at the beginning.") if "system" in roles[first:] else None
+
+
+def check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject an effort next to a budget."""
+    reasoning = body.get("reasoning") or {}
+    if {"effort", "max_tokens"} <= reasoning.keys():
+        return openai_failure(400, 'Only one of "reasoning.effort" and "reasoning.max_tokens" can be specified')
+    return None
+
+
+def check_integer_logprobs(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a flag in place of a number."""
+    return _openai("logprobs", "Expected an integer") if isinstance(body.get("logprobs"), bool) else None
+
+
+def _blocks(value: Any) -> Iterator[JsonObject]:
+    """Yield the content blocks of a messages request, and those in results."""
+    for block in value if isinstance(value, list) else ():
+        if isinstance(block, dict):
+            yield block
+            yield from _blocks(block.get("content"))
+
+
+def block_rule(source: str, about: str, message: str, is_refused: Callable[[JsonObject], bool]) -> Rule:
+    """Return a rule for servers that reject some content blocks of messages."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, each in enumerate(body["messages"]):
+            if any(is_refused(block) for block in _blocks(each.get("content"))):
+                return _anthropic(f"messages.{index}.content", message)
+        return None
+
+    return Rule("block", about, source, check)
+
+
+def has_remote_source(block: JsonObject) -> bool:
+    """Return whether a block has the URL of its data."""
+    source = block.get("source")
+    return isinstance(source, dict) and source.get("type") == "url"
+
+
+def is_media(block: JsonObject) -> bool:
+    """Return whether a block is an image or a document."""
+    return block.get("type") in ("image", "document")
+
+
+def check_bedrock_tools(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first tool that the server of the vendor runs."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        if str(tool.get("type") or "").startswith(("web_search", "web_fetch", "code_execution")):
+            return _anthropic(f"tools.{index}", f"tool type '{tool['type']}' is not supported")
+    return None
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first id of a call or of a result."""
+    contents = body.get("contents")
+    for index, content in enumerate(contents if isinstance(contents, list) else [contents]):
+        if not isinstance(content, dict):  # text alone
+            continue
+        parts = content.get("parts")
+        for number, part in enumerate(filter(_is_object, parts if isinstance(parts, list) else [parts])):
+            for key, name in (("functionCall", "function_call"), ("functionResponse", "function_response")):
+                if "id" in (part.get(key) or {}):
+                    place = f"contents[{index}].parts[{number}].{name}"
+                    return _google("", f"Invalid JSON payload received. Unknown name \"id\" at '{place}': Cannot find field.")
+    return None
+
+
+def check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject labels."""
+    message = 'Invalid JSON payload received. Unknown name "labels": Cannot find field.'
+    return _google("labels", message) if "labels" in body else None
+
+
+def check_item_types(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first item that Ollama does not read."""
+    known = ("message", "function_call", "function_call_output", "reasoning")
+    for item in body["input"] if isinstance(body.get("input"), list) else ():
+        if item.get("type", "message") not in known:
+            return _openai("input", f"unknown input item type: {item.get('type')}")
+    return None
