@@ -65,6 +65,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
+    ("chat_completions", "strict_schema", {"response_format": {"type": "json_schema", "json_schema":
+     {"name": "a", "strict": True, "schema": {"type": "object", "properties": {"b": {"type": "null"}}, "additionalProperties": False}}}},
+     400, "'required' is required to be supplied and to be an array including every key in properties. Missing 'b'."),
+    ("responses", "strict_schema", {"text": {"format": {"type": "json_schema", "name": "a", "strict": True,
+     "schema": {"type": "object", "properties": {}}}}}, 400, "'additionalProperties' is required to be supplied and to be false."),
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": TAGGED}]}]},
      400, "holds a reasoning token of another format"),
@@ -111,6 +116,10 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "json_mode",
      {"messages": [{"role": "user", "content": "Write JSON."}], "response_format": {"type": "json_object"}}),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object", "properties": {}})),
+    ("chat_completions", "strict_schema", {"response_format": {"type": "json_schema", "json_schema":
+     {"name": "a", "strict": False, "schema": {"type": "object", "properties": {"b": {"type": "null"}}}}}}),
+    ("responses", "strict_schema", {"text": {"format": {"type": "json_schema", "name": "a", "strict": True,
+     "schema": {"type": "object", "properties": {"b": {"type": "null"}}, "required": ["b"], "additionalProperties": False}}}}),
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),

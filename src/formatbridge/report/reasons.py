@@ -34,6 +34,7 @@ REASONS: Mapping[str, str] = {
     "excluded": "not allowed together with another setting",
     "without_tools": "the target allows it only with tools",
     "billing_header": "billing data of the caller's client",
+    "not_strict": "the target enforces only objects without optional properties",
     "root_union": "the target allows no union at the root",
     "json_mode": "replaced by an instruction to return JSON",
     "schema_keyword": "moved into the description",
@@ -76,6 +77,9 @@ REASONS: Mapping[str, str] = {
 
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""
+
+CLOSED = "a strict schema must close its objects"
+"""Why an object of a schema gets ``additionalProperties: false``."""
 
 MENTIONS_JSON = "a request with JSON mode must mention JSON"
 """Why a conversation gets an instruction."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -54,7 +55,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.schema is not None:
         schema["schema"] = format.schema
     if format.strict is not None:
-        schema["strict"] = format.strict
+        encode_strict(format, schema, "schema", losses)
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 

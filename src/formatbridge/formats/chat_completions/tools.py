@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_cache_control, encode_cache_control
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
+from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -80,7 +81,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     if tool.parameters is not None:
         function["parameters"] = encode_parameters(tool, losses)
     if tool.strict:
-        function["strict"] = True
+        encode_strict(tool, function, "parameters", losses)
     return {"type": "function", "function": function, **_encode_cache(tool, losses)}
 
 

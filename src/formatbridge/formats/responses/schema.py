@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld
+from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -45,7 +46,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.description is not None:
         encoded["description"] = format.description
     if format.strict is not None:
-        encoded["strict"] = format.strict
+        encode_strict(format, encoded, "schema", losses)
     return {"format": encoded}
 
 

@@ -19,6 +19,7 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_server,
 )
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -105,7 +106,9 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
         encoded |= _encode_common(tool, has_code, losses)
     # The default of ``strict`` is true here and false in all other formats.
-    encoded["parameters"], encoded["strict"] = encode_parameters(tool, losses), tool.strict or False
+    encoded["parameters"], encoded["strict"] = encode_parameters(tool, losses), False
+    if tool.strict:
+        encode_strict(tool, encoded, "parameters", losses)
     if tool.output_schema is not None:
         encoded["output_schema"] = tool.output_schema
     return encoded

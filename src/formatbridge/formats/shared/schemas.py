@@ -16,6 +16,7 @@ from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
+from formatbridge.report.reasons import CLOSED
 
 UNIONS = ("anyOf", "oneOf", "allOf")
 
@@ -28,6 +29,21 @@ _MOST_MEMBERS = 1_000
 _MOST_LEVELS = 16
 """How deep unions and references within each other are read. Deeper ones have no effect, so that the time stays linear."""
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
+_NOT_STRICT = frozenset(
+    {
+        "allOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "propertyNames",
+    }
+)
+"""Keywords that OpenAI's servers reject with ``strict``."""
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
 """Keywords of a member that do not apply to the whole."""
@@ -36,6 +52,74 @@ _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
 def has_root_union(schema: JsonObject) -> bool:
     """Return whether a schema has a union at its root."""
     return any(name in schema for name in UNIONS)
+
+
+def allows_strict(schema: JsonObject) -> bool:
+    """Return whether OpenAI's servers accept a schema with ``strict``.
+
+    "'required' is required to be supplied and to be an array including every key in properties" (BerriAI/litellm#38211), and
+    "'additionalProperties' is required to be supplied and to be false" (agentscope-ai/agentscope-java#2548). The root is an object, and
+    some keywords are not supported (developers.openai.com/api/docs/guides/structured-outputs, Supported schemas). Anthropic's servers
+    accept optional properties with ``strict``.
+    """
+    pending: list[Any] = [schema]
+    nodes = 0
+    while pending and nodes < MOST_NODES:
+        node = pending.pop()
+        nodes += 1
+        if not isinstance(node, dict):
+            continue
+        properties = node.get("properties") or {}
+        is_closed = node.get("additionalProperties") is False and properties.keys() <= set(node.get("required") or ())
+        if (_is_object(node) and not is_closed) or not _NOT_STRICT.isdisjoint(node):
+            return False
+        pending += [node.get("items"), *properties.values(), *(node.get("anyOf") or ())]
+        for name in ("$defs", "definitions"):
+            pending += (node.get(name) or {}).values()
+    return schema.get("type") == "object"
+
+
+def encode_strict(node: ir.FunctionTool | ir.OutputFormat, holder: JsonObject, key: str, losses: Ledger) -> None:
+    """Encode ``strict`` next to the schema at a key, for OpenAI's servers.
+
+    Objects are closed where the schema leaves that open, as Anthropic's SDK does (``lib/_parse/_transform.py``). If the servers accept the
+    schema only without ``strict``, that becomes false.
+    """
+    schema = holder.get(key)
+    holder["strict"] = node.strict
+    if not node.strict or schema is None or allows_strict(schema):
+        return
+    opened: list[JsonObject] = []
+    closed = _closed(schema, opened)
+    if allows_strict(closed):
+        holder[key] = closed
+        for each in opened:
+            losses.added_in(each, "additionalProperties", False, CLOSED)
+    else:
+        holder["strict"] = losses.changed(node, "strict", False, "not_strict")
+
+
+def _closed(node: Any, opened: list[JsonObject]) -> Any:
+    """Return a schema in which objects without ``additionalProperties`` are closed. They are added to ``opened``."""
+    if not isinstance(node, dict):
+        return node
+    result: JsonObject = dict(node)
+    for name in ("properties", "$defs", "definitions"):
+        if isinstance(node.get(name), dict):
+            result[name] = {key: _closed(each, opened) for key, each in node[name].items()}
+    if isinstance(node.get("anyOf"), list):
+        result["anyOf"] = [_closed(each, opened) for each in node["anyOf"]]
+    if "items" in node:
+        result["items"] = _closed(node["items"], opened)
+    if _is_object(node) and "additionalProperties" not in node:
+        result["additionalProperties"] = False
+        opened.append(result)
+    return result
+
+
+def _is_object(node: JsonObject) -> bool:
+    kind = node.get("type")
+    return kind == "object" or (isinstance(kind, list) and "object" in kind) or "properties" in node
 
 
 def fold_root_union(schema: JsonObject) -> JsonObject:

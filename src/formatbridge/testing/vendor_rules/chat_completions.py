@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import JSON_SOURCE, SCHEMA_SOURCE, check_parameters, mentions_json, openai_failure
+from formatbridge.testing.vendor_rules.openai import (
+    JSON_SOURCE,
+    SCHEMA_SOURCE,
+    STRICT_SOURCE,
+    check_parameters,
+    check_strict_format,
+    check_strict_tool,
+    mentions_json,
+    openai_failure,
+)
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
@@ -31,6 +40,15 @@ def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first schema with ``strict`` that the server cannot enforce."""
+    failures = [
+        check_strict_tool(tool.get("function"), f"tools[{index}].function") for index, tool in enumerate(body.get("tools") or ())
+    ]
+    failures.append(check_strict_format((body.get("response_format") or {}).get("json_schema"), "response_format"))
+    return next((failure for failure in failures if failure is not None), None)
+
+
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     if (body.get("response_format") or {}).get("type") != "json_object" or mentions_json(body["messages"]):
         return None
@@ -39,6 +57,8 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RULES = (
+    Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
+         STRICT_SOURCE, _check_strict),
     Rule("json_mode", "JSON mode without the word `json` in `messages`", JSON_SOURCE, _check_json_mode),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),

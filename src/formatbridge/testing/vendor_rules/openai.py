@@ -10,6 +10,7 @@ from formatbridge.testing.script import Failure
 SCHEMA_SOURCE = (
     "openai/openai-agents-python#449, github/github-mcp-server#1548, langchain-ai/langchainjs#9804, browserbase/stagehand#1159"
 )
+STRICT_SOURCE = "BerriAI/litellm#38211, vercel/ai#6484, agentscope-ai/agentscope-java#2548, vercel-labs/json-render#180"
 JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
@@ -33,6 +34,47 @@ def _texts(value: Any) -> Iterator[str]:
         if isinstance(each, dict):
             for key in ("content", "output", "text"):
                 yield from _texts(each.get(key))
+
+
+def strict_fault(schema: Any, place: tuple[str, ...] = ()) -> str | None:
+    """Return why the server does not accept a schema with ``strict``; None if it does."""
+    if not isinstance(schema, dict):
+        return None
+    context = f"In context={place!r}, "
+    for name in ("allOf", "oneOf", "not", "patternProperties", "propertyNames"):
+        if name in schema:
+            return f"{context}{name!r} is not permitted."
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or properties is not None:
+        missing = [name for name in properties or {} if name not in (schema.get("required") or ())]
+        if missing:
+            required = "'required' is required to be supplied and to be an array including every key in properties."
+            return f"{context}{required} Missing {missing[0]!r}."
+        if schema.get("additionalProperties") is not False:
+            return f"{context}'additionalProperties' is required to be supplied and to be false."
+    inner = [(("properties", name), each) for name, each in (properties or {}).items()]
+    inner += [(("items",), schema.get("items"))] + [
+        (("anyOf", str(index)), each) for index, each in enumerate(schema.get("anyOf") or ())
+    ]
+    inner += [((key, name), each) for key in ("$defs", "definitions") for name, each in (schema.get(key) or {}).items()]
+    return next((fault for step, each in inner if (fault := strict_fault(each, (*place, *step)))), None)
+
+
+def check_strict_tool(function: Any, param: str) -> Failure | None:
+    """Reject a function with ``strict`` whose parameters the server cannot enforce."""
+    fault = strict_fault(function.get("parameters")) if isinstance(function, dict) and function.get("strict") else None
+    if fault is None:
+        return None
+    message = f"Invalid schema for function {function.get('name')!r}: {fault}"
+    return openai_failure(400, message, param=param, code="invalid_function_parameters")
+
+
+def check_strict_format(format: Any, param: str) -> Failure | None:
+    """Reject an output format with ``strict`` whose schema the server cannot enforce."""
+    fault = strict_fault(format.get("schema")) if isinstance(format, dict) and format.get("strict") else None
+    if fault is None:
+        return None
+    return openai_failure(400, f"Invalid schema for response_format {format.get('name')!r}: {fault}", param=param)
 
 
 def check_parameters(function: Any, param: str) -> Failure | None:

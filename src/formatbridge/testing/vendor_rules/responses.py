@@ -7,7 +7,16 @@ from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import JSON_SOURCE, SCHEMA_SOURCE, check_parameters, mentions_json, openai_failure
+from formatbridge.testing.vendor_rules.openai import (
+    JSON_SOURCE,
+    SCHEMA_SOURCE,
+    STRICT_SOURCE,
+    check_parameters,
+    check_strict_format,
+    check_strict_tool,
+    mentions_json,
+    openai_failure,
+)
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
 
 _LEAST_TOKENS = 16
@@ -139,6 +148,13 @@ def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
                 holders.append((f"{place}.", tool))
 
 
+def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first schema with ``strict`` that the server cannot enforce."""
+    failures = [check_strict_tool(tool, f"{path}.parameters") for path, tool in _functions(body)]
+    failures.append(check_strict_format((body.get("text") or {}).get("format"), "text.format.schema"))
+    return next((failure for failure in failures if failure is not None), None)
+
+
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject JSON mode without the word in the input. The instructions do not count; an earlier response may have the word."""
     kind = ((body.get("text") or {}).get("format") or {}).get("type")
@@ -149,6 +165,8 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RULES = (
+    Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
+         STRICT_SOURCE, _check_strict),
     Rule("json_mode", "JSON mode without the word `json` in `input`", JSON_SOURCE, _check_json_mode),
     Rule("reasoning_not_stored", "a reasoning item has no `encrypted_content`, and its id is not of an answer that this server stored",
          "vercel/ai#7543, openai/openai-agents-python#919, earendil-works/pi#5059", _check_items),
