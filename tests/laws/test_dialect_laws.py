@@ -32,6 +32,7 @@ BY_VALUE = {
     "results_without_id_own": "Vertex AI has no ids of calls",
     "reasoning_off": "the server cannot turn reasoning off, and any other amount has an effort",
     "settings_prewarm": "a limit of 0 has no counterpart; any other limit has one",
+    "switch_effort_none": "the effort `none` has precedence over a flag, and another value has not",
     "switch_budget_off": "the server cannot turn reasoning off, and any other amount has an effort",
     "switch_template": "the server cannot turn reasoning off, and any other amount has an effort",
     "tool_choice_allowed_search": "an unknown mode is a free choice",

@@ -130,6 +130,8 @@ class DeltaTemplate:
         elif self._attempts < _ATTEMPTS:
             self._attempts += 1
             self._candidate, self._delta = EventPattern.of(data, delta.text), delta
+        else:
+            self._candidate = None
         return self.pattern is not None
 
     def begin_run(self, frame: tuple[bytes, bytes] | None, pieces: list[str], *, is_counted: bool) -> None:

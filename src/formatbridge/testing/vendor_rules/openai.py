@@ -52,7 +52,7 @@ def strict_fault(schema: Any, place: tuple[str, ...] = ()) -> str | None:
             return f"{context}{required} Missing {missing[0]!r}."
         if schema.get("additionalProperties") is not False:
             return f"{context}'additionalProperties' is required to be supplied and to be false."
-    inner = [(("properties", name), each) for name, each in (properties or {}).items()]
+    inner: list[tuple[tuple[str, ...], Any]] = [(("properties", name), each) for name, each in (properties or {}).items()]
     inner += [(("items",), schema.get("items"))] + [
         (("anyOf", str(index)), each) for index, each in enumerate(schema.get("anyOf") or ())
     ]
