@@ -13,6 +13,9 @@ _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "a
 _IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
 _WEB_SEARCH = frozenset({"web_search_options"})
+_BREAKPOINT = (
+    "the server's documentation has no cache marks; prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
+)
 _PI = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 _VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
 _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
@@ -34,27 +37,33 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "azure": DialectRules(
         server="Azure OpenAI",
-        rejects=_FOREIGN,
+        rejects=_FOREIGN | {"web_search_options"},
         media=_OPENAI_MEDIA,
         sources={
             "rejects": "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469",
+            "rejects.web_search_options": "microsoft/agent-framework#3629, microsoft/agent-framework#6225",
             "media": "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py",
         },
     ),
     "cerebras": DialectRules(
         server="Cerebras",
+        cache_marks="none",
         rejects=frozenset({
             "frequency_penalty", "presence_penalty", "logit_bias", "parallel_tool_calls", "service_tier",
-            "reasoning", "enable_thinking", "web_search_options",
+            "reasoning", "enable_thinking", "web_search_options", "store", "prompt_cache_key", "verbosity",
         }),
         developer_role=False,
         custom_tools=False,
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning_history="reasoning",
         sources={
+            "cache_marks": _BREAKPOINT,
             "rejects": "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features",
             "rejects.reasoning": "QwenLM/qwen-code#11045",
             "rejects.enable_thinking": "QwenLM/qwen-code#11045",
+            "rejects.store": "Gitlawb/openclaude#740",
+            "rejects.prompt_cache_key": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
+            "rejects.verbosity": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
             "rejects.web_search_options": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
             "developer_role": "inference-docs.cerebras.ai/resources/openai, Developer role",
             "custom_tools": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
@@ -64,6 +73,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "deepseek": DialectRules(
         server="DeepSeek",
+        cache_marks="none",
         names=_MAX_TOKENS,
         ignores=_WEB_SEARCH,
         developer_role=False,
@@ -75,6 +85,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": _PI,
             "ignores": "api-docs.deepseek.com/api/create-chat-completion",
             "developer_role": "earendil-works/pi#1048",
@@ -89,19 +100,21 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "fireworks": DialectRules(
         server="Fireworks",
+        cache_marks="none",
         reads=frozenset({"top_k"}),
         custom_tools=False,
         reasoning_control="thinking_or_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
         media=_IMAGES_AND_VIDEOS,
-        sources=dict.fromkeys(
+        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
             ("reads", "custom_tools", "reasoning_control", "efforts", "media"),
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py",
         ),
     ),
     "groq": DialectRules(
         server="Groq",
-        rejects=frozenset({"logprobs", "top_logprobs", "logit_bias", "n", "web_search_options"}),
+        cache_marks="none",
+        rejects=frozenset({"logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity"}),
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
         rejects_in_messages=frozenset({"system.name", "developer.name", "user.name", "assistant.name"}),
         custom_tools=False,
@@ -109,8 +122,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning_history="reasoning",
         sources={
+            "cache_marks": _BREAKPOINT,
             "efforts": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
             "rejects": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
+            "rejects.prompt_cache_key": "eigent-ai/eigent#1827, sipeed/picoclaw#1196",
+            "rejects.verbosity": "CherryHQ/cherry-studio#11435",
             "rejects.web_search_options": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings",
             "ignores": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
             "rejects_in_messages": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
@@ -121,12 +137,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "huggingface": DialectRules(
         server="Hugging Face",
+        cache_marks="none",
         names=_MAX_TOKENS,
         ignores=frozenset({"logit_bias", "n", "web_search_options"}),
         custom_tools=False,
         most_stops=4,
         media=_IMAGES,
-        sources=dict.fromkeys(
+        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
             ("names", "ignores", "custom_tools", "most_stops", "media"),
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py",
         ),
@@ -142,12 +159,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "llamacpp": DialectRules(
         server="llama.cpp",
+        cache_marks="none",
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         custom_tools=False,
         reasoning_control="enable_thinking_kwarg",
         media=frozenset({"image_url", "image_data", "audio_data"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "ignores": "github.com/ggml-org/llama.cpp tools/server/README.md",
             "custom_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
             "reads": "github.com/ggml-org/llama.cpp tools/server/README.md",
@@ -157,6 +176,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "lmstudio": DialectRules(
         server="LM Studio",
+        cache_marks="none",
         names=_MAX_TOKENS,
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
@@ -165,6 +185,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         output_formats=frozenset({"json_schema"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
             "ignores": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
             "reads": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
@@ -176,12 +197,16 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "minimax": DialectRules(
         server="MiniMax",
+        cache_marks="none",
         rejects=frozenset({"n"}),
+        developer_role=False,
         custom_tools=False,
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources={
+            "cache_marks": _BREAKPOINT,
             "rejects": "platform.minimax.io/docs/api-reference/text-openai-api, Important Note",
+            "developer_role": "openclaw/openclaw#3022",
             "custom_tools": "platform.minimax.io/docs/api-reference/text-openai-api",
             "reasoning_control": "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648",
             "output_formats": "MiniMax-AI/MiniMax-M2.5#4",
@@ -189,6 +214,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "mistral": DialectRules(
         server="Mistral",
+        cache_marks="none",
         names=_MAX_TOKENS | {"seed": "random_seed"},
         rejects=frozenset({
             "store", "logit_bias", "user", "safety_identifier", "stream_options", "modalities", "audio", "web_search_options",
@@ -208,6 +234,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         refusals=False,
         media=frozenset({"image_url", "image_data", "audio_url", "audio_data"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": "github.com/mistralai/client-python, ChatCompletionRequest",
             "rejects": "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231",
             "rejects.store": "Gitlawb/openclaude#739",
@@ -228,6 +255,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "moonshot": DialectRules(
         server="Moonshot",
+        cache_marks="none",
         ignores=_WEB_SEARCH,
         developer_role=False,
         custom_tools=False,
@@ -238,6 +266,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "ignores": "platform.moonshot.cn/docs/guide/use-web-search",
             "developer_role": _PI,
             "custom_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
@@ -251,6 +280,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "ollama": DialectRules(
         server="Ollama",
+        cache_marks="none",
         names=_MAX_TOKENS,
         ignores=frozenset({"tool_choice", "logit_bias", "user", "n", "web_search_options"}),
         custom_tools=False,
@@ -258,6 +288,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": _OLLAMA,
             "ignores": "docs.ollama.com/api/openai-compatibility, Supported request fields",
             "ignores.web_search_options": _OLLAMA,
@@ -286,6 +317,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "perplexity": DialectRules(
         server="Perplexity",
+        cache_marks="none",
         names=_MAX_TOKENS,
         developer_role=False,
         custom_tools=False,
@@ -297,6 +329,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         media=_IMAGES_AND_VIDEOS,
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
             "reads": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
             "developer_role": "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py",
@@ -311,6 +344,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "qwen": DialectRules(
         server="Qwen",
+        cache_marks="none",
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         developer_role=False,
@@ -322,6 +356,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
         sources={
+            "cache_marks": _BREAKPOINT,
             "ignores": "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search",
             "reads": "docs.qwencloud.com/api-reference/chat/openai-chat",
             "developer_role": "mcowger/plexus#77",
@@ -336,15 +371,19 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "sglang": DialectRules(
         server="SGLang",
+        cache_marks="none",
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
+        developer_role=False,
         custom_tools=False,
         allowed_tools=False,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources=dict.fromkeys(("ignores", "reads", "custom_tools", "allowed_tools", "media"), _SGLANG),
+        sources={"cache_marks": _BREAKPOINT, "developer_role": "sgl-project/sglang#40082"}
+        | dict.fromkeys(("ignores", "reads", "custom_tools", "allowed_tools", "media"), _SGLANG),
     ),
     "together": DialectRules(
         server="Together",
+        cache_marks="none",
         names=_MAX_TOKENS,
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
@@ -354,7 +393,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"low", "medium", "high"}),
         counted_logprobs=True,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources=dict.fromkeys(
+        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
             ("names", "ignores", "reads", "developer_role", "custom_tools", "reasoning_control", "efforts", "counted_logprobs", "media"),
             "github.com/togethercomputer/together-py src/together/types/chat/completion_create_params.py",
         ),
@@ -370,17 +409,21 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "vllm": DialectRules(
         server="vLLM",
+        cache_marks="none",
         reads=frozenset({"top_k"}),
         ignores=frozenset({
             "store", "metadata", "service_tier", "verbosity", "safety_identifier", "prompt_cache_key", "web_search_options",
         }),
+        developer_role=False,
         custom_tools=False,
         allowed_tools=False,
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
         sources={
+            "cache_marks": _BREAKPOINT,
             "reads": _VLLM,
             "ignores": _VLLM,
+            "developer_role": "vllm-project/vllm#42407, ogx-ai/ogx#6069",
             "custom_tools": _VLLM,
             "allowed_tools": _VLLM,
             "reasoning_history": "vllm-project/vllm#38488",
@@ -389,12 +432,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "xai": DialectRules(
         server="xAI",
+        cache_marks="none",
         rejects=frozenset({"presence_penalty", "frequency_penalty", "stop"}),
         ignores=frozenset({"store"}),
         developer_role=False,
         custom_tools=False,
         media=_IMAGES,
         sources={
+            "cache_marks": _BREAKPOINT,
             "rejects": "docs.x.ai/docs/guides/reasoning",
             "ignores": _PI,
             "developer_role": _PI,
@@ -404,6 +449,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "zhipu": DialectRules(
         server="Zhipu",
+        cache_marks="none",
         names=_MAX_TOKENS,
         rejects=frozenset({"frequency_penalty", "presence_penalty", "thinking_budget"}),
         ignores=frozenset({"stream_options", "web_search_options"}),
@@ -417,6 +463,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources={
+            "cache_marks": _BREAKPOINT,
             "names": "docs.z.ai/api-reference/llm/chat-completion",
             "rejects": _ZAI,
             "ignores": _ZAI,

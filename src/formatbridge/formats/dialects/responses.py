@@ -16,7 +16,9 @@ RESPONSES: Mapping[str, DialectRules] = {
         custom_tools=False,
         server_tools=frozenset(),
         generated_images=False,
+        cache_marks="none",
         sources={
+            "cache_marks": "github.com/ollama/ollama openai/responses.go",
             "generated_images": "github.com/ollama/ollama openai/responses.go",
             "rejects": "github.com/ollama/ollama openai/responses.go",
             "ignores": "github.com/ollama/ollama openai/responses.go",
@@ -33,7 +35,9 @@ RESPONSES: Mapping[str, DialectRules] = {
         server="vLLM",
         ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
         unsigned_reasoning=True,
+        cache_marks="none",
         sources={
+            "cache_marks": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
             "ignores": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
             "unsigned_reasoning": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
         },
@@ -41,7 +45,11 @@ RESPONSES: Mapping[str, DialectRules] = {
     "xai": DialectRules(
         server="xAI",
         ignores=frozenset({"background", "metadata", "service_tier", "truncation"}),
-        sources={"ignores": "reference.langchain.com, XAIResponsesCreateParams"},
+        cache_marks="none",
+        sources={
+            "cache_marks": "reference.langchain.com, XAIResponsesCreateParams",
+            "ignores": "reference.langchain.com, XAIResponsesCreateParams",
+        },
     ),
 }
 """Name of a dialect to its rules."""

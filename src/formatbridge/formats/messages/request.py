@@ -155,7 +155,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     messages = _with_allowed_cache_marks(request, losses)
     leading = leading_instructions(messages)
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
-    # Only recent models accept system messages among the turns. By default, their texts become part of ``system``.
+    # Only recent models accept system messages among the turns (BerriAI/litellm#33807). For others, their texts become part of ``system``.
     keeps_system_messages = options.mid_system == "native"
     server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools)

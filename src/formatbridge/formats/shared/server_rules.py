@@ -14,8 +14,8 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.tool_selection import added_tools
-from formatbridge.formats.shared.turns import with_instructions_first
+from formatbridge.formats.shared.tool_selection import added_tools, note_moved
+from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
@@ -41,6 +41,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.rejects or rules.ignores:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
+    if not rules.later_instructions:
+        request = _with_configuration_first(request, losses)
     if request.output_format is not None:
         request = _adapt_output_format(request, rules, losses)
     if request.reasoning is not None and rules.reasoning_control == "none":
@@ -124,7 +126,7 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     if not rules.developer_role:
         messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]
     if not rules.later_instructions:
-        messages = with_instructions_first(messages, losses)
+        messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
@@ -138,6 +140,39 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
 
 
+def _without_changes_of_tools(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
+    """Leave out the parts of later instructions that only their format has: they load tools, or remove them, from there on."""
+    leading = leading_instructions(messages)
+    kept = messages[:leading]
+    for message in messages[leading:]:
+        is_instruction = message.role in ("system", "developer")
+        opaque = [part for part in message.parts if isinstance(part, ir.Opaque)] if is_instruction else []
+        if opaque and len(opaque) == len(message.parts) and not (message.tools or message.effort):
+            losses.dropped(message, code=_UNSUPPORTED)
+            continue
+        for part in opaque:
+            losses.dropped(part, code=_UNSUPPORTED, severity=part.severity)
+        parts = [part for part in message.parts if part not in opaque]
+        kept.append(replace(message, parts=parts) if opaque else message)
+    return messages if len(kept) == len(messages) and _is_same(kept, messages) else kept
+
+
+def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Move the tools that messages add to the start, and leave out efforts from a message on. The server reads neither among the turns."""
+    if not any(message.tools or message.effort for message in request.messages):
+        return request
+    tools, messages = [*request.tools], []
+    for message in request.messages:
+        if message.tools:
+            note_moved(message.tools, losses)
+            tools += message.tools
+        if message.effort:
+            losses.dropped(message, "effort", _UNSUPPORTED)
+        if message.parts or message.extra or not (message.tools or message.effort):
+            messages.append(replace(message, tools=None, effort=None))
+    return replace(request, tools=tools, messages=messages)
+
+
 def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
     if message.role == "assistant" and not rules.generated_images:
         images = [part for part in message.parts if isinstance(part, ir.Media)]
@@ -148,8 +183,11 @@ def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> 
     return message if _is_same(parts, message.parts) else replace(message, parts=parts)
 
 
-def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part | None:
-    """Return a part as the server accepts it; None if it does not."""
+def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity: Severity = "impossible") -> ir.Part | None:
+    """Return a part as the server accepts it; None if it does not. ``severity``: that of the loss of media.
+
+    Media in a tool result are a lesser loss: the conversation goes on, and one image in it must not reject every later turn of an agent.
+    """
     if isinstance(part, ir.Reasoning):
         if rules.reasoning_history != "none" or not part.text:
             return part
@@ -164,10 +202,12 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
         losses.dropped(part, code=_UNSUPPORTED)
         return None
     if isinstance(part, ir.Media) and rules.media is not None and not _is_read(part, rules.media):
-        losses.dropped(part, code=_UNSUPPORTED, severity="impossible")
+        losses.dropped(part, code=_UNSUPPORTED, severity=severity)
         return None
     if isinstance(part, ir.ToolResult) and part.content:
-        content = [adapted for inner in part.content if (adapted := _adapt_part(inner, rules, losses)) is not None]
+        content = [
+            adapted for inner in part.content if (adapted := _adapt_part(inner, rules, losses, severity="lossy")) is not None
+        ]
         part = part if _is_same(content, part.content) else replace(part, content=content)
     if rules.cache_marks == "none" and part.cache is not None:
         losses.dropped(part.cache, code=_UNSUPPORTED, severity="info")
@@ -215,7 +255,9 @@ def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir
 
 def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[ir.Tool]:
     """Return the tools that the server has, without fields that it does not have."""
-    tools = [tool for tool in tools if _runs(tool, rules, losses)]
+    # An agent with other tools can still work, so its requests must pass by default.
+    severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
+    tools = [tool for tool in tools if _runs(tool, rules, severity, losses)]
     if not rules.strict_tools:
         tools = [_without_strict(tool, losses) for tool in tools]
     if rules.cache_marks == "none":
@@ -233,7 +275,7 @@ def _without_tools(request: ir.Request, code: str, severity: Severity, losses: L
     return replace(request, tools=[], tool_choice=None, messages=messages)
 
 
-def _runs(tool: ir.Tool, rules: DialectRules, losses: Ledger) -> bool:
+def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger) -> bool:
     """Return whether the server has a tool; note one that it does not run."""
     if not isinstance(tool, ir.HostedTool | ir.McpServer):
         return True
@@ -241,7 +283,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, losses: Ledger) -> bool:
     is_read = _TOOL_FIELDS.get(family) not in rules.rejects | rules.ignores
     runs = is_read and (rules.server_tools is None or family in rules.server_tools)
     if not runs:
-        losses.dropped(tool, code=_UNSUPPORTED, severity="impossible")
+        losses.dropped(tool, code=_UNSUPPORTED, severity=severity)
     return runs
 
 

@@ -307,6 +307,18 @@ def block_rule(source: str, about: str, message: str, is_refused: Callable[[Json
     return Rule("block", about, source, check)
 
 
+def no_system_turns(source: str, message: str) -> Rule:
+    """Return a rule for servers of messages that accept instructions in ``system`` only."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, each in enumerate(body["messages"]):
+            if each.get("role") == "system":
+                return _anthropic(f"messages.{index}.role", message)
+        return None
+
+    return Rule("system_turn", "a message with the role `system`", source, check)
+
+
 def has_remote_source(block: JsonObject) -> bool:
     """Return whether a block has the URL of its data."""
     source = block.get("source")

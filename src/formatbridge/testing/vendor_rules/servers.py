@@ -34,6 +34,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     mistral_error,
     no_fields,
     no_keys,
+    no_system_turns,
     not_both,
     part_types,
     reasoning_off,
@@ -61,6 +62,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "azure": {
         _CHAT: (
             no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
+            no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
             part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
@@ -95,6 +97,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
         ),
         "messages": (
+            no_system_turns("deepseek-ai/DeepSeek-V3#1370", "unknown variant `system`, expected `user` or `assistant`"),
             reasoning_off(
                 "deepseek-ai/awesome-deepseek-integration#598",
                 "thinking",
@@ -180,6 +183,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "groq": {
         _CHAT: (
             no_fields("groq/groq-python, completion_create_params.py", "web_search_options"),
+            no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
+            no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
             no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
             no_keys("janhq/jan#8136", "reasoning_content"),
@@ -208,6 +213,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             no_fields(
                 "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "web_search_options", words=cerebras_error
             ),
+            no_fields("Gitlawb/openclaude#740", "store", words=cerebras_error, message="property 'body.store' is unsupported"),
             no_fields(
                 "inference-docs.cerebras.ai/resources/openai",
                 "frequency_penalty",
@@ -307,10 +313,14 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "minimax": {
         _CHAT: (
+            common_roles("openclaw/openclaw#3022"),
             functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
             response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
         ),
-        "messages": (block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),),
+        "messages": (
+            no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
+            block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),
+        ),
     },
     "huggingface": {
         _CHAT: (
@@ -322,6 +332,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "vllm": {
         _CHAT: (
+            common_roles("vllm-project/vllm#42407"),
             no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             functions_only("vllm-project/vllm, ChatCompletionRequest"),
             tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
@@ -330,6 +341,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "sglang": {
         _CHAT: (
+            common_roles("sgl-project/sglang#40082"),
             no_fields("sgl-project/sglang, ChatCompletionRequest", "web_search_options"),
             functions_only("sgl-project/sglang, ChatCompletionRequest"),
             tool_choices("sgl-project/sglang, ChatCompletionRequest", "none", "auto", "required"),
@@ -373,6 +385,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "anthropic": {"messages": ()},
     "bedrock": {
         "messages": (
+            no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
             Rule(
                 "tool_type",
                 "a tool that the server of the vendor runs",
@@ -386,6 +399,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "vertex": {
         "messages": (
+            no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
             block_rule(
                 "anthropics/anthropic-sdk-typescript#1038",
                 "a URL of an image or a document",
