@@ -65,6 +65,12 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
+    ("chat_completions", "image_type",
+     {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/heic;base64,AAAA"}}]}]}, 400,
+     "You uploaded an unsupported image."),
+    ("responses", "image_type",
+     {"input": [{"role": "user", "content": [{"type": "input_image", "detail": "auto", "image_url": "data:image/bmp;base64,AAAA"}]}]},
+     400, "You uploaded an unsupported image."),
     ("chat_completions", "strict_schema", {"response_format": {"type": "json_schema", "json_schema":
      {"name": "a", "strict": True, "schema": {"type": "object", "properties": {"b": {"type": "null"}}, "additionalProperties": False}}}},
      400, "'required' is required to be supplied and to be an array including every key in properties. Missing 'b'."),
@@ -116,6 +122,10 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "json_mode",
      {"messages": [{"role": "user", "content": "Write JSON."}], "response_format": {"type": "json_object"}}),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object", "properties": {}})),
+    ("chat_completions", "image_type",
+     {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/webp;base64,AAAA"}}]}]}),
+    ("responses", "image_type",
+     {"input": [{"role": "user", "content": [{"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AAAA"}]}]}),
     ("chat_completions", "strict_schema", {"response_format": {"type": "json_schema", "json_schema":
      {"name": "a", "strict": False, "schema": {"type": "object", "properties": {"b": {"type": "null"}}}}}}),
     ("responses", "strict_schema", {"text": {"format": {"type": "json_schema", "name": "a", "strict": True,

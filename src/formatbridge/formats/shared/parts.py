@@ -77,6 +77,19 @@ def known_mime(part: ir.Media) -> str | None:
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
+def is_read_by_openai(part: ir.Media) -> bool:
+    """Return whether OpenAI's servers read an image. For others they list the types that they support.
+
+    "You uploaded an unsupported image. Please make sure your image is of one of the following formats: ['png', 'jpeg', 'gif', 'webp']"
+    (STranslate/STranslate#277, anomalyco/opencode#5704).
+    """
+    if part.data is None or part.mime is None or not part.mime.startswith("image/"):
+        return True
+    return bare_mime(part.mime) in _OPENAI_IMAGES
+
+
+_OPENAI_IMAGES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})
+
 OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
 """Finish reasons that an answer with tool calls never has: its finish reason is ``tool_calls``."""
 

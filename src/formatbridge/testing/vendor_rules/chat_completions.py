@@ -5,9 +5,11 @@ from __future__ import annotations
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import (
+    IMAGE_SOURCE,
     JSON_SOURCE,
     SCHEMA_SOURCE,
     STRICT_SOURCE,
+    check_images,
     check_parameters,
     check_strict_format,
     check_strict_tool,
@@ -49,6 +51,10 @@ def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
     return next((failure for failure in failures if failure is not None), None)
 
 
+def _check_images(body: JsonObject, _facts: Facts) -> Failure | None:
+    return check_images(body["messages"], "messages")
+
+
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     if (body.get("response_format") or {}).get("type") != "json_object" or mentions_json(body["messages"]):
         return None
@@ -59,6 +65,7 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
 RULES = (
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          STRICT_SOURCE, _check_strict),
+    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
     Rule("json_mode", "JSON mode without the word `json` in `messages`", JSON_SOURCE, _check_json_mode),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),

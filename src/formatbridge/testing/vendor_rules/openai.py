@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.rule import objects
 
 SCHEMA_SOURCE = (
     "openai/openai-agents-python#449, github/github-mcp-server#1548, langchain-ai/langchainjs#9804, browserbase/stagehand#1159"
 )
 STRICT_SOURCE = "BerriAI/litellm#38211, vercel/ai#6484, agentscope-ai/agentscope-java#2548, vercel-labs/json-render#180"
+IMAGE_SOURCE = "STranslate/STranslate#277, anomalyco/opencode#5704, OpenRouterTeam/openrouter-examples#81"
 JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
@@ -75,6 +77,20 @@ def check_strict_format(format: Any, param: str) -> Failure | None:
     if fault is None:
         return None
     return openai_failure(400, f"Invalid schema for response_format {format.get('name')!r}: {fault}", param=param)
+
+
+def check_images(messages: Any, param: str) -> Failure | None:
+    """Reject the first image whose data have a type that the server does not read."""
+    for node in objects(messages):
+        image = node.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else image
+        if isinstance(url, str) and url.startswith("data:image/") and not url.startswith(_IMAGES):
+            formats = "Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp']."
+            return openai_failure(400, f"You uploaded an unsupported image. {formats}", param=param, code="invalid_image_format")
+    return None
+
+
+_IMAGES = tuple(f"data:image/{kind}" for kind in ("png", "jpeg", "jpg", "gif", "webp"))
 
 
 def check_parameters(function: Any, param: str) -> Failure | None:

@@ -8,9 +8,11 @@ from typing import Any
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import (
+    IMAGE_SOURCE,
     JSON_SOURCE,
     SCHEMA_SOURCE,
     STRICT_SOURCE,
+    check_images,
     check_parameters,
     check_strict_format,
     check_strict_tool,
@@ -155,6 +157,10 @@ def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
     return next((failure for failure in failures if failure is not None), None)
 
 
+def _check_images(body: JsonObject, _facts: Facts) -> Failure | None:
+    return check_images(body.get("input"), "input")
+
+
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject JSON mode without the word in the input. The instructions do not count; an earlier response may have the word."""
     kind = ((body.get("text") or {}).get("format") or {}).get("type")
@@ -167,6 +173,7 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
 RULES = (
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          STRICT_SOURCE, _check_strict),
+    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
     Rule("json_mode", "JSON mode without the word `json` in `input`", JSON_SOURCE, _check_json_mode),
     Rule("reasoning_not_stored", "a reasoning item has no `encrypted_content`, and its id is not of an answer that this server stored",
          "vercel/ai#7543, openai/openai-agents-python#919, earendil-works/pi#5059", _check_items),
