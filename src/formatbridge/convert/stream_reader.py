@@ -196,9 +196,9 @@ class StreamSource:
         """Accumulate events and return them."""
         self._collector.take(new_events)
         for at, event in enumerate(new_events):
-            note = _HANDLERS.get(type(event))
-            if note is not None:
-                new_events[at] = note(self, event)
+            method = _METHODS.get(type(event))
+            if method is not None:
+                new_events[at] = method(self, event)
         return new_events
 
     def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
@@ -236,10 +236,10 @@ class StreamSource:
         return new_events
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
     events.PartStart: StreamSource._with_unique_id,
     events.PartEnd: StreamSource._with_unique_id,
     events.Failed: StreamSource._fail,
     events.End: StreamSource._finish,
 }
-"""Type of canonical event to the method that handles it."""
+"""Type of canonical event to the method that takes it."""

@@ -218,8 +218,8 @@ class StreamEncoder:
 
     def feed(self, event: events.Event) -> bytes:
         """Take one event and return the bytes for it."""
-        handle = _HANDLERS.get(type(event))
-        return handle(self, event) if handle else b""
+        method = _METHODS.get(type(event))
+        return method(self, event) if method else b""
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error after the carried tokens; no event follows."""
@@ -477,7 +477,7 @@ def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start,
     events.Delta: StreamEncoder._delta,

@@ -149,8 +149,8 @@ class StreamEncoder:
 
     def _feed(self, event: events.Event) -> bytes:
         """Encode an event. A citation that follows the end of its text is not encoded."""
-        handle = _HANDLERS.get(type(event))
-        return handle(self, event) if handle else b""
+        method = _METHODS.get(type(event))
+        return method(self, event) if method else b""
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error, which ends the stream. The open block stays open."""
@@ -376,7 +376,7 @@ def _may_begin(pending: list[_PartEvent]) -> bool:
     return not is_media or isinstance(pending[-1], events.PartEnd)
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._take,
     events.Delta: StreamEncoder._take,
