@@ -15,6 +15,7 @@ _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Decode the format of the output text; an unknown one becomes an unmodelled field."""
+    # {"type": "json_schema", "name": "answer", "schema": {"type": "object"}, "strict": true}
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
@@ -34,11 +35,13 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Encode the format of the output text."""
     drop_unheld(format, losses)
+    # "The default format is `{ "type": "text" }`" (official SDK, ``ResponseTextConfig``).
     if format.type == "text":
         return {}
     if format.type == "json_object":
         return {"format": {"type": "json_object"}}
     note_root(format, losses)
+    # The name and the schema are required (official SDK, ``ResponseFormatTextJSONSchemaConfig``). Two formats have no name.
     name = format.name or losses.added("/text/format/name", "response")
     schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
     encoded: JsonObject = {"type": "json_schema", "name": name, "schema": schema}
