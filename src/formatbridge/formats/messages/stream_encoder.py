@@ -2,6 +2,8 @@
 
 One block is open at a time, and the indexes of the blocks have no gaps. Text, reasoning and arguments of the open block are sent at once.
 Events of other parts stay pending, because a block that is closed cannot open again. Citations follow their text, without spans.
+
+``BlockEncoder`` is here alone, because only here a block must stop before the next one starts.
 """
 
 from __future__ import annotations

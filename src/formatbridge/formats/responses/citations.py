@@ -1,4 +1,7 @@
-"""Citations of Responses: annotations of an output text, with offsets from its start."""
+"""Citations of Responses: annotations of an output text, with offsets from its start.
+
+``shift_citations`` is here alone, because only here offsets count from the start of a content part.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Content parts of Responses: input text, images and files, output text and refusals."""
+"""Content parts of Responses: input text, images and files, output text and refusals.
+
+``mark_last_part`` and ``text_of`` are here alone: a message may have a cache mark, and items of all types have deltas.
+"""
 
 from __future__ import annotations
 

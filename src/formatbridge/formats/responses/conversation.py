@@ -2,6 +2,8 @@
 
 Calls, reasoning and messages of the model are separate items. Consecutive ones become one assistant message of the canonical model.
 Each tool result becomes a message of role ``tool``.
+
+``decode_item`` and ``end_assistant_message`` are here alone, because only here a turn of the model is several items.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Errors of Responses: error bodies, error events, and the error in a failed response."""
+"""Errors of Responses: error bodies, error events, and the error in a failed response.
+
+An event and a failed response have errors of other shapes than an error body, so each has its functions.
+"""
 
 from __future__ import annotations
 

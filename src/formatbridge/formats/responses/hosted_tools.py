@@ -1,4 +1,7 @@
-"""Hosted tools of Responses, MCP servers, and the items of their calls."""
+"""Hosted tools of Responses, MCP servers, and the items of their calls.
+
+A call has its result as a field, so one function encodes both, and ``encode_generated_image`` is here because an image is an item.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format."""
+"""Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format.
+
+``carry_token`` and ``encode_reasoning_item`` are public, because a token of any part is written as a reasoning item.
+"""
 
 from __future__ import annotations
 

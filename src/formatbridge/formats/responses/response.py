@@ -1,4 +1,7 @@
-"""Response objects of Responses: output, status, usage and errors."""
+"""Response objects of Responses: output, status, usage and errors.
+
+A response and its last item have a status, which other formats do not have: ``last_item_status`` and ``with_end_status``.
+"""
 
 from __future__ import annotations
 

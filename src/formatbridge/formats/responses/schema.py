@@ -1,4 +1,7 @@
-"""Output formats of Responses: text, JSON or a JSON schema, and the verbosity."""
+"""Output formats of Responses: text, JSON or a JSON schema, and the verbosity.
+
+``encode_text_config`` is here alone, because ``text`` has the verbosity next to the format.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Each delta becomes an event immediately. The functions for whole responses decode the items that are done, and only new content is emitted.
 An item that is never done is decoded from the last event. Servers omit sequence numbers and item events, change ids, and send an empty
 output in the last event.
+
+``is_untyped_error`` and ``unknown_fields`` are public because folding a stream needs them, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Decoder state for Responses streams: output items, their parts, and the order of messages.
 
 The offset of a message in the visible text is known when all messages before it are complete.
+
+There are more classes than in other formats, because several items are open at once and each event repeats content.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Tool calls and results of Responses: function calls, custom tool calls, and tool searches that the caller runs."""
+"""Tool calls and results of Responses: function calls, custom tool calls, and tool searches that the caller runs.
+
+There is a function for each type of call, because only this format has custom calls and tool searches as items.
+"""
 
 from __future__ import annotations
 
