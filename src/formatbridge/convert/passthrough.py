@@ -49,7 +49,8 @@ class Passthrough:
         source.decode(event)
         if not source.is_complete:  # the client would not read an error event after ``[DONE]``
             return b""
-        # The official client of generate_content parses every event as JSON and raises here; the others stop, or skip the event.
+        # The official client of generate_content parses every event as JSON and raises here (BerriAI/litellm#29426).
+        # The others stop, or skip the event.
         return self._frame(DONE, None) if self._has_names else self._format.end_of_stream
 
     def _name_of(self, event: ServerSentEvent) -> str:
@@ -65,6 +66,7 @@ class Passthrough:
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an error event unchanged; where the client would not recognise it, write the error again or instead."""
+        # Relays send ``data: {"error": {...}}`` in every format. Anthropic's SDK skips an event without a name.
         format, source, raw = self._format, self._source, codec.loads(data)
         unchanged = self._frame(data, name or None)
         if format.recognizes_error(raw, name):
@@ -72,7 +74,7 @@ class Passthrough:
         assert source.error is not None
         self._losses = Ledger(raw, format.field_paths)
         format.encode_error(source.error, self._losses)
-        if format.recognizes_event(raw):
+        if format.recognizes_event(raw):  # a part of the answer with an error in it
             return unchanged + self.fail(source.error, events_before=source.event_count)
         return self.fail(source.error, events_before=source.event_count - 1)  # instead of the event
 
@@ -105,6 +107,8 @@ def without_format_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.R
     if answer.id:
         separated[f"/{format.id_field}"] = answer.id
 
+    # The keys of ``extra`` are pointers relative to their node: ``service_tier``, or ``steps/0/flag`` for a field of a list item.
+    # In the encoded body the index of an item may differ.
     def without_extra(node: Any) -> Any:
         kept: JsonObject = {}
         for name, value in (node.extra or {}).items():
@@ -116,6 +120,7 @@ def without_format_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.R
 
     def without_finish_details(choice: ir.Choice) -> ir.Choice:
         finish = choice.finish
+        # The reason of responses is in two fields, ``incomplete_details/reason`` and ``status``. Its encoder writes both.
         if others or not finish or not finish.raw or finish.src not in ("", choice.src):
             return choice
         if not finish.is_specific and finish.stop_sequence is None:
