@@ -119,7 +119,7 @@ def _by_score(candidate: FormatCandidate) -> tuple[int, int]:
 
 def likely_formats(candidates: Sequence[FormatCandidate]) -> list[FormatCandidate]:
     """Return the candidates that no other clearly exceeds; none where the evidence is weak."""
-    # A field that several formats have, such as ``model``, adds to the score of each. So the lead decides, and not the score alone.
+    # A field that several formats have, such as ``messages``, adds to the score of each. So the lead decides, and not the score alone.
     if not candidates or candidates[0].score < _LEAST_SCORE:
         return []
     return [candidate for candidate in candidates if candidates[0].score - candidate.score < _LEAST_LEAD]
