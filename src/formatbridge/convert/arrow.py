@@ -87,11 +87,12 @@ def read_payloads(batch: pa.RecordBatch, name: str) -> tuple[pa.Array, pa.DataTy
     if isinstance(array, pyarrow.DictionaryArray):
         array = array.dictionary_decode()
     names = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    # A column of which all rows are null has the type null, and the result column needs a type for bodies.
     if pyarrow.types.is_null(array.type):
         array = array.cast(pyarrow.string())
     if str(array.type) not in names:
         raise ConfigurationError(f"the column {name!r} has the type {batch.schema.field(name).type}, expected strings or bytes")
-    return array.cast(pyarrow.large_binary()), array.type
+    return array.cast(pyarrow.large_binary()), array.type  # bytes, because Arrow does not check that strings are UTF-8
 
 
 def pieces(batch: pa.RecordBatch, payloads: pa.Array, limit: int = _MAX_PAYLOAD_BYTES) -> Iterator[tuple[int, int]]:

@@ -115,6 +115,8 @@ class BatchConverter:
         self._model, self._options = model, options_of(options)
         self._source_layout, self._layout = _layout_of(self._source), _layout_of(self._target_format)
         self._is_same_format = self._source is self._target_format
+        # Results may be in another order than requests (OpenAI, guide "Batch API"), so ids connect them. The conversion of a request
+        # is repeated with the same arguments, and so returns the names of the tools that it changed.
         self._requests = None
         if requests is not None and not self._is_same_format:  # they were converted in the other direction
             lenient = without_raise_on(self._options)
@@ -122,6 +124,7 @@ class BatchConverter:
 
     def convert(self, number: int, text: str | bytes) -> BatchLine:
         """Convert one line. ``number``: its number in the file, from 1."""
+        # The line gets its id and kind step by step, so that an error also has what is known by then.
         line = BatchLine(number=number)
         try:
             raw = self._read(text)
@@ -144,7 +147,7 @@ class BatchConverter:
     def _read_id(self, raw: JsonObject) -> str | None:
         """Return the id of a line; None if it has none, or an empty one."""
         field = self._source_layout.id_field
-        id = raw.get(field)
+        id = raw.get(field)  # ``{"custom_id": "a", ...}`` of OpenAI and Anthropic, ``{"key": "a", ...}`` of Gemini
         if id is not None and not isinstance(id, str):
             raise self._invalid(f"/{field}", f"is {codec.describe(id)}, expected a string")
         return id or None
@@ -245,6 +248,8 @@ class BatchConverter:
 
     def _encode_unprocessed(self, id: str, item: BatchItem, losses: list[Loss], additions: list[Addition]) -> JsonObject:
         """Encode the line for a request that was not processed, with a message for the reason if the target has one."""
+        # A result of Anthropic is ``{"type": "expired"}``, without a text; the error of OpenAI has one. The line of the target is read
+        # again, which shows its text in any format.
         result = self._layout.write_unprocessed(id, item.reason, item.message)
         written = self._layout.read(result)
         if not item.message and written is not None and written.message:
@@ -264,6 +269,7 @@ class BatchConverter:
             if item.kind == "response":
                 return convert_response(body, source=source, target=self._target_format, request=request, options=options)
             model = None if body.get("model") else self._model
+            # No batch has streams: OpenAI rejects a line with ``stream: true`` (llm-d/llm-d-batch-gateway#153).
             return convert_request(body, source=source, target=self._target, model=model, stream=False, options=options)
         except InvalidPayloadError as error:
             problems = [(_pointer_in_line(pointer, item), message) for pointer, message in error.problems]
@@ -382,6 +388,8 @@ def _generated_ids(line: JsonObject, layout: BatchLayout) -> Iterator[tuple[str,
 
 def _envelope_losses(raw: JsonObject, item: BatchItem, id_field: str) -> Iterator[Loss]:
     """Yield the fields of the envelope that the target has no place for. Null and empty values are no losses."""
+    # ``{"id": "batch_req_1", "custom_id": "a", "response": {"request_id": "r", "status_code": 200, "body": {...}}}``:
+    # ``id`` and ``request_id``.
     known = item.known | {f"/{id_field}", item.at}
     for path, value in _unknown_fields("", raw, known):
         yield Loss(path, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], value, None)

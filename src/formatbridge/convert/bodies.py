@@ -296,10 +296,13 @@ def convert_request(
     if not model and target_format.url_fields:
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
+    # ``target_format`` is the same object for every server of a format, so that ``is`` compares formats, and answers find it again.
+    # Only the encoder of the request gets the format with the rules of the server.
     format_of_server, facts = target_format, None
     if isinstance(target, Target):
         format_of_server, facts = formats.load_for_requests(target), facts_of(target.model, model)
     if source_format is target_format:
+        # A decoded and encoded body would lose fields that only one server has, so the body of the caller is kept.
         kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
         result = same_request(kept, source_format, model, stream)
         tools: dict[str, CallerTool] = {}
@@ -313,7 +316,7 @@ def convert_request(
         result, tools = encode_request_for(request, format_of_server, losses, options, facts)
         if format_of_server.dialect is not None:
             result = add_missing_messages(result, format_of_server.dialect, losses)
-    if options.raise_on is not None:
+    if options.raise_on is not None:  # otherwise the report is resolved when it is read
         refuse_losses(losses, options)
     return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)
 
@@ -376,6 +379,7 @@ def convert_response(
     try:
         losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
+        # Relays answer with an error body and status 200. Its status is unknown here, so the kind of the error determines it.
         if not is_error_response(body, source_format.name):
             raise
         lenient = without_raise_on(options)
@@ -413,6 +417,7 @@ def encode_response_for(
 
 def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Ledger) -> tuple[int, JsonObject]:
     """Convert a failed answer to the target's error; the content before the failure is lost."""
+    # Of the formats only responses has such answers: ``{"status": "failed", "error": {...}, "output": [...]}`` (SDK, ``Response``).
     assert response.error is not None
     for name in ("id", "model", "created"):
         if getattr(response, name) is not None:
@@ -480,8 +485,10 @@ def convert_error(
     replacements: list[Replacement] = []
     raw, at, text = read_error_body(body, source_format.name, replacements)
     checked, is_known = check_error(raw, source_format)
-    losses = Ledger([raw] if at else raw, source_format.field_paths, text)
+    losses = Ledger([raw] if at else raw, source_format.field_paths, text)  # pointers into a list begin with ``/0``
     losses.replaced(replacements)
+    # An error of the same format stays as it is. One of no known shape is encoded, because a client would not find its message.
+    # With a status of success it is encoded for its status only: the encoder knows the status of each kind.
     target_status, result = status, raw
     is_converted = source_format is not target_format or at is None or not is_known
     if is_converted or status < 400:

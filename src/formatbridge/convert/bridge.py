@@ -71,7 +71,7 @@ class Bridge(Generic[ModelT_co]):
     ) -> None:
         """Set the two formats. ``secrets``: keys to hide in all errors of the exchanges."""
         mask = Mask(checked_secrets(secrets))
-        del secrets
+        del secrets  # the lines below may raise, and tracebacks show the variables of a frame
         self.source_format = formats.load(format)
         """The caller's format."""
         self.target_format = formats.load(via)
@@ -109,7 +109,7 @@ class Bridge(Generic[ModelT_co]):
             request, source=self.source_format, target=self._target, model=model, stream=stream, options=self.options
         )
         exchange: Exchange[ModelT_co] = Exchange(converted, self.options if answer_options is None else options_of(answer_options))
-        exchange._mask = self._mask
+        exchange._mask = self._mask  # the constructor takes secrets, which the bridge does not keep
         return exchange
 
     def open_count(self, request: Any, *, model: str | None = None, answer_options: Options | None = None) -> CountExchange:

@@ -357,6 +357,7 @@ def typed_event(event: ServerSentEvent, format: FormatSpec) -> BaseModel:
 
     The model lacks malformed fields. An event with nothing but malformed fields is an ``Unknown`` with all its fields.
     """
+    # The steps are those of ``check_event``. The caller gets a model, which ``event_reader`` does not return: it returns dicts.
     _, raw = read_event(event, format)
     validate = _events_of(format).validate_python
     try:

@@ -115,6 +115,8 @@ def request_to_count(
     model = model or raw.get("model") or losses.body.get("model") or ""
     if not model and target_format.url_fields:
         raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+    # The three endpoints take ``{"model": ..., "messages": [...]}`` (messages), ``{"model": ..., "input": [...]}`` (responses), and
+    # ``{"contents": [...]}`` or ``{"generateContentRequest": {...}}`` (generate_content).
     server = _Server(formats.load_for_requests(target), facts_of(target.model, model) if isinstance(target, Target) else None)
     tools: dict[str, CallerTool] = {}
     if source_format is target_format:
@@ -172,6 +174,7 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
 
 def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) -> JsonObject:
     """Return the count request for a request of a format, with the additions that it still has."""
+    # The request of Gemini may move into ``generateContentRequest``, and its additions with it.
     result = count.encode_request(body, model)
     if count.request_field in result:
         losses.move_additions(f"/{count.request_field}")

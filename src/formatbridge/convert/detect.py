@@ -64,9 +64,11 @@ def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> De
         return Detection(None, None, 0.0, ())
     best, *others = candidates
     rival = max((other.score for other in others), default=0)
+    # The lead over the next candidate as a fraction of the score. A score below 10 lowers it, since one weak field proves little.
     confidence = round((best.score - rival) / best.score * min(1.0, best.score / 10), 3)
     if is_sure(candidates):
         return Detection(best.format, best.kind, confidence, best.reasons, True, candidates)
+    # A body may be certainly a request, although of two formats.
     kinds = {candidate.kind for candidate in candidates if candidate.score == best.score}
     return Detection(None, best.kind if len(kinds) == 1 else None, confidence, best.reasons, False, candidates)
 

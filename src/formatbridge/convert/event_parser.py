@@ -80,6 +80,8 @@ class EventParser:
         self._chunk = chunk if len(chunk) <= _SHORT else b""
         if self.has_begun:
             return self.reader.feed(chunk)
+        # A server may send JSON instead: Gemini sends an array of events for a stream without ``alt=sse`` (nyo16/nous#26),
+        # and a server that ignores ``stream`` sends one whole answer (diegosouzapw/OmniRoute#3108).
         self._head = (self._head + chunk)[:_SNIPPET]
         read = self.reader.feed(chunk)
         return [each for event in read for each in self._unfolded(event)] if self.reader.reads_json else read
@@ -90,7 +92,7 @@ class EventParser:
             raw = object_of(event, self._format.name)
         except StreamDecodeError:
             return [event]
-        if self._format.recognizes_event(raw):
+        if self._format.recognizes_event(raw):  # first, because an event of Gemini is valid as a whole answer too
             return [event]
         try:
             check(raw, self._format, "response")
@@ -106,6 +108,8 @@ class EventParser:
         """Read the end of the bytes and return the last event if only its blank line is missing. An incomplete event is left out."""
         if self.reader.is_between:  # nearly always
             return []
+        # WHATWG HTML discards an event without its blank line. Some servers omit it after the last event, which has the finish
+        # reason (openai/openai-node#2725), so the event is read if its JSON is complete.
         has_opened = self.reader.has_opened
         read = self.reader.finish()
         whole = [event for event in read if not is_json_event(event) or _is_json(event.data)]
@@ -147,6 +151,8 @@ class EventParser:
 
     def _parse(self, event: ServerSentEvent) -> tuple[ServerSentEvent, JsonObject]:
         """Return an event and its JSON object, with joined surrogate pairs."""
+        # A server that splits text by UTF-16 units sends ``"\ud83d"`` in one event and ``"\ude00"`` in the next
+        # (openclaw/openclaw#115536).
         if self._surrogates.pending:
             return read_event(self._join(event), self._format)
         try:
@@ -172,6 +178,7 @@ class EventParser:
 
     def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Return whether an event is certainly of the format; reject an event of another format, which may also be valid here."""
+        # An event such as ``{"usage": {...}}`` may be of several formats: it is accepted, and the next event is checked again.
         if self._format.recognizes_event(raw):
             return True
         for name in formats.FORMATS:

@@ -55,6 +55,7 @@ def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
 
 def read_event(event: ServerSentEvent, format: FormatSpec) -> tuple[ServerSentEvent, JsonObject]:
     """Return an event and its JSON object. If the object has no ``type``, it is the event's name, if the format has such a type."""
+    # Relays leave out ``type``: ``event: content_block_stop`` with ``data: {"index": 0}``.
     raw, name = object_of(event, format.name), event.event
     if name and format.names_events and raw.get("type") is None and (name in _ANYWHERE or format.recognizes_event({"type": name})):
         raw = {**raw, "type": name}
@@ -71,8 +72,9 @@ def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> 
     try:
         return event_reader(format)(raw), _NOTHING
     except ValidationError:
-        if raw.get("error"):
+        if raw.get("error"):  # such as ``{"error": "overloaded"}``, or an object of another vendor
             return check_error({"error": raw["error"]}, format)[0], _NOTHING
+    # The rest of an event is worth more than its malformed field: without the event the answer would lack a piece.
     repaired = repair(event_type(format), raw, parts=PARTS)
     if repaired is not None:
         return repaired.checked, repaired.removed
@@ -94,6 +96,7 @@ class MalformedFields:
         """Add the values that were left out of an event, by their paths in it; the empty path means the whole event."""
         places = {format.response_path(raw, path, self._lengths): value for path, value in removed.items() if path}
         for path in removed:
+            # A part without a readable ``type`` is no known part, so it is reported as a whole and not only its type.
             if not path:
                 self._lost[format.response_path(raw, path, self._lengths)] = raw
             elif path[:-1] in PARTS and path[-1] == "type":
@@ -135,6 +138,7 @@ class MalformedFields:
 
     def put_into(self, body: JsonObject) -> dict[str, JsonValue]:
         """Insert the malformed fields into a whole answer without them; return those that cannot be inserted, by pointer."""
+        # An index counts the items of the source, malformed ones included, so the items of one list are inserted together in order.
         not_inserted: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
         for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
             values = list(group)
@@ -151,7 +155,7 @@ class MalformedFields:
 
 
 def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
-    return [(isinstance(step, int), step) for step in item[0]]
+    return [(isinstance(step, int), step) for step in item[0]]  # the flag keeps numbers and names apart, which cannot be compared
 
 
 def _insert(items: list[JsonValue], values: list[tuple[Path, JsonValue]]) -> None:

@@ -48,6 +48,7 @@ class _Entry(NamedTuple):
     without: str
 
 
+# The path ``messages/*/tool_calls`` is ``root.keys["messages"].each.keys["tool_calls"]``, and this last node has the rule.
 @dataclass(slots=True)
 class _Node:
     """One step of the paths: its rules by index, and the next steps."""
@@ -94,7 +95,7 @@ def find_candidates(body: JsonObject, formats: Iterable[FormatOrName] = FORMATS)
     matched: set[int] = set()
     tree.collect(body, matched)
     documents: dict[tuple[ir.FormatName, Kind], list[_Entry]] = {}
-    for index in sorted(matched):
+    for index in sorted(matched):  # the order of the rules, so that reasons of equal score have a stable order
         entry = entries[index]
         if not entry.without or body.get(entry.without) is None:
             documents.setdefault(entry.document, []).append(entry)
@@ -118,6 +119,7 @@ def _by_score(candidate: FormatCandidate) -> tuple[int, int]:
 
 def likely_formats(candidates: Sequence[FormatCandidate]) -> list[FormatCandidate]:
     """Return the candidates that no other clearly exceeds; none where the evidence is weak."""
+    # A field that several formats have, such as ``messages``, adds to the score of each. So the lead decides, and not the score alone.
     if not candidates or candidates[0].score < _LEAST_SCORE:
         return []
     return [candidate for candidate in candidates if candidates[0].score - candidate.score < _LEAST_LEAD]

@@ -142,6 +142,7 @@ def _conversation(request: ir.Request) -> str:
     turns = [message for message in request.messages if message.role not in ("system", "developer")]
     if not turns:
         return "empty"
+    # Messages and generate_content have tool results in turns of the user. All formats are counted like them.
     roles = Counter("user" if message.role == "tool" else message.role for message in turns)
     parts = [part for message in turns for part in message.parts]
     held = Counter(_noun_of(part) for part in parts)

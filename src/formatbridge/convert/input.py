@@ -55,7 +55,7 @@ def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
         raise ConfigurationError(f"{spec.name} has no endpoint that counts tokens, expected another format")
     wire = import_module(spec.wire_module)
     module, model = _MODELS[kind]
-    if hasattr(wire, "__path__"):  # a package: import only the module of this kind
+    if hasattr(wire, "__path__"):  # a package: import only the module of this kind, because models take long to build
         wire = import_module(f"{wire.__name__}.{module}")
     return cast("type[BaseModel]", getattr(wire, model))
 
@@ -103,6 +103,7 @@ def _dumped(body: BaseModel, source: str, kind: Kind) -> Any:
     model = model_of(body)
     if model and model[0] != source:
         raise ConfigurationError(f"source is {source!r} and the body a {model[0]} model, expected one format")
+    # The kind is None for a model of a part of a body. A request to count tokens may be a whole request (``read_count_request``).
     if model and model[1] not in (kind, None) and (kind, model[1]) != ("count_request", "request"):
         raise codec.NotJsonError("", f"is a {model[1]} model, expected a {kind}")
     from formatbridge.validation.model_dump import dump_model
@@ -144,6 +145,7 @@ def read_count_request(body: Any, format: FormatSpec) -> tuple[Ledger, JsonObjec
 
     Return its ledger, the request in it as passed and as validated, and the key of the request in the body; empty: it is the body itself.
     """
+    # Gemini: ``{"contents": [...]}``, or ``{"generateContentRequest": {"model": "models/m", "contents": [...]}}``.
     losses = _read_object(body, format, "count_request")
     raw: JsonObject = losses.body
     field = format.count.request_field if format.count is not None else None
@@ -156,7 +158,7 @@ def read_count_request(body: Any, format: FormatSpec) -> tuple[Ledger, JsonObjec
         raise InvalidPayloadError(format.name, "request", problems)
     if not isinstance(raw[key], dict):
         raise InvalidPayloadError(format.name, "request", [(f"/{key}", f"is {codec.describe(raw[key])}, expected an object")])
-    losses.repaired(raw[key], partial(add, f"/{key}"))
+    losses.repaired(raw[key], partial(add, f"/{key}"))  # the decoder reads this object; the report has pointers into the body
     return losses, raw[key], _checked_object(losses, raw[key], f"/{key}", format, "request"), key
 
 
@@ -186,6 +188,7 @@ def repair_answer(raw: JsonObject, format: FormatSpec, kind: Kind) -> Repair | N
     if kind == "response" and is_error_body(raw):
         return None
     model = cast("type[Wire]", wire_model(format, kind))
+    # Without the essential fields any JSON object would become an answer without content.
     return repair(model, raw, model.ESSENTIAL)
 
 
@@ -211,6 +214,7 @@ def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
     """Read the JSON object that a caller passes; return a ledger that holds it."""
     if not isinstance(body, TEXT):
         return _read_slowly(body, format, kind)
+    # pydantic-core's parser rejects lone surrogates, and its errors have no pointers. ``_read_slowly`` reads again what it rejects.
     if isinstance(body, bytearray):  # the caller may change it before the report is read
         body = bytes(body)
     try:  # the parser reads ``1e400`` as infinity without an error; ``_refuse_infinity`` checks for it later
@@ -270,6 +274,7 @@ def _candidates(body: JsonObject, kind: Kind) -> list[FormatCandidate]:
 
 def _refuse_other_format(body: JsonObject, format: FormatSpec, kind: Kind) -> None:
     """Raise ``InvalidPayloadError`` on a body without content that is clearly of another format. It would become empty."""
+    # The wire models require almost nothing and accept unknown fields, so that a body of another format is mostly valid here.
     name = format.content_fields.get(kind)
     if name is not None and name not in body and (likely := _other_formats(body, format.name, kind)):
         names, reasons = " or ".join(candidate.format for candidate in likely), ", ".join(likely[0].reasons[:3])
@@ -296,11 +301,14 @@ def _decode_error_text(body: Any, replaced: list[codec.Replacement]) -> Any:
     """Return an error body with bytes decoded. U+FFFD replaces bytes that are not UTF-8; ``replaced`` receives the replacements."""
     if not isinstance(body, bytes | bytearray):
         return body
+    # Gateways write error pages in other encodings. Such a page may be the only reason that the caller gets, so none is rejected.
     raw = bytes(body)
     try:
         return raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
+    # The report names the string with the invalid bytes. The parser returns pointers only for lone surrogates, and
+    # ``surrogateescape`` turns each invalid byte into one: ``b"\xe9"`` becomes ``"\udce9"``. The report then shows ``\xe9``.
     surrogates: list[codec.Replacement] = []
     try:
         value = codec.loads(text, [])
@@ -323,6 +331,8 @@ def read_error_body(
     The second value is the pointer of the object; None if there is none. The third is the JSON text of the body, if it was text that
     contains an object. ``replaced`` receives the replacements of invalid Unicode.
     """
+    # ``{"error": {...}}``; ``[{"error": {...}}]``, from Gemini for a stream without ``alt=sse``, which is a JSON array
+    # (flachesis/gemini-rust#29); ``"upstream timeout"``; HTML.
     body = _decode_error_text(body, replaced)
     text = body if isinstance(body, str) else None
     if isinstance(body, str):
@@ -358,6 +368,7 @@ def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:
     In that case malformed members become JSON text: ``error.message``, or else the known members. If that is not enough, the whole body
     becomes the message.
     """
+    # Such as ``{"error": {"message": {...}}}``, or ``{"message": [...]}``. The candidate that changes the least is first.
     flattened = _with_json_text(raw, "error", "message", "detail")
     error = raw.get("error")
     nested = {**raw, "error": _with_json_text(error, "message")} if isinstance(error, dict) else raw

@@ -20,6 +20,8 @@ T = TypeVar("T")
 E = TypeVar("E", bound=FormatBridgeError)
 
 HIDDEN = "***"
+# The lengths prevent that words of the text are hidden. The beginning of a secret is less specific than the whole, and an answer of
+# the model has more text than an error, so both require more characters.
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
 _MIN_MASKED_LENGTH = 6
 _MIN_BEGINNING_LENGTH = 8
@@ -148,6 +150,7 @@ class Mask:
 
     def error(self, error: E) -> E:
         """Hide the secrets in an error and remove its cause and context, which may contain them. All errors of a call pass through here."""
+        # ``args`` has the message. Attributes have it too, and the partial answer, the tail and the losses.
         error.args = self.whole(error.args)
         for name, value in vars(error).items():
             setattr(error, name, self.whole(value))
@@ -162,6 +165,7 @@ def checked_secrets(secrets: object) -> list[Secret]:
         raise ConfigurationError(f"secrets is {type_name(secrets)}, {expected}")
     masked = [secret if isinstance(secret, Secret) else as_secret(secret) for secret in secrets]
     del secrets
+    # Keys are sent in HTTP headers, which have only such characters. ``_character`` has the escapes of these characters only.
     problem = next(filter(None, map(_secret_problem, masked)), None)
     if problem is not None:
         raise ConfigurationError(f"{problem}, {expected}")
@@ -232,6 +236,8 @@ def _base64_character(character: str) -> str:
 
 def _base64_cores(text: str) -> Iterator[str]:
     """Yield the three forms of a secret in longer base64 data, without the characters that depend on the neighbouring bytes."""
+    # Base64 encodes three bytes as four characters, so the form depends on the number of bytes before the secret, modulo 3:
+    # ``c2stMTIzN``, ``NrLTEyMz`` or ``zay0xMjM0`` for ``sk-1234``. A header ``Authorization: Basic`` encodes ``user:sk-1234``.
     content = text.encode()
     for before, dropped in ((0, 0), (1, 2), (2, 3)):
         encoded = b64encode(b"\0" * before + content).decode()

@@ -88,6 +88,7 @@ def probes() -> Iterator[Probe]:
             yield Probe(topic, name, make())
 
 
+# The rows are functions, so that an import of this module creates no nodes.
 _TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
     "Instructions": {
         "system prompt": lambda: _request(messages=[ir.Message("system", [ir.Text("S")]), ir.Message("user", [ir.Text("hi")])]),

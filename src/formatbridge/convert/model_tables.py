@@ -83,6 +83,8 @@ def load_model_facts(
 
 def _kind_of(value: Any) -> TableKind:
     """Recognize the form of a table by its keys."""
+    # ``{"data": [...]}`` or ``{"models": [...]}``; ``{"openai": {"models": {"m": {...}}}}`` of models.dev;
+    # ``{"m": {"litellm_provider": ...}}`` of LiteLLM; ``{"m": {"output_limit": ...}}``.
     if not isinstance(value, Mapping):
         return "model_list"  # a typed list of models
     if isinstance(value.get("data"), list) or isinstance(value.get("models"), list):

@@ -49,7 +49,8 @@ class Passthrough:
         source.decode(event)
         if not source.is_complete:  # the client would not read an error event after ``[DONE]``
             return b""
-        # The official client of generate_content parses every event as JSON and raises here; the others stop, or skip the event.
+        # The official client of generate_content parses every event as JSON and raises here (BerriAI/litellm#29426).
+        # The others stop, or skip the event.
         return self._frame(DONE, None) if self._has_names else self._format.end_of_stream
 
     def _name_of(self, event: ServerSentEvent) -> str:
@@ -65,6 +66,7 @@ class Passthrough:
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an error event unchanged; where the client would not recognise it, write the error again or instead."""
+        # Relays send ``data: {"error": {...}}`` in every format. Anthropic's SDK skips an event without a name.
         format, source, raw = self._format, self._source, codec.loads(data)
         unchanged = self._frame(data, name or None)
         if format.recognizes_error(raw, name):
@@ -72,7 +74,7 @@ class Passthrough:
         assert source.error is not None
         self._losses = Ledger(raw, format.field_paths)
         format.encode_error(source.error, self._losses)
-        if format.recognizes_event(raw):
+        if format.recognizes_event(raw):  # a part of the answer with an error in it
             return unchanged + self.fail(source.error, events_before=source.event_count)
         return self.fail(source.error, events_before=source.event_count - 1)  # instead of the event
 
@@ -99,42 +101,47 @@ def without_format_fields(answer: ir.Response, format: FormatSpec) -> tuple[ir.R
     They are its id, its finish details and its unmodelled fields. Fields of list items stay in the answer.
     """
     separated: JsonObject = {}
-    places = format.field_paths.places
-    field, *others = places["Finish.reason"]
-    stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
     if answer.id:
         separated[f"/{format.id_field}"] = answer.id
-
-    def without_extra(node: Any) -> Any:
-        kept: JsonObject = {}
-        for name, value in (node.extra or {}).items():
-            if any(step.isdigit() or not step for step in name.split("/")):
-                kept[name] = value
-            else:
-                separated[f"{node.src}/{name}"] = value
-        return replace(node, extra=kept or None)
-
-    def without_finish_details(choice: ir.Choice) -> ir.Choice:
-        finish = choice.finish
-        if others or not finish or not finish.raw or finish.src not in ("", choice.src):
-            return choice
-        if not finish.is_specific and finish.stop_sequence is None:
-            return choice
-        separated[f"{choice.src}/{field}"] = finish.raw
-        if finish.stop_sequence is not None:
-            separated[f"{choice.src}/{stop}"] = finish.stop_sequence
-        return replace(choice, finish=replace(finish, reason="stop", is_specific=False, stop_sequence=None))
-
     error = answer.error
     if error and error.request_id:
         separated["/request_id"], error = error.request_id, replace(error, request_id=None)
     common = replace(
-        without_extra(answer),
+        _without_extra(answer, separated),
         error=error,
-        choices=[without_finish_details(without_extra(choice)) for choice in answer.choices],
-        usage=answer.usage and without_extra(answer.usage),
+        choices=[_without_finish_details(_without_extra(choice, separated), format, separated) for choice in answer.choices],
+        usage=answer.usage and _without_extra(answer.usage, separated),
     )
     return common, separated
+
+
+def _without_extra(node: Any, separated: JsonObject) -> Any:
+    """Return a node without its unmodelled fields, which move to ``separated``; those of list items stay."""
+    # The keys are pointers relative to the node: ``service_tier``, or ``steps/0/flag`` for a field of a list item. In the encoded body
+    # the index of an item may differ.
+    kept: JsonObject = {}
+    for name, value in (node.extra or {}).items():
+        if any(step.isdigit() or not step for step in name.split("/")):
+            kept[name] = value
+        else:
+            separated[f"{node.src}/{name}"] = value
+    return replace(node, extra=kept or None)
+
+
+def _without_finish_details(choice: ir.Choice, format: FormatSpec, separated: JsonObject) -> ir.Choice:
+    """Return a choice with the finish reason ``stop`` in place of a specific one, which moves to ``separated``."""
+    finish, places = choice.finish, format.field_paths.places
+    field, *others = places["Finish.reason"]
+    # The reason of responses is in two fields, ``incomplete_details/reason`` and ``status``. Its encoder writes both.
+    if others or not finish or not finish.raw or finish.src not in ("", choice.src):
+        return choice
+    if not finish.is_specific and finish.stop_sequence is None:
+        return choice
+    separated[f"{choice.src}/{field}"] = finish.raw
+    if finish.stop_sequence is not None:
+        stop, *_ = places.get("Finish.stop_sequence", ("stop_sequence",))
+        separated[f"{choice.src}/{stop}"] = finish.stop_sequence
+    return replace(choice, finish=replace(finish, reason="stop", is_specific=False, stop_sequence=None))
 
 
 def put(body: Any, pointer: str, value: Any) -> None:

@@ -71,6 +71,7 @@ def replay_with_report(
     answer = source_format.decode_response(checked)
     if chosen.token_key is not None:
         answer = check_response_tokens(answer, chosen.token_key, losses)
+    # The report is that of the whole answer, which is encoded first. The events are of the same answer and note no losses.
     delivered = without_error(answer, target_format, losses)
     whole = encode_response_for(delivered, source_format, target_format, losses, chosen, context)
     if delivered is not answer:

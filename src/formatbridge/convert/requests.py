@@ -44,6 +44,7 @@ def encode_request_for(
 
     ``facts``: what the model accepts; None: unknown.
     """
+    # ``adapt_tools`` comes after the steps that remove tools or change them to another kind, because it names those that remain.
     if facts is not None:
         request = adapt_to_model(request, facts, target_format, losses)
         options = options_for_model(request, facts, target_format, options)
@@ -62,11 +63,12 @@ def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) 
     For a format with these values in the URL, keys are overridden only if the body has them. Turning the stream off also removes
     ``stream_options``, because the vendors reject it together with ``stream: false``.
     """
+    # A missing ``stream`` means false, so that false is no override of it: the body stays as it is.
     overrides = {"model": model, "stream": stream}
     if format.url_fields:
         overrides = {key: value for key, value in overrides.items() if key in raw}
     body = raw | {key: value for key, value in overrides.items() if value != (raw.get(key) or type(value)())}
-    if raw.get("stream") and not stream:
+    if raw.get("stream") and not stream:  # OpenAI's error names both fields (BerriAI/litellm#5803)
         body.pop("stream_options", None)
     return body
 
@@ -95,6 +97,8 @@ def _adapted_once(
     raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, losses: Ledger, options: Options, facts: ModelFacts | None
 ) -> tuple[JsonObject, dict[str, CallerTool]]:
     """Apply the differences of the server and the model to a body once; return also the caller's tools that were changed."""
+    # ``raw``: ``{"max_completion_tokens": 5, "x": 1}``; ``common``: ``{"max_completion_tokens": 5}``;
+    # ``for_server``: ``{"max_tokens": 5}``. Only the difference of the last two is applied to ``raw``, which keeps ``x``.
     request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
     common, _ = encode_request_for(request, format, null_ledger(), options)
     noted = Ledger(raw, format.field_paths)
@@ -110,13 +114,15 @@ def _adapted_once(
         if "messages" in body and rules.reasoning_history is not None:
             body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
         if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
-            body = body | {"tool_choice": for_server["tool_choice"]}  # ``any`` of Mistral means ``required``
+            # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
+            body = body | {"tool_choice": for_server["tool_choice"]}
     if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
         body = _with_reasoning_of_model(body, format, for_server)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
     if rules is not None and rules.forced_call_excludes_reasoning and format_of_server.excludes_reasoning(request):
         unread += [loss for loss in noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, format)]
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
+    # The encoder also notes values that the body still has, because the caller's values were kept. They are not lost.
     losses.dialect = rules
     losses.include(
         loss
@@ -167,6 +173,7 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
 
     ``is_exclusive``: the server rejects two of these fields together.
     """
+    # The group is, for example, ``max_tokens`` and ``max_completion_tokens``, of which most servers read only one.
     expected, present = group & for_server.keys(), group & body.keys()
     if not expected or not present or present <= expected or (not is_exclusive and not expected.isdisjoint(present)):
         return body
@@ -176,8 +183,9 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
 
 def _with_reasoning(body: JsonObject, for_server: JsonObject, *, is_part: bool) -> JsonObject:
     """Return a body whose messages have their reasoning also in the field that the server reads; or only in a part."""
+    # Mistral reads ``{"content": [{"type": "thinking", ...}]}``, others ``{"reasoning_content": ...}`` or ``{"reasoning": ...}``.
     messages, adapted = body["messages"], for_server["messages"]
-    if len(messages) != len(adapted):
+    if len(messages) != len(adapted):  # the encoder joined or moved messages, so that equal indexes are not the same message
         return body
     if is_part:
         changed = [{key: value for key, value in message.items() if key not in _REASONING} for message in messages]
@@ -204,6 +212,7 @@ def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
 
 def _with_reasoning_of_model(body: JsonObject, format: FormatSpec, for_server: JsonObject) -> JsonObject:
     """Return a body whose settings of reasoning are only those that were encoded for the model, whatever fields of servers it had."""
+    # ``chat_template_kwargs`` also has arguments that do not concern reasoning, so its other members are kept.
     for group in format.equivalent_fields:
         if "reasoning_effort" in group:
             kept = {key: value for key, value in body.items() if key not in group}
@@ -223,7 +232,7 @@ def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
     The server or the model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has
     them.
     """
-    for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # the last item of a list first
+    for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # last items first, so that indexes stay valid
         body = _without_value(body, steps) or {}
     return body
 
@@ -301,6 +310,7 @@ class _Patch:
                     self._changed.append(below)
             elif key in before and key in raw:
                 result[key] = self.apply(raw[key], before[key], after[key], below)
+            # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
             elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(key), after[key])):
                 result[key] = after[key]
                 self._changed.append(below)

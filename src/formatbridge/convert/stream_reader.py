@@ -64,6 +64,7 @@ class StreamSource:
 
     def read_matching(self, chunk: bytes) -> events.Delta | None:
         """Return the delta of a chunk that is exactly one event and matches the delta template; None for any other chunk."""
+        # The reader has to see the chunk inside an event, and one that exceeds the limit, which it rejects.
         if self._template.framed is None or not self._reader.is_between or len(chunk) > LIMIT:
             return None
         delta = self._template.match_frame(chunk)
@@ -85,6 +86,7 @@ class StreamSource:
         if data == DONE:
             self._template.forget()
             new_events = self._decoder.finish("done")
+            # Relays also append it to streams of formats without it (BerriAI/litellm#29426). There it ends only a complete answer.
             self.has_ended = self.has_ended or self._decoder.is_complete or bool(self.source_format.end_of_stream)
             return self.collect(new_events)
         return self._decode(event)
@@ -95,7 +97,7 @@ class StreamSource:
         A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: end a truncated answer too,
         with its finish reason or else ``length``.
         """
-        closes = closes and self._parser.has_begun and not self._parser.has_half_pair
+        closes = closes and self._parser.has_begun and not self._parser.has_half_pair  # half a pair is no valid text
         # A stream that has its end or an error is complete, even if the connection breaks after it.
         self._ends_inside_event = self._ends_inside_event or ((is_break or self._parser.has_half_pair) and not self.is_over)
         new_events: list[events.Event] = []
@@ -194,11 +196,12 @@ class StreamSource:
 
     def collect(self, new_events: list[events.Event]) -> list[events.Event]:
         """Accumulate events and return them."""
+        # The collector gets the events before their ids change, because the report compares its calls with the body of the source.
         self._collector.take(new_events)
         for at, event in enumerate(new_events):
-            note = _HANDLERS.get(type(event))
-            if note is not None:
-                new_events[at] = note(self, event)
+            method = _METHODS.get(type(event))
+            if method is not None:
+                new_events[at] = method(self, event)
         return new_events
 
     def _with_unique_id(self, event: events.PartStart | events.PartEnd) -> events.Event:
@@ -229,17 +232,17 @@ class StreamSource:
             raise with_offset(error, event.offset) from None
         self.collect(new_events)
         if self._parser.has_half_pair:
-            self._template.forget()
+            self._template.forget()  # the next event is joined with this one, so it must be parsed
         elif self._template.learn(event.data, raw, new_events):
             frame, pieces = self._parser.frame_of(event), self._collector.latest
             self._template.begin_run(frame, pieces, is_counted=self._decoder.has_unknown_fields)
         return new_events
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamSource, Any], events.Event]] = {
     events.PartStart: StreamSource._with_unique_id,
     events.PartEnd: StreamSource._with_unique_id,
     events.Failed: StreamSource._fail,
     events.End: StreamSource._finish,
 }
-"""Type of canonical event to the method that handles it."""
+"""Type of canonical event to the method that takes it."""

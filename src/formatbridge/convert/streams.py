@@ -119,6 +119,7 @@ class StreamConverter(Generic[ModelT_co]):
             self._is_unchanged = (
                 not self._tool_names.is_needed and self._options.raise_on is None and self._options.token_key is None
             )
+            # Some tools are restored from the whole arguments, so every delta of a call has to be read. No delta has a token.
             self._may_match = not self._tool_names.is_needed and self._options.raise_on is None
         self._is_finished = False
         self._fault: FormatBridgeError | None = None
@@ -150,6 +151,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def feed(self, chunk: bytes) -> bytes:
         """Read bytes of the source and return the bytes of the target for them, which may be empty."""
+        # Most chunks are one event with a piece of text. These skip the parser, the validator and the decoder.
         if self._may_match and type(chunk) is bytes:
             delta = self._source.read_matching(chunk)
             if delta is not None:
@@ -229,6 +231,7 @@ class StreamConverter(Generic[ModelT_co]):
             if not any(out):
                 self._has_raised = True
                 raise
+            # An exception here would discard the events before the fault, so the next call raises it.
         return b"".join(out)
 
     def _end(self, *, is_break: bool = False) -> bytes:
@@ -278,6 +281,7 @@ class StreamConverter(Generic[ModelT_co]):
         """Return an error event of the target."""
         if self._passthrough:
             return self._passthrough.fail(error, events_before=self._source.event_count)
+        # Decoders emit the usage with the end, because later counts replace earlier ones. Here it is sent without an end.
         return self._encode(self._source.usage()) + escape_separators(self._encoder.fail(error))
 
     def _convert(self, event: ServerSentEvent) -> bytes:
@@ -290,7 +294,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def _encode(self, new_events: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in new_events):
-            self._whole(self._options)
+            self._whole(self._options)  # raises before the end is sent; with it a client would treat the answer as complete
         if self._options.token_key is not None:
             new_events = check_event_tokens(new_events, self._options.token_key)
         return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(new_events)]))
@@ -316,10 +320,13 @@ def whole_of(
     """
     source_format, answer = source.source_format, source.answer()
     is_unchanged = source_format is target and not source.is_closed  # no event contains the end of a closed answer
+    # A whole stream in its format folds to the body with all fields. A partial stream and contradictory events do not:
+    # these are encoded from what was accumulated.
     if is_unchanged and (body := source.body()) is not None:
         losses = Ledger(body, source_format.field_paths)
         losses.malformed(source.malformed.put_into(body), "changed")
         return Converted(body, losses, source_format, target, "response")
+    # The body of the source is folded only when the report is read, with the malformed fields that were known at this time.
     report = partial(source.malformed.copy().report, format=source_format) if source.malformed.pointers else None
     losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), source_format.field_paths)
     if is_sent and source_format is not target:
@@ -334,6 +341,7 @@ def whole_of(
     for pointer, value in format_fields.items():
         put(out.body, pointer, value)
     if is_unfinished:
+        # The encoder adds the finish reason that a whole answer needs. Here it would state an end that did not arrive.
         out.body = target.mark_unfinished(out.body)
         losses.withdraw(out.body)
     return out

@@ -168,6 +168,7 @@ class _Table:
 
     def _convert_rows(self, payloads: pa.Array, batch: pa.RecordBatch) -> _Results:
         """Convert the payloads of a batch."""
+        # Rows mostly repeat a few combinations of arguments, so each is computed once.
         results = _Results(self.kind, self.losses)
         known: dict[tuple[Any, ...], dict[str, Any]] = {(): {}}
         for payload, row in zip(payloads.to_pylist(), self._rows(batch), strict=False):

@@ -120,7 +120,7 @@ class Collector:
         result._extra = {**self._extra}
         for event in new_events:
             if result._has_place(event):
-                _HANDLERS[type(event)](result, event)
+                _METHODS[type(event)](result, event)
         return result
 
     def _has_place(self, event: events.Event) -> bool:
@@ -146,7 +146,7 @@ class Collector:
     def _fold(self) -> None:
         queued, self._queued = self._queued, []
         for event in queued:
-            _HANDLERS[type(event)](self, event)
+            _METHODS[type(event)](self, event)
 
     @property
     def latest(self) -> list[str]:
@@ -282,7 +282,7 @@ class Collector:
         """Ignore the end, which adds nothing to the answer."""
 
 
-_HANDLERS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
+_METHODS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
     events.Start: Collector._begin,
     events.Named: Collector._name,
     events.PartStart: Collector._open,

@@ -1,4 +1,7 @@
-"""Citations of Chat Completions, which are annotations of a message."""
+"""Citations of Chat Completions, which are annotations of a message.
+
+``TextSeparators`` is here alone: only this format joins all texts of a response into one, in which spans move.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Content parts of Chat Completions: texts, images, audio, video, files and refusals."""
+"""Content parts of Chat Completions: texts, images, audio, video, files and refusals.
+
+Two functions each encode and decode cache marks: those of OpenAI on parts, and those of Anthropic, which compatible servers accept.
+"""
 
 from __future__ import annotations
 

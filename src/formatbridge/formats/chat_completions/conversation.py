@@ -2,6 +2,8 @@
 
 A message has one content, which is a text or a list of parts, one reasoning text, and tool calls. Their order is lost. Each tool result
 is a separate message, which has text only.
+
+``note_order`` and ``decode_images`` are here alone, because a message has separate fields for its calls and its images.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The hosted tool of Chat Completions, which is web search; ``web_search_options`` of a request enables it."""
+"""The hosted tool of Chat Completions, which is web search; ``web_search_options`` of a request enables it.
+
+There are no functions for calls and MCP servers, because the format has neither.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Responses of Chat Completions."""
+"""Responses of Chat Completions.
+
+``encode_head`` is here because each chunk of a stream repeats these fields, and log probabilities because a choice has them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Output formats of Chat Completions: text, JSON and audio."""
+"""Output formats of Chat Completions: text, JSON and audio.
+
+Modalities and audio are here, because this format and Gemini can return audio.
+"""
 
 from __future__ import annotations
 

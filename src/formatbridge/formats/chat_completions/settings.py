@@ -1,4 +1,7 @@
-"""Settings of Chat Completions requests. A table maps flat settings, and functions map the others."""
+"""Settings of Chat Completions requests. A table maps flat settings, and functions map the others.
+
+``decode_counted_logprobs`` and ``encode_streaming`` are here alone: ``logprobs`` may be a number, and usage in a stream is optional.
+"""
 
 from __future__ import annotations
 

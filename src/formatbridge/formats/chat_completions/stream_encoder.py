@@ -95,8 +95,8 @@ class StreamEncoder:
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 
     def _feed(self, event: events.Event) -> bytes:
-        handle = _HANDLERS.get(type(event))
-        return handle(self, event) if handle else b""
+        method = _METHODS.get(type(event))
+        return method(self, event) if method else b""
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error; nothing follows, not even ``[DONE]``."""
@@ -350,7 +350,7 @@ class StreamEncoder:
         return out + _FINISH % (self._before, event.choice, reason.encode())
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,

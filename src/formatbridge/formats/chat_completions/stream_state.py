@@ -1,4 +1,7 @@
-"""Decoder state for Chat Completions streams: one choice, its parts and its tool calls."""
+"""Decoder state for Chat Completions streams: one choice, its parts and its tool calls.
+
+Calls have a separate state here, because servers omit, repeat or mix up the indexes of calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tool calls and results of Chat Completions."""
+"""Tool calls and results of Chat Completions.
+
+A result is a message with text only, so its media go into a user message: ``encode_result_media`` and ``flush_media``.
+"""
 
 from __future__ import annotations
 

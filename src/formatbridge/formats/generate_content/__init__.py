@@ -3,8 +3,7 @@
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
 The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
 
-``stream_calls.py`` is in this package alone: only this format streams function calls as values at JSON paths. ``hosted_tools.py``
-has no counterpart in chat_completions, which has no part for code that the server runs.
+Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths.
 """
 
 from __future__ import annotations

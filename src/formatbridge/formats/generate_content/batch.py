@@ -3,6 +3,8 @@
 The Gemini API has ``key`` and ``request``, and in results ``response`` or ``error``. Vertex AI has no key, and in results ``status``,
 ``processed_time`` and a copy of the request. Sources: Google, "Batch API"; Vertex AI, "Batch inference from Cloud Storage"; the official
 SDK's type ``JobError``.
+
+Lines are read here and not in ``shared``, because errors have numbers of ``google.rpc.Code`` in place of HTTP statuses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Citations of Gemini: grounding chunks are separate from the text, and grounding supports count bytes of UTF-8.
 
 The vendor documents a segment as a range of one part. In recorded traffic it is a range of all visible text of the candidate, joined.
+
+Sources and spans are two lists of a candidate, so all citations of its parts are encoded at once.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Source of the fields: the official SDK, ``GroundingChunk``, whose members exclude one another.
 _DOCUMENT = "retrievedContext"
 _KINDS: dict[str, Any] = {"web": "web", "maps": "map", "retrievedContext": "document", "image": "web"}
 _CHUNK: dict[str, frozenset[str]] = {
@@ -37,10 +40,12 @@ _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
 def decode_citations(candidate: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
     """Add the citations of a candidate to the texts that they cite; return the unread fields by pointer."""
+    # Grounding has the pages that the server searched, and citation metadata the works that the model quotes (official SDK).
     grounding, quoted = candidate.get("groundingMetadata"), candidate.get("citationMetadata")
     if not grounding and not quoted:
         return None
     texts = [part for part in parts if type(part) is ir.Text]
+    # A canonical citation is a field of a text, so without a text the metadata stay unmodelled fields.
     if not texts:
         fields = {"groundingMetadata": grounding, "citationMetadata": quoted}
         return {key: value for key, value in fields.items() if value}
@@ -67,11 +72,14 @@ def _add_to_texts(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
 
 def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
     """Decode ``citationMetadata``."""
+    # {"citationSources": [{"startIndex": 0, "endIndex": 120, "uri": "https://a.example", "license": "mit"}]}
+    # The Vertex API names the list ``citations`` (google-gemini/deprecated-generative-ai-dart#199).
     unread |= read_extra(raw, frozenset({"citations", "citationSources"}), "citationMetadata/") or {}
     items = [(name, index, item) for name in ("citations", "citationSources") for index, item in enumerate(raw.get(name) or ())]
     offsets = _code_point_offsets(visible, (item.get(key) or 0 for _, _, item in items for key in ("startIndex", "endIndex")))
     for name, index, item in items:
         end = item.get("endIndex")
+        # proto3 JSON omits a start of 0, so an end alone means a span from the start.
         yield ir.Citation(
             kind="web",
             url=item.get("uri"),
@@ -85,9 +93,12 @@ def _decode_citation_sources(raw: JsonObject, src: str, visible: str, unread: Js
 
 def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObject) -> Iterator[ir.Citation]:
     """Decode each pair of a grounding support and a chunk as one citation. An uncited chunk is a citation without a span."""
+    # {"groundingChunks": [{"web": {"uri": "https://a.example", "title": "A"}}],
+    #  "groundingSupports": [{"segment": {"startIndex": 4, "endIndex": 31, "text": "..."}, "groundingChunkIndices": [0]}]}
     unread |= read_extra(raw, _GROUNDING, "groundingMetadata/") or {}
     chunks, supports = raw.get("groundingChunks") or [], raw.get("groundingSupports") or []
     segments = [support.get("segment") or {} for support in supports]
+    # "measured in bytes" (official SDK, ``Segment``): bytes of UTF-8 (google-gemini/gemini-cli#29039).
     offsets = _code_point_offsets(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
     cited: set[int] = set()
     for index, (support, segment) in enumerate(zip(supports, segments, strict=True)):
@@ -95,6 +106,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
         start, end = offsets[segment.get("startIndex") or 0], offsets[segment.get("endIndex") or 0]
         indices = enumerate(support.get("groundingChunkIndices") or ())
         known = [(position, number) for position, number in indices if 0 <= number < len(chunks)]
+        # A support without a chunk has a span and no source, so it cites nothing.
         if not known:
             unread[at] = support
             continue
@@ -105,6 +117,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
             citation = _decode_chunk(chunks[number], f"{src}/groundingChunks/{number}")
             if segment:
                 citation.start, citation.end = start, end
+            # A citation comes from two places of the body, so its loss may be one of either.
             citation.second_src = f"{src}/groundingSupports/{index}"
             if len(known) > 1:
                 citation.index_src = f"{citation.second_src}/groundingChunkIndices/{position}"
@@ -117,6 +130,7 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
 
 def _unread_segment(segment: JsonObject, cited: str, at: str) -> JsonObject | None:
     """Return the unread fields of a segment. Its text is unread only if it differs from the cited text."""
+    # ``partIndex`` 0 is its default. The vendor documents it, but in recorded traffic offsets count from the first text.
     known = {"startIndex", "endIndex"} | ({"text"} if segment.get("text") == cited else set())
     return read_extra(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{at}/segment/")
 
@@ -132,6 +146,7 @@ def _unread_indices(support: JsonObject, count: int, at: str) -> JsonObject:
 
 def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
     """Decode one grounding chunk."""
+    # {"web": {"uri": "https://a.example", "title": "A"}}, {"retrievedContext": {"uri": "...", "title": "...", "text": "..."}}
     chunk_type = next((name for name in _CHUNK if raw.get(name) is not None), "")
     source = raw.get(chunk_type) or {}
     return ir.Citation(
@@ -150,6 +165,7 @@ def _code_point_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
     """Return the number of code points before each byte offset of a text; bytes beyond its end count as one each."""
     if text.isascii():
         return {offset: offset for offset in offsets}
+    # One pass over the sorted offsets: the text before each would take quadratic time for many citations.
     data = text.encode()
     counts: dict[int, int] = {}
     position = count = 0
@@ -170,6 +186,7 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     offsets = _byte_offsets(
         visible, {offset for citation in cited for offset in (citation.start, citation.end) if offset is not None}
     )
+    # A page that several spans cite is one chunk, and spans that are equal are one support, as the vendor sends them.
     chunks: dict[bytes, tuple[int, JsonObject]] = {}
     spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
     for citation in cited:
@@ -177,6 +194,7 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
         number, _ = chunks.setdefault(dumps(chunk), (len(chunks), chunk))
         if citation.start is not None or citation.end is not None:
             spans.setdefault((citation.start, citation.end), {})[number] = None
+    # The text of a segment is optional. Many long spans would repeat the answer many times, so then none has it.
     with_text = may_repeat((end - (start or 0) for start, end in spans if end is not None), len(visible))
     supports = [
         {
@@ -212,6 +230,7 @@ def _visible_text(parts: list[ir.Part]) -> tuple[str, list[tuple[int, int]]]:
             shifts.append((position, shift))
             texts.append(part.text)
             position += len(part.text)
+        # A refusal and a transcript become texts here, but canonical spans do not count them.
         elif type(part) is ir.Refusal:
             shift += len(part.text.encode())
         elif type(part) is ir.Media and part.transcript:
@@ -237,6 +256,7 @@ def _byte_offsets(text: str, positions: set[int]) -> dict[int, int]:
 
 def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
     """Return whether a chunk can identify the source; if not, report the loss of the citation."""
+    # Every field of a chunk's source is optional (official SDK, ``GroundingChunkWeb``), but one of them must identify it.
     if (
         citation.url is not None
         or citation.title is not None

@@ -1,6 +1,8 @@
 """Content parts of Gemini: text, reasoning and media.
 
 A part has exactly one data field; the other fields qualify it.
+
+``decode_part_without_data`` and ``EncodeContext`` are here alone: a part has no type, and a result needs the name of its call.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ _BLOB = frozenset({"data", "mimeType", "displayName"})
 _FILE = frozenset({"fileUri", "mimeType", "displayName"})
 _RESPONSE_PART = frozenset({"inlineData", "fileData", "mediaResolution"})
 
+# Source: the official SDK, ``PartMediaResolutionLevel``, and the numbers of the vendor's protocol definitions.
 _RESOLUTIONS = ("MEDIA_RESOLUTION_UNSPECIFIED", "MEDIA_RESOLUTION_LOW", "MEDIA_RESOLUTION_MEDIUM", "MEDIA_RESOLUTION_HIGH")
 _DETAILS = {
     "MEDIA_RESOLUTION_LOW": "low",
@@ -43,11 +46,13 @@ _DETAILS = {
 }
 _LEVELS = {detail: level for level, detail in _DETAILS.items()}
 _MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
+# The server reads these pages as videos. Source: the vendor's documentation, "Video understanding", "YouTube URLs".
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
 def decode_text(raw: JsonObject, src: str) -> ir.Part:
     """Decode a text part, or reasoning if it has the flag ``thought``."""
+    # {"text": "Hello"}, {"text": "Let me see.", "thought": true}, {"text": "", "thoughtSignature": "Cg..."}
     part: ir.Text | ir.Reasoning
     if raw.get("thought"):
         part = ir.Reasoning(text=raw["text"], src=src)
@@ -73,6 +78,7 @@ def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | N
 
 def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
     """Decode a part without data: a token alone, or only qualifying fields. An empty part returns None."""
+    # A signature may be on a part of any type, and on one without data (fixture ``reasoning_thought_signature_text``).
     if raw.get("thoughtSignature"):
         return decode_text(raw | {"text": ""}, src)
     keys = [key for key, value in raw.items() if value is not None and key != "thought"]
@@ -84,6 +90,7 @@ def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
 
 def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     """Decode inline data or file data. An image with the flag ``thought`` is no part of the response."""
+    # Image models return interim images as reasoning (vendor's documentation, "Image generation", "Thinking process").
     if raw.get("thought"):
         return ir.Opaque(
             format="generate_content",
@@ -98,6 +105,8 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
 
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
     """Decode a part of a function response: media, or a text, which some callers send. Other fields are not validated."""
+    # {"inlineData": {"mimeType": "image/png", "data": "iVBORw0..."}}
+    # The official type has media only (official SDK, ``FunctionResponsePart``).
     if isinstance(raw.get("text"), str):
         return ir.Text(raw["text"], src, read_extra(raw, frozenset({"text"})))
     fields = {key: raw[key] for key in _RESPONSE_PART if key in raw}
@@ -111,6 +120,8 @@ def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
 
 def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     """Decode the media of a part and the fields that qualify them."""
+    # {"inlineData": {"mimeType": "image/png", "data": "iVBORw0..."}, "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"}}
+    # {"fileData": {"mimeType": "application/pdf", "fileUri": "https://generativelanguage.googleapis.com/v1beta/files/a"}}
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
     source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
@@ -142,6 +153,7 @@ def _decode_source(
     """Decode inline data or file data; ``extra`` holds the unread fields of the part."""
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     mime = mime.lower() if mime else mime
+    # One field has files of the vendor and public URLs. Only the address shows which.
     is_file = uri is not None and _is_uploaded(uri)
     # Other formats derive the type from the URL, so a type that differs from its ending is a loss (fixture document_url_types).
     if uri is not None and mime is not None and mime != guess_mime(uri):
@@ -176,6 +188,7 @@ def _media_kind_of(mime: str | None, uri: str | None) -> ir.MediaKind:
 
 def _standard_base64(data: str) -> str:
     """Convert base64 to the standard alphabet with padding; the vendor also accepts the URL-safe one."""
+    # Bytes in proto3 JSON: "Either standard or URL-safe base64 encoding with/without paddings are accepted" (protobuf.dev).
     if "-" in data or "_" in data:
         data = data.replace("-", "+").replace("_", "/")
     return data if len(data) % 4 == 0 else data + "=" * (-len(data) % 4)
@@ -200,6 +213,7 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
 
 def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
+    # The id of a file is valid at the vendor where it was uploaded.
     if part.file_id is not None and part.vendor != "google":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
@@ -217,6 +231,7 @@ def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     field = "inlineData" if uri is None else "fileData"
     is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
     mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
+    # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
     if mime is None:
         mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
     elif mime == "image/jpg":  # a frequent invalid name
@@ -267,6 +282,7 @@ def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) 
 def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) -> JsonObject | None:
     """Encode a refusal as text."""
     drop_unheld(part, losses)
+    # The format has no part for a refusal: the finish reason shows it.
     losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
     return {"text": part.text} if part.text else None
 
@@ -320,6 +336,7 @@ class EncodeContext:
 
     def name_of(self, result: ir.ToolResult) -> str | None:
         """Return the name of the tool whose call a result answers; None if there is no such call."""
+        # A function response requires the name (official SDK, ``FunctionResponse.name``). Results of other formats have an id only.
         if self._names is None:
             calls = [part for message in self._messages for part in message.parts if type(part) is ir.ToolCall]
             self._names = {call.id: call.name for call in calls}

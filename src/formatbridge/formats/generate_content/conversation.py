@@ -2,6 +2,8 @@
 
 A content is an ordered list of parts, like a message of the canonical model. Calls mostly come without ids. A result without an id then
 belongs to the next unanswered call with its name.
+
+``encode_instruction`` and ``encode_parts`` are here because instructions are one field, and tokens may move between parts.
 """
 
 from __future__ import annotations
@@ -40,11 +42,13 @@ _NO_CONTENT = frozenset({
     "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
 })  # fmt: skip
 """Keys of parts without content for the model: qualifying fields, and calls of the vendor's server tools."""
+# "Must be either 'user' or 'model'" (official SDK, ``Content.role``). Callers also send the names of other formats.
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
 def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
     """Decode one content; without a role it is a user message. ``last``: the message before it, if the model wrote that."""
+    # {"role": "user", "parts": [{"text": "Hello"}]}, {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
     role = _ROLES.get(raw.get("role"), "user")
     if last is not None and role == "assistant":
         _continue_turn(last, raw, src, calls)
@@ -73,6 +77,8 @@ def encode_message(message: ir.Message, contents: list[JsonObject], context: Enc
     The server accepts a call only directly after a user turn, and no other parts in a turn with results. Parts that follow results in
     their message therefore become a separate content.
     """
+    # "function call turn comes immediately after a user turn" (google-gemini/gemini-cli#11814). All responses of a turn are
+    # in one content (cloudwego/eino-ext#571), which has nothing else (anomalyco/opencode#43479).
     role, parts = "model" if message.role == "assistant" else "user", message.parts
     if len(parts) > 1 and type(parts[0]) is ir.ToolResult and not _is_results(parts):
         results = list(takewhile(lambda part: type(part) is ir.ToolResult, parts))
@@ -97,6 +103,7 @@ def encode_message(message: ir.Message, contents: list[JsonObject], context: Enc
 
 def encode_instruction(message: ir.Message, instructions: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:
     """Append the texts of an instruction, which may hold nothing else."""
+    # "Currently, text only" (vendor's reference, ``systemInstruction``).
     for part in message.parts:
         if type(part) is ir.Text and is_only_text(part):
             instructions += [{"text": part.text}] if part.text else []
@@ -132,8 +139,10 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
                 parts.append(ir.Text(text, at))
                 continue
             decoded = decode_text(item, at)
+            # A tagged token of another format belongs to the reasoning before this part (``accepts_token``).
             if decoded.signature is not None:  # type: ignore[union-attr]  # text or reasoning
                 decode_carried(parts, decoded)
+            # The stream encoder sends such a part if the token came after its reasoning was sent (``signs_earlier_reasoning``).
             is_separate_token = (
                 type(decoded) is ir.Reasoning and item.get("thought") and not text and signs_earlier_reasoning(decoded.signature)
             )
@@ -155,6 +164,7 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
 
 def decode_other_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
     """Decode a part that is neither a text, nor a call, nor a result of a call."""
+    # Only the order pairs a result with its code if neither has an id, so the ids come from ``calls``.
     if raw.get("executableCode") is not None:
         return decode_code(raw, src, calls.code_id(src))
     if raw.get("codeExecutionResult") is not None:
@@ -170,6 +180,7 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
 
     A reasoning part that is only a token adds the token to the next part, or to the call that it names.
     """
+    # Anthropic Messages and Responses have no field for the token of a call, so there it is reasoning before the call.
     tokens: list[JsonObject] = []
     reserved: dict[str, JsonObject] = {}
     start = len(encoded)
@@ -185,6 +196,7 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
         elif type(part) is not ir.Reasoning or not _reserve_for_call(part, parts, reserved, context, losses):
             encoded += _encode_other_part(part, encoded, f"{at}/{len(encoded)}", tokens, context, losses)
             tokens.clear()
+    # No part follows. The vendor itself sends a token on an empty text at the end (fixture reasoning_token_on_text).
     if tokens:
         encoded += [{"text": ""} | token for token in tokens]
     if reserved:

@@ -24,6 +24,7 @@ def encode_count_request(body: JsonObject, model: str) -> JsonObject:
 
     Source: https://ai.google.dev/api/tokens, which requires either ``contents`` or ``generateContentRequest``.
     """
+    # {"generateContentRequest": {"model": "models/m", "contents": [...], "tools": [...]}}; there the model is required.
     fields = {key: value for key, value in body.items() if key not in _IN_URL and value is not None}
     if fields.keys() == {"contents"}:
         return body

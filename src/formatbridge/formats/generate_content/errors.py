@@ -10,6 +10,7 @@ from formatbridge.formats.shared.errors import decode_error_body, kept_status, n
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Source: googleapis, ``google/rpc/code.proto``, whose comments map each name to an HTTP status. It has none for billing and size.
 STATUSES: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "invalid_request": (400, "INVALID_ARGUMENT"),
     "authentication": (401, "UNAUTHENTICATED"),
@@ -31,6 +32,7 @@ _RETRY = "type.googleapis.com/google.rpc.RetryInfo"
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Decode an error body; relays also send error bodies of chat_completions here."""
+    # {"error": {"code": 429, "message": "...", "status": "RESOURCE_EXHAUSTED", "details": [{"@type": "...RetryInfo", ...}]}}
     return decode_error_body(body, status=status, otherwise="status")
 
 
@@ -40,10 +42,12 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     status, status_name = STATUSES[error.kind]
     status = kept_status(error, status)
     note_type(error, status_name, losses, status=status)
+    # ``code`` is the HTTP status here, so a code in words has no field.
     if error.code not in (None, ""):
         losses.changed(error, "code", status_name, "diagnostic", severity="info")
     drop_unheld_in_answer(error, losses)
     detail: JsonObject = {"code": status, "message": error.message, "status": status_name}
+    # Clients read the delay from the body, as a duration in proto3 JSON: "17s".
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]
     return status, {"error": detail}

@@ -55,6 +55,7 @@ FIELD_PATHS = FieldPaths(
         "ToolResult.call_id": ("functionResponse/id",),
         "ToolResult.name": ("functionResponse/name",),
         "ToolResult.content": ("functionResponse/response",),
+        # No flag: the key of the only field shows an error.
         "ToolResult.is_error": ("functionResponse/response/error",),
         "Hosted.id": ("executableCode/id", "codeExecutionResult/id"),
         "Hosted.arguments": ("executableCode/code",),
@@ -105,6 +106,7 @@ FIELD_PATHS = FieldPaths(
             for pointer in ("audioMetadata", "documentMetadata", "spreadsheetMetadata")
         },
         "Media.mediaProcessing": LossRule(neutral=("MEDIA_PROCESSING_UNSPECIFIED", 0)),
+        # The neutral values below are defaults in the official SDK. Enumerations also come as numbers and in lower case.
         "Media.videoMetadata": LossRule(neutral=({"fps": 1.0},)),
         "Media.fileData/mimeType": LossRule("info", "weaker_carrier", kind="changed", after="the type that the URL implies"),
         "Text.speechMetadata": LossRule(),
@@ -140,6 +142,7 @@ FIELD_PATHS = FieldPaths(
         "Request.continuationToken": _STATE,
         "Request.modelArmorConfig": LossRule(),
         "Request.outputConfig": LossRule(),
+        # It controls the logs of the server, and not the storage of responses as in OpenAI's formats.
         "Request.store": LossRule("info", neutral=(False,)),
         "Request.serviceTier": LossRule(),
         f"Request.{_CONFIG}/responseMimeType": LossRule(),

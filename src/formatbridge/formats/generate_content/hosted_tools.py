@@ -1,4 +1,7 @@
-"""Tools that the server runs, code executions, and remote MCP servers: decode and encode side by side."""
+"""Tools that the server runs, code executions, and remote MCP servers: decode and encode side by side.
+
+Code and its result are the only calls of server tools that other formats have, so only they have functions.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
+# Source: the official SDK, ``Tool``, whose fields are the tools. ``googleSearchRetrieval`` is the older name of the search.
 FAMILIES: dict[str, Any] = {
     "googleSearch": "web_search",
     "googleSearchRetrieval": "web_search",
@@ -31,9 +35,11 @@ _TRANSPORT = frozenset({"url", "headers"})
 
 def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
     """Decode one server tool; one that no other format has is of the family ``other`` and keeps its field name."""
+    # {"googleSearch": {"excludeDomains": ["a.example"]}}, {"codeExecution": {}}, {"urlContext": {}}
     family = FAMILIES.get(field, "other")
     options = raw if isinstance(raw, dict) else {}
     extra = read_extra(options, frozenset({"excludeDomains"})) if family == "web_search" else read_extra(options, frozenset())
+    # It searches an index for compliance (Vertex API), so the search of another vendor is only similar.
     if field == "enterpriseWebSearch":
         extra = merge_extra(extra, {WHOLE_NODE: field})
     return ir.HostedTool(
@@ -62,6 +68,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     """Decode one MCP server; a bearer token in its headers becomes ``token``."""
+    # {"name": "docs", "streamableHttpTransport": {"url": "https://mcp.example", "headers": {"Authorization": "Bearer k"}}}
     transport = raw.get("streamableHttpTransport") or {}
     headers = dict(transport.get("headers") or {})
     key = next((name for name in headers if name.lower() == "authorization"), None)
@@ -86,6 +93,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         losses.dropped(server, code="server_tool", severity="impossible")
         return None
     drop_unheld(server, losses)
+    # The format has no list of allowed tools, so all tools of the server are allowed.
     if server.allowed:
         losses.dropped(server, "allowed")
         losses.dropped(server, "allowed.default")
@@ -115,6 +123,7 @@ _INTERPRETERS = (None, "code_execution", "code_interpreter")
 
 def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Decode code that the server ran."""
+    # {"executableCode": {"id": "1", "language": "PYTHON", "code": "print(1)"}}
     code = raw["executableCode"]
     return ir.Hosted(
         family="code",
@@ -130,6 +139,7 @@ def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
 
 def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Decode the result of a code execution."""
+    # {"codeExecutionResult": {"id": "1", "outcome": "OUTCOME_OK", "output": "1"}}
     result = raw["codeExecutionResult"]
     outcome = enum_name(result.get("outcome"), ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"))
     failed = outcome in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
@@ -162,6 +172,7 @@ def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObj
     """Encode a code execution in a response: the code, its result, or both."""
     drop_unheld_in_answer(part, losses)
     encoded: list[JsonObject] = []
+    # The only language is Python (official SDK, ``Language``). ``python_runs`` has left out code in others.
     if part.role != "result":
         encoded.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
     if part.role == "result" or (
@@ -178,6 +189,7 @@ def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
 
     There is one text. A successful execution loses its error output, and a failed one loses its standard output.
     """
+    # "Contains stdout when code execution is successful, stderr or other description otherwise" (official SDK).
     has_failed = part.status not in (None, "completed") or (part.error is not None and part.status is None)
     if not has_failed:
         if part.error:
@@ -190,6 +202,8 @@ def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
 
 def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
     """Decode a call or a result of one of the vendor's server tools."""
+    # {"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["weather"]}}}
+    # "The client is expected to echo this message back" (official SDK, ``Part.tool_call``), so the part stays as a whole.
     field = "toolCall" if raw.get("toolCall") is not None else "toolResponse"
     return ir.Opaque(
         format="generate_content",

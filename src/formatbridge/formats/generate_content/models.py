@@ -11,6 +11,7 @@ from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# The official SDK reads any of these lists: base models, tuned models, or those of the Vertex API (``_transformers.py``).
 _LISTS = ("models", "tunedModels", "publisherModels")
 _MODEL = frozenset({
     "name", "displayName", "description", "version", "inputTokenLimit", "outputTokenLimit", "supportedGenerationMethods",
@@ -34,6 +35,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
     """Decode one model."""
+    # {"name": "models/m", "displayName": "M", "inputTokenLimit": 1048576, "supportedGenerationMethods": ["generateContent"]}
     name, created_text = raw["name"].removeprefix("models/"), raw.get("createTime")
     created = time_of(created_text) if created_text else None
     known = (
@@ -66,6 +68,7 @@ def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
     """Encode one model; ``at`` is its pointer in the target."""
     drop_unheld_in_answer(model, losses)
     methods = model.methods
+    # Clients choose models by this list, and other formats have no counterpart. The two methods are those of this library.
     if methods is None:
         methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)
     is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))

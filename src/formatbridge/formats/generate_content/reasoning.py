@@ -1,4 +1,7 @@
-"""Reasoning of Gemini: parts with the flag ``thought``, thought signatures on any part, and ``thinkingConfig``."""
+"""Reasoning of Gemini: parts with the flag ``thought``, thought signatures on any part, and ``thinkingConfig``.
+
+Most functions are here alone: only in this format any part may have a signature, and only the order shows what it signs.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,13 @@ _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 _SIGNING = ("thinking", "encrypted", "thought")
+# Source: the official SDK, ``ThinkingLevel``.
 _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
 
 
 def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
     """Decode the thought signature of a part; a placeholder is no signature."""
+    # The placeholder replaces a missing signature in a request, so it is the signature of nothing (``add_placeholders``).
     token = raw.get("thoughtSignature")
     if not token or is_placeholder(token):
         return None
@@ -55,6 +60,7 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
     """
     if not token.isascii():
         return False
+    # A token of a response must return unchanged, and clients decode and encode it. With unused bits it would change.
     digits = token.rstrip("=")
     standard = digits.encode().translate(_TO_STANDARD)
     try:
@@ -122,6 +128,7 @@ def _has_unsigned_reasoning(parts: list[JsonObject]) -> bool:
 
 def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
+    # From the end: skip parts without a token up to reasoning, then collect the adjacent reasoning, which is one part.
     end = len(parts)
     while end and not isinstance(before := parts[end - 1], ir.Reasoning):
         if getattr(before, "signature", None) is not None:
@@ -169,6 +176,8 @@ def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Decode ``thinkingConfig``: a budget of 0 is off, and -1 leaves it to the model."""
+    # {"thinkingBudget": 1024, "includeThoughts": true} or {"thinkingLevel": "HIGH"}
+    # "0 is DISABLED. -1 is AUTOMATIC" (official SDK, ``ThinkingConfig``).
     budget, level, shown = raw.get("thinkingBudget"), enum_name(raw.get("thinkingLevel")), raw.get("includeThoughts")
     unread: JsonObject = {}
     if budget is not None and budget < -1:
@@ -189,11 +198,12 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     """Encode ``thinkingConfig``; budget and level exclude each other, and the budget has priority."""
     drop_unheld(config, losses)
     fields: JsonObject = _encode_amount(config, losses)
-    if config.show is None and fields and fields.get("thinkingBudget") != 0:  # by default the server returns no reasoning
+    # By default the server returns no reasoning. It rejects the flag if reasoning is off (lobehub/lobehub#7985).
+    if config.show is None and fields and fields.get("thinkingBudget") != 0:
         fields["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)
     elif config.show == "hide":
         fields["includeThoughts"] = False
-    elif config.show is not None and fields.get("thinkingBudget") == 0:  # the server rejects includeThoughts if reasoning is off
+    elif config.show is not None and fields.get("thinkingBudget") == 0:
         losses.dropped(config, "show", "excluded", severity="info")
     elif config.show is not None:
         fields["includeThoughts"] = True
@@ -214,6 +224,7 @@ def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 
 def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the budget or the level."""
+    # "You can only set only one of thinking budget and thinking level" (sterlp/eclipse-peon-ai#115).
     if config.mode in ("off", "between_tools"):
         return _encode_off(config, losses)
     if config.budget is not None:
@@ -237,6 +248,8 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 
 def enum_name(value: str | int | None, numbered: Sequence[str] = ()) -> str:
     """Return the name of an enumeration value in upper case; "" if it is None.
+
+    The official SDK compares names without regard to case (``CaseInSensitiveEnum``), and recorded Vertex responses have numbers.
 
     ``numbered``: the names in the order of their numbers in the vendor's protocol definitions. A number without a name stays a number.
     """

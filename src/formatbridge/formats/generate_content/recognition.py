@@ -28,6 +28,7 @@ DETECTION: tuple[DetectionRule, ...] = (
 
 def recognizes_event(event: JsonObject) -> bool:
     """Return whether an event has a field that the events of no other format have."""
+    # An event is a partial response. Those without candidates have the usage, or the reason why the prompt was blocked.
     return not event.keys().isdisjoint(("candidates", "promptFeedback", "usageMetadata"))
 
 

@@ -60,6 +60,7 @@ _CONFIG = SETTINGS.canonical.keys() | {
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Decode a request; ``model`` and ``stream`` of the URL have priority over those in the body."""
+    # {"contents": [...], "systemInstruction": {"parts": [{"text": "..."}]}, "tools": [...], "generationConfig": {"topK": 40}}
     named = model or body.get("model")
     # The URL has the collection (``models/m``); other formats have the name alone.
     model = named.removeprefix("models/") if named else named
@@ -78,6 +79,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the options that are not flat settings."""
+    # The tools precede the choice, because the choice concerns functions only and leaves server tools allowed.
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
     unread = _decode_config(config, request) if config else None
     unread_fields = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
@@ -117,6 +119,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     """Encode a request."""
     drop_unheld(request, losses)
     body = _encode_messages(request, losses)
+    # Placeholders come last, because only then the first call of each turn is known: adjacent messages are one content.
     if options.unsigned_calls == "placeholder":
         add_placeholders(body["contents"], losses)
     tools, image_tools = _all_tools(request, losses)
@@ -179,6 +182,7 @@ def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     """Encode the system instruction and the contents. Instructions between contents are appended to the system instruction."""
+    # Roles are user and model, and the system instruction is one for the request. So its place in the conversation is lost.
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     is_leading = True
@@ -207,6 +211,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
 
 def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list[ir.HostedTool]]:
     """Return all tools of the request, with those that later messages add, and separately the image generation tools."""
+    # Image generation is no tool here but an output modality, and the tools are one list for the request.
     image_tools: list[ir.HostedTool] = []
     tools = _without_image_tools(request.tools, image_tools)
     for message in request.messages:
@@ -230,6 +235,7 @@ def _without_image_tools(tools: list[ir.Tool], image_tools: list[ir.HostedTool])
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Encode the tools and the tool choice, which the server accepts with functions only. Parallel calls cannot be disabled."""
+    # "Function calling config is set without function_declarations" (pydantic/pydantic-ai#5791).
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     body = encode_tools(tools, losses)
     if ir.FunctionTool not in map(type, tools):

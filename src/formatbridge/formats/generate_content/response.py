@@ -1,4 +1,7 @@
-"""Responses of Gemini."""
+"""Responses of Gemini.
+
+``decode_blocked`` and ``AverageLogprob`` are here alone: a blocked prompt has no candidate, and a candidate has an average.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,13 @@ _CANDIDATE = _COMMON_CANDIDATE | {"logprobsResult", "groundingMetadata", "citati
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode a whole response. A blocked prompt is a choice without parts."""
+    # {"candidates": [{"content": {"role": "model", "parts": [...]}, "finishReason": "STOP", "index": 0}],
+    #  "usageMetadata": {...}, "modelVersion": "m", "responseId": "r"}, or {"promptFeedback": {"blockReason": "SAFETY"}}
     usage, created_text, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
     created = time_of(created_text) if created_text else None
     response_id = body.get("responseId") or None
     candidates = body.get("candidates") or ()
+    # The only candidate may have no index (recorded traffic), and no rule of the format makes an index unique.
     numbers = numbered([raw.get("index") or 0 for raw in candidates])
     choices = [
         _decode_choice(raw, f"/candidates/{position}", numbers[position], response_id) for position, raw in enumerate(candidates)
@@ -98,6 +104,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 
 def _decode_missing(feedback: JsonObject) -> ir.Choice:
     """Return the choice of a response without candidates."""
+    # A blocked prompt has no candidate, but a response of another format has at least one choice.
     if feedback.get("blockReason") is not None or feedback.get("blockReasonMessage"):
         return ir.Choice(parts=[], finish=decode_blocked(feedback), src="/promptFeedback")
     src = "/promptFeedback" if feedback else ""
@@ -132,6 +139,7 @@ def _encode_choice(choice: ir.Choice, position: int, losses: Ledger, options: Op
     grounding = encode_citations(choice.parts, losses)
     if grounding:
         candidate["groundingMetadata"] = grounding
+    # "The average log probability of the tokens in this candidate" (official SDK), which follows from the tokens.
     if choice.logprobs:
         candidate |= AverageLogprob(choice.logprobs).fields() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
     return candidate
@@ -207,6 +215,7 @@ def _refusal_severity(choice: ir.Choice) -> Severity:
     return "lossy" if choice.finish is None or VALUES[choice.finish.reason][0] != "SAFETY" else "info"
 
 
+# Source: the official SDK, ``FinishReason``. Responses with OTHER or NO_IMAGE have no content (recorded traffic).
 FINISH: Mapping[str, ir.FinishReason] = {
     "FINISH_REASON_UNSPECIFIED": "other",
     "STOP": "stop",
@@ -254,7 +263,7 @@ VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
 }
 """Canonical finish reasons to those of the wire, and whether the value is exact.
 
-CONTINUATION is never written, because clients then send another request by themselves.
+CONTINUATION is never written, because clients then send another request by themselves (google-genai, ``_extra_utils.py``).
 """
 
 _NUMBERED = (
@@ -264,11 +273,13 @@ _NUMBERED = (
 """Finish reasons by number, from the vendor's public protocol definitions (google.ai.generativelanguage.v1beta)."""
 
 _UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
+# The server ends calls with STOP. After UNEXPECTED_TOOL_CALL the caller must answer them, too (fixture finish_unexpected_call).
 _UPGRADED = frozenset({"stop", "other", "error"})
 
 
 def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
     """Decode a finish reason. With tool calls the reason is ``tool_calls``, unless the candidate was truncated or blocked."""
+    # {"finishReason": "STOP", "finishMessage": "Model generated function call(s)."}; Vertex also sends numbers.
     raw_reason = raw.get("finishReason")
     name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _NUMBERED)
     reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
@@ -295,6 +306,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
     value, is_exact = VALUES[finish.reason]
+    # The vendor ends a response with calls with STOP (recorded traffic).
     if has_calls and finish.reason in OVERRULED:
         value = "STOP"
     note_finish(finish, value, is_exact, losses)
@@ -321,6 +333,7 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
 
     The second value is the unread fields, by pointer.
     """
+    # {"chosenCandidates": [{"token": "Hi", "tokenId": 7, "logProbability": -0.1}], "topCandidates": [{"candidates": [...]}]}
     chosen, ranked = raw.get("chosenCandidates") or [], raw.get("topCandidates") or []
     unread = read_extra(raw, frozenset({"chosenCandidates", "topCandidates"})) or {}
     for index, candidates in enumerate(ranked):
@@ -340,6 +353,7 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
     """Decode one token."""
+    # proto3 JSON omits a value of 0, and writes infinity as the text "-Infinity".
     probability = raw.get("logProbability")
     is_number = isinstance(probability, int | float)
     return ir.TokenLogprob(
@@ -384,6 +398,7 @@ class AverageLogprob:
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
     """Encode one token."""
     drop_unheld_in_answer(token, losses)
+    # The format has no bytes. They follow from the text, except for a token that is part of a character.
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
     fields: JsonObject = {"token": token.token, "logProbability": token.logprob}

@@ -2,6 +2,8 @@
 
 Schemas are encoded without a change, because the format has separate fields for JSON Schema. References are kept and not expanded, so
 the result is as large as the source.
+
+``decode_schema`` is here alone, because only this format has a dialect of JSON Schema.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extr
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Source: the official SDK, ``Type`` and ``Schema``, and the vendor's protocol definitions for the numbers.
 _TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 _INTEGER = r"-?(0|[1-9]\d{0,18})"
 _NUMBERS = {"INTEGER": re.compile(_INTEGER), "NUMBER": re.compile(rf"{_INTEGER}(\.\d{{1,16}})?([eE][+-]?\d{{1,2}})?")}
 """Number types to their JSON notation, with no more digits than a 64-bit number has."""
 _UNCHANGED = frozenset({"description", "title", "pattern", "required"})
+# Limits of 64-bit integers, which proto3 JSON writes as text. Numbers are doubles, so 1 comes back as 1.0.
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
 _SUBSCHEMA = frozenset({"items", "additionalProperties", "not"})
@@ -37,6 +41,8 @@ _Pending = list[tuple[Any, JsonObject]]
 
 def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
     """Decode a schema to JSON Schema; the flag is false if it is too large to decode all of it."""
+    # {"type": "OBJECT", "properties": {"a": {"type": "STRING", "nullable": true}}, "propertyOrdering": ["a"]}
+    # A list of pending nodes and not a recursion, because a schema may be nested as deep as a body.
     root: JsonObject = {}
     pending: _Pending = [(schema, root)]
     count = 0
@@ -67,6 +73,7 @@ def _decode_node(raw: JsonObject, node: JsonObject, pending: _Pending) -> None:
             }
         else:
             _decode_keyword(key, value, raw, node)
+    # After all keywords, because null is allowed in several of them.
     if raw.get("nullable"):
         _allow_null(node)
     if "propertyOrdering" in node:
@@ -104,6 +111,7 @@ def _decode_type(value: Any, raw: JsonObject, node: JsonObject) -> None:
 
 def _decode_enum(value: Any, raw: JsonObject, node: JsonObject) -> None:
     """Decode the allowed values. This dialect writes numbers as strings, which JSON Schema needs as numbers."""
+    # "{type:INTEGER, format:enum, enum:["101", "201"]}" (official SDK, ``Schema.enum``, whose values are strings)
     raw_types = raw.get("type")
     types = {enum_name(kind, _TYPES) for kind in (raw_types if isinstance(raw_types, list) else [raw_types])} - {"NULL"}
     node["enum"] = (
@@ -127,6 +135,7 @@ def _decode_format(value: Any, raw: JsonObject, node: JsonObject) -> None:
 def _decode_reference(value: Any, raw: JsonObject, node: JsonObject) -> None:
     """Decode a reference; definitions have another path in JSON Schema."""
     del raw
+    # "The value should be a valid reference to a child of the root `defs`" (official SDK, ``Schema.ref``).
     node["$ref"] = f"#/$defs/{value[7:]}" if value.startswith("#/defs/") else value
 
 
@@ -154,6 +163,7 @@ _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
 
 def _order_properties(node: JsonObject) -> None:
     """Sort the properties by ``propertyOrdering``, others last. The keyword stays if it names an unknown property, or one twice."""
+    # JSON Schema has no order of properties, but models write them in the order in which the schema lists them.
     order, properties = node["propertyOrdering"], node.get("properties", {})
     if not isinstance(order, list) or not isinstance(properties, dict):
         return
@@ -188,12 +198,13 @@ _JSON_TYPES, _TEXT_TYPES = (_JSON, "APPLICATION_JSON"), ("text/plain", "TEXT_PLA
 """Media types of ``responseFormat``, each with the equivalent name of the vendor's enumeration."""
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO")
 _VOICE = "Kore"
-"""The voice that replaces one of another vendor: Google's documentation uses it in its examples."""
-"""The voice in the vendor's examples, because the server knows no voice names of other vendors."""
+"""The voice that replaces one of another vendor. Google's documentation has it in its examples ("Speech generation")."""
 
 
 def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject | None]:
     """Decode the output format from whichever fields have it; the second value is the unread fields, by pointer."""
+    # {"responseMimeType": "application/json", "responseJsonSchema": {"type": "object"}}; ``responseSchema`` has the dialect
+    # instead, and ``responseFormat`` replaces all three (official SDK, ``GenerationConfig``).
     mime = config.get("responseMimeType")
     json_schema, dialect = config.get("responseJsonSchema"), config.get("responseSchema")
     output_format, unread = _decode_response_format(config.get("responseFormat") or [])
@@ -250,6 +261,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     drop_unheld(format, losses)
     if format.type == "text":
         return {}
+    # A schema requires this media type (official SDK, ``GenerationConfig.response_schema``).
     fields: JsonObject = {"responseMimeType": _JSON}
     if format.type == "json_schema":
         if format.schema is not None:
@@ -267,6 +279,7 @@ def decode_modalities(raw: list[str | int]) -> list[str]:
 
 def encode_modalities(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> JsonObject:
     """Encode the output modalities; an image generation tool becomes a modality."""
+    # Text alone is the default. With an image, the text must be listed, too.
     modalities = list(request.settings.get("modalities") or [])
     fields: JsonObject = {}
     for tool in image_tools:
@@ -281,6 +294,7 @@ def encode_modalities(request: ir.Request, image_tools: list[ir.HostedTool], los
 
 def decode_audio_output(raw: JsonObject) -> ir.AudioOutput:
     """Decode the voice of audio output; several speakers are an unmodelled field."""
+    # {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}, "languageCode": "en"}
     voice = raw.get("voiceConfig") or {}
     prebuilt = voice.get("prebuiltVoiceConfig") or {}
     name = prebuilt.get("voiceName")
@@ -311,6 +325,7 @@ def encode_audio_output(audio: ir.AudioOutput, losses: Ledger) -> JsonObject:
 
 def decode_image_output(raw: JsonObject) -> ir.ImageOutput:
     """Decode the shape of image output."""
+    # {"aspectRatio": "16:9", "imageSize": "2K"}
     extra = read_extra(raw, frozenset({"aspectRatio", "imageSize"}))
     return ir.ImageOutput(aspect_ratio=raw.get("aspectRatio"), size=raw.get("imageSize"), src=f"{_AT}/imageConfig", extra=extra)
 

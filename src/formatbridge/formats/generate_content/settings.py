@@ -1,4 +1,7 @@
-"""Settings of a Gemini request: flat ones by a table, others by functions."""
+"""Settings of a Gemini request: flat ones by a table, others by functions.
+
+``encode_top_level_settings`` is here alone, because only here some settings are outside ``generationConfig``.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ SETTINGS = FieldTable(
 )
 """Settings in ``generationConfig``."""
 
+# Source: the official SDK, ``ServiceTier``.
 TIERS = ValueTable(("standard", "standard"), ("flex", "flex"), ("priority", "priority"))
 
 _MOST_STOPS = 5
@@ -39,6 +43,7 @@ _NOT_FLAT = frozenset({
 
 def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject | None:
     """Decode the settings outside ``generationConfig``; return the unread fields, by pointer."""
+    # {"labels": {"team": "search"}, "serviceTier": "flex"}
     unread: JsonObject | None = None
     if body.get("labels"):
         settings["metadata"] = body["labels"]
@@ -61,6 +66,7 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
     if "prompt_cache_options" in settings:
         drop_cache_options(request, losses)
     limit, stop = settings.get("max_tokens"), settings.get("stop")
+    # A limit of 0 only fills the cache in Anthropic Messages. Without it, this server would generate an answer.
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:

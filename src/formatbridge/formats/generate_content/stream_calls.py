@@ -40,6 +40,8 @@ class PartialCall:
 
     def feed(self, part: JsonObject) -> None:
         """Add a piece. ``willContinue`` means that another one follows."""
+        # {"functionCall": {"name": "f", "partialArgs": [{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}],
+        #  "willContinue": true}}, then {"functionCall": {"partialArgs": [{"jsonPath": "$.city", "stringValue": "me"}]}}
         call: JsonObject = part["functionCall"]
         self._part |= {key: value for key, value in part.items() if key != "functionCall" and value is not None}
         self._call |= read_extra(call, {"partialArgs", "willContinue"}) or {}

@@ -56,6 +56,8 @@ class StreamDecoder:
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
         """Decode one event, or ``count`` events with joined texts, and return what it adds."""
+        # {"candidates": [{"content": {"parts": [{"text": "Hel"}], "role": "model"}, "index": 0}], "modelVersion": "m",
+        #  "usageMetadata": {"promptTokenCount": 20, "totalTokenCount": 22}, "responseId": "r"}
         del count  # nothing accumulates but text
         if self._is_over or not raw:  # an empty one keeps the connection alive
             return []
@@ -67,7 +69,9 @@ class StreamDecoder:
                 self._begin({} if is_error else raw, out)
         elif not (is_common and self._start.id and self._start.model):
             # Some servers send the id and the model in the last event only.
-            self._start = fill_missing_head(self._start, raw.get("responseId"), raw.get("modelVersion"), self._time(raw), out)
+            self._start = fill_missing_head(
+                self._start, raw.get("responseId"), raw.get("modelVersion"), self._decode_time(raw), out
+            )
         if is_error:
             self._is_over = self.is_complete = True
             return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]
@@ -83,6 +87,7 @@ class StreamDecoder:
 
     def _is_blocked(self) -> bool:
         """Return whether the prompt was blocked; without candidates the message alone shows it."""
+        # The server may block a prompt after the first text (fixture blocked_midway); then no finish reason follows.
         return bool(self._feedback.get("blockReason") or (not self._choices and self._feedback.get("blockReasonMessage")))
 
     def _feed_others(self, raw: JsonObject) -> None:
@@ -94,7 +99,7 @@ class StreamDecoder:
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. ``[DONE]`` has no meaning in this format."""
         if reason == "truncated":
-            return self._pending()
+            return self._pending_events()
         out: list[events.Event] = []
         if reason == "done":
             return out
@@ -108,18 +113,19 @@ class StreamDecoder:
     def _end_response(self, out: list[events.Event]) -> None:
         """Emit the ends of all candidates, the metadata, and the end of the response."""
         self._is_over = True
+        # A canonical stream ends its candidates before its usage and its metadata, whatever the order of the events was.
         for _, choice in sorted(self._choices.items()):
-            self._close(choice, out)
+            self._end_choice(choice, out)
         if not self._choices:
             out.append(events.Finished(0, decode_blocked(self._feedback)))
         if self._feedback:
             self._extra |= self._feedback_fields() or {}
         out += [*self._metadata(), events.End()]
 
-    def _pending(self) -> list[events.Event]:
+    def _pending_events(self) -> list[events.Event]:
         """Return the pending events of a stream that stops here."""
         out = [] if self._pending_start is None else [self._pending_start]
-        held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending()]
+        held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending_events()]
         feedback = self._feedback_fields()
         return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
 
@@ -141,13 +147,14 @@ class StreamDecoder:
 
     def _begin(self, event: JsonObject, out: list[events.Event]) -> None:
         """Emit the start of the response."""
+        # Ids of calls that have none are derived from the id of the response, so both are known from the first event on.
         self._pending_start = None
         self._id, self._usage = event.get("responseId") or None, event.get("usageMetadata") or None
         counts = decode_usage(self._usage, "/usageMetadata") if self._usage else None
-        self._start = events.Start(self._id, event.get("modelVersion"), self._time(event), counts)
+        self._start = events.Start(self._id, event.get("modelVersion"), self._decode_time(event), counts)
         out.append(self._start)
 
-    def _time(self, event: JsonObject) -> float | None:
+    def _decode_time(self, event: JsonObject) -> float | None:
         """Decode the time of the response, unless it is known; an invalid time stays an unmodelled field."""
         time = event.get("createTime")
         if not time or self._start.created is not None:
@@ -202,6 +209,7 @@ class StreamDecoder:
         choice.extra |= {f"logprobsResult/{pointer}": value for pointer, value in (extra or {}).items()}
         choice.tokens += tokens or ()
         choice.token_count = before + len(tokens or ())
+        # Log probabilities have no place in the text. Those of an event belong to the text of that event.
         deltas = (event for event in reversed(out) if isinstance(event, events.Delta) and event.choice == choice.index)
         text = next((delta for delta in deltas if delta.index in choice.texts), None)
         if text is not None:
@@ -212,6 +220,7 @@ class StreamDecoder:
         if raw.get("functionCall") is not None and raw.get("text") is None:
             self._feed_call(choice, raw, out)
             return
+        # Another part ends the calls in pieces, even if their last piece announced a further one.
         if choice.partial:
             self._end_calls(choice, out)
         text = raw.get("text")
@@ -219,7 +228,7 @@ class StreamDecoder:
             at = choice.at
             part = (decode_result if raw.get("functionResponse") is not None else decode_other_part)(raw, at, choice.calls)
             if part is not None:
-                self._whole(choice, part, out)
+                self._add_whole_part(choice, part, out)
         elif _TEXT.issuperset(raw):
             self._add_text(choice, ir.Reasoning if raw.get("thought") else ir.Text, text, out)
         else:
@@ -230,6 +239,7 @@ class StreamDecoder:
 
         Exception: the encoder puts a token of another format on a separate part if its text was sent before.
         """
+        # {"text": "", "thought": true, "thoughtSignature": "ZmIx..."}: see ``SendOrder`` for what such a part signs.
         part = decode_text(raw, choice.at)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and belongs_to_earlier_reasoning(part.signature):
@@ -253,7 +263,7 @@ class StreamDecoder:
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
-            self._whole(choice, part, out)
+            self._add_whole_part(choice, part, out)
 
     def _take_carried(self, choice: Choice, part: ir.Text | ir.ToolCall, out: list[events.Event]) -> None:
         """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
@@ -267,21 +277,22 @@ class StreamDecoder:
             out.append(events.Signed(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
-            self._whole(choice, ir.Reasoning("", signature.src, signature), out)
+            self._add_whole_part(choice, ir.Reasoning("", signature.src, signature), out)
             choice.token_parts += 1
 
     def _add_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], text: str, out: list[events.Event]) -> None:
         """Add text to the open part of a kind; another kind closes it and opens the next. An empty text separates reasoning."""
+        # Servers send empty texts at the end (fixture text_empty_end). Only our encoder sends one between reasoning parts.
         if not text:
             if kind is ir.Text and choice.open is not None and choice.open[0] is ir.Reasoning:
                 self._close_text(choice, out)
             return
-        number = self._text(choice, kind, out)
+        number = self._open_text(choice, kind, out)
         out.append(events.Delta(choice.index, number, text))
         if kind is ir.Text:
             choice.texts[number].append(text)
 
-    def _text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], out: list[events.Event]) -> int:
+    def _open_text(self, choice: Choice, kind: type[ir.Text | ir.Reasoning], out: list[events.Event]) -> int:
         """Return the number of the open part of a kind."""
         if choice.open is not None and choice.open[0] is kind:
             return choice.open[1]
@@ -305,11 +316,12 @@ class StreamDecoder:
             out.append(events.PartEnd(choice.index, choice.open[1]))
             choice.open = None
 
-    def _whole(self, choice: Choice, part: ir.Part, out: list[events.Event]) -> None:
+    def _add_whole_part(self, choice: Choice, part: ir.Part, out: list[events.Event]) -> None:
         """Decode a part in one piece. A text stays open until the next part comes, because its citations may follow it.
 
         A text that only has a token does not close the text before it.
         """
+        # The token of the last text comes on an empty text after it (fixture reasoning_token_on_text).
         has_only_token = isinstance(part, ir.Text) and not part.text and choice.before is None
         if has_only_token and choice.open is not None and choice.open[1] in choice.texts:
             choice.before, choice.open = choice.open[1], None
@@ -330,14 +342,15 @@ class StreamDecoder:
 
     def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit a function call, or add a piece to a call in pieces."""
+        # Only the Vertex API sends arguments in pieces: "not supported in Gemini API" (official SDK, ``FunctionCall``).
         call = raw["functionCall"]
         if choice.partial or call.get("willContinue") or call.get("partialArgs"):
             if choice.partial is None:
                 choice.partial = PartialCalls()
             for part in choice.partial.take(raw):
-                self._call(choice, part, out)
+                self._add_call(choice, part, out)
         elif any(call.values()):
-            self._call(choice, raw, out)
+            self._add_call(choice, raw, out)
         elif len(raw) > 1:  # an empty call ends a call in pieces; its other fields are valid
             others = {key: value for key, value in raw.items() if key != "functionCall"}
             self._feed_text_with_fields(choice, {"text": ""} | others, out)
@@ -345,9 +358,9 @@ class StreamDecoder:
     def _end_calls(self, choice: Choice, out: list[events.Event]) -> None:
         """Emit the calls in pieces that are still open."""
         for part in choice.partial.end() if choice.partial else ():
-            self._call(choice, part, out)
+            self._add_call(choice, part, out)
 
-    def _call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
+    def _add_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit one call."""
         call = decode_call(raw, choice.at, choice.calls)
         choice.has_calls = True
@@ -357,13 +370,14 @@ class StreamDecoder:
         out += unfold(choice.index, choice.parts, call, is_ours=True)
         choice.parts += 1
 
-    def _close(self, choice: Choice, out: list[events.Event]) -> None:
+    def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
         """End a candidate: emit its citations, close its open parts, and emit its finish reason."""
         if choice.partial:
             self._end_calls(choice, out)
         extra = choice.cite(out)
+        # Without a text, the log probabilities are those of calls, and an empty text has them (fixture ``logprobs_before_calls_own``).
         if choice.tokens:
-            number = choice.open_texts[0] if choice.open_texts else self._text(choice, ir.Text, out)
+            number = choice.open_texts[0] if choice.open_texts else self._open_text(choice, ir.Text, out)
             out.append(events.Delta(choice.index, number, "", choice.tokens))
         self._close_text(choice, out)
         is_ended = "finishReason" in choice.finish

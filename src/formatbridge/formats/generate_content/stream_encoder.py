@@ -5,6 +5,8 @@ is kept, because the end cites it by words and by byte offsets.
 
 A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
 them, but no other token. Adjacent reasoning parts are one, unless an empty text separates them.
+
+``SentText`` and ``SendOrder`` are here alone, because the order of parts shows what a token signs.
 """
 
 from __future__ import annotations
@@ -61,6 +63,11 @@ class SentText:
 class SendOrder:
     """The order in which the parts of a candidate are sent. ``unsigned``: tokens that came after their parts were sent."""
 
+    # {"text": "Let me see.", "thought": true}                      reasoning of another format, sent in pieces
+    # {"text": "12 degrees."}                                       visible text
+    # {"text": "", "thought": true, "thoughtSignature": "ZmIx..."}  its token, which the source sent last
+    # The format has no ids of parts, so a decoder knows from the order alone which part such a token signs.
+
     def __init__(self) -> None:
         self.unsigned: list[ir.Signature] = []
         self._last: SentText | None = None  # the last reasoning, if no token was sent after it
@@ -76,6 +83,7 @@ class SendOrder:
 
     def begin(self, text: SentText, part: ir.Part) -> bool:
         """Note a text that opens; return whether an empty text must separate it from the reasoning before."""
+        # A client joins adjacent reasoning, so a token between two parts would sign both.
         is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
         self._interrupt()
         if self._open and self._last is not None and not self._last.was_sent:
@@ -130,7 +138,7 @@ _TextLike = ir.Text | ir.Refusal | ir.Reasoning
 
 
 @dataclass(slots=True)
-class _Part:
+class _PartState:
     """An open part. ``head`` and ``tail``: the bytes of an event around its text; without a head it is sent whole.
 
     ``next_head``: the head of a text whose first piece is sent with another part. ``is_separate``: an empty text separates it from the
@@ -160,7 +168,7 @@ class _Choice:
 
     context: EncodeContext
     runs: set[str]
-    parts: dict[int, _Part] = field(default_factory=dict)
+    parts: dict[int, _PartState] = field(default_factory=dict)
     next_tokens: list[ir.Part] = field(default_factory=list)
     carried: JsonObject | None = None
     reserved: dict[str, ir.Reasoning] = field(default_factory=dict)
@@ -218,8 +226,8 @@ class StreamEncoder:
 
     def feed(self, event: events.Event) -> bytes:
         """Take one event and return the bytes for it."""
-        handle = _HANDLERS.get(type(event))
-        return handle(self, event) if handle else b""
+        method = _METHODS.get(type(event))
+        return method(self, event) if method else b""
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error after the carried tokens; no event follows."""
@@ -227,7 +235,7 @@ class StreamEncoder:
         out = b""
         for index, choice in sorted(self._choices.items()):
             if choice.carried is not None:
-                out, choice.carried = out + self._written(index, [choice.carried]), None
+                out, choice.carried = out + self._encode_event(index, [choice.carried]), None
         return out + encode_crlf_event(dumps(encode_error(error, null_ledger())[1]))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
@@ -236,6 +244,8 @@ class StreamEncoder:
 
     def _begin(self, event: events.Start) -> bytes:
         """Store the fields of the response that each event repeats."""
+        # {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hel"}]}, "index": 0}], "modelVersion": "m",
+        #  "responseId": "r"}; the first event with a part has the names, so none is sent for the start alone.
         self._usage = event.usage
         response = ir.Response("generate_content", event.id, event.model, [], event.created)
         self._head = encode_response(response, null_ledger(), self._options, None)
@@ -263,51 +273,52 @@ class StreamEncoder:
 
     # Parts.
 
-    def _start(self, event: events.PartStart) -> bytes:
+    def _start_part(self, event: events.PartStart) -> bytes:
         """Open a part; text and reasoning are sent in pieces."""
         choice = self._choice(event.choice)
-        held = choice.parts[event.index] = _Part(event.part, SentText(event.index))
+        state = choice.parts[event.index] = _PartState(event.part, SentText(event.index))
         part = event.part
         if isinstance(part, _TextLike):
+            # Only the text differs between the events of one part, so the other bytes are encoded once.
             piece = {"text": "", "thought": True} if isinstance(part, ir.Reasoning) else {"text": ""}
             head, _, tail = dumps(self._event(event.choice, [piece])).partition(b'"text":""')
-            held.head, held.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
-            held.is_separate = choice.order.begin(held.sent, part)
-            if held.is_separate or choice.carried is not None:
-                held.head, held.next_head = None, held.head
+            state.head, state.tail = b'data: %b"text":' % head, b"%b\r\n\r\n" % tail
+            state.is_separate = choice.order.begin(state.sent, part)
+            if state.is_separate or choice.carried is not None:
+                state.head, state.next_head = None, state.head
         if isinstance(part, ir.Text | ir.Refusal):
-            held.pieces = []
-            held.position = len(choice.visible)
+            state.pieces = []
+            state.position = len(choice.visible)
             choice.visible.append(part)
-            choice.pieces[held.position] = held.pieces
-        elif type(part) in DELTA_FIELDS and held.head is None:
-            held.pieces = []
+            choice.pieces[state.position] = state.pieces
+        elif type(part) in DELTA_FIELDS and state.head is None:
+            state.pieces = []
             if isinstance(part, ir.ToolCall):
                 choice.calls.append(event.index)
         return b""
 
-    def _delta(self, event: events.Delta) -> bytes:
+    def _add_delta(self, event: events.Delta) -> bytes:
         """Encode a piece of text, or store it for a part that is sent whole."""
         choice = self._choices[event.choice]
-        held = choice.parts[event.index]
-        if held.pieces is not None:
-            held.pieces.append(event.text)
-        if event.logprobs and not isinstance(held.part, ir.Refusal):  # the format has none for a refusal
-            return self._delta_with_logprobs(choice, held, event)
-        if held.head is None or not event.text:
-            return self._send(event.choice, _pieces(held, event.text)) if held.next_head and event.text else b""
-        held.sent.has_text = True
-        return held.head + dumps(event.text) + held.tail
+        state = choice.parts[event.index]
+        if state.pieces is not None:
+            state.pieces.append(event.text)
+        if event.logprobs and not isinstance(state.part, ir.Refusal):  # the format has none for a refusal
+            return self._add_delta_with_logprobs(choice, state, event)
+        if state.head is None or not event.text:
+            return self._send(event.choice, _encode_piece(state, event.text)) if state.next_head and event.text else b""
+        state.sent.has_text = True
+        return state.head + dumps(event.text) + state.tail
 
-    def _delta_with_logprobs(self, choice: _Choice, held: _Part, event: events.Delta) -> bytes:
+    def _add_delta_with_logprobs(self, choice: _Choice, state: _PartState, event: events.Delta) -> bytes:
         """Encode a piece of text with the log probabilities of its tokens."""
         choice.average = choice.average or AverageLogprob()
         choice.average.add(event.logprobs or ())
-        is_written = isinstance(held.part, _TextLike) and (event.text or held.sent.has_text)
-        parts = choice.take_sendable(_pieces(held, event.text)) if is_written else []
-        return self._written(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
+        is_written = isinstance(state.part, _TextLike) and (event.text or state.sent.has_text)
+        parts = choice.take_sendable(_encode_piece(state, event.text)) if is_written else []
+        return self._encode_event(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
-    def _meta(self, event: events.PartMeta) -> bytes:
+    def _add_meta(self, event: events.PartMeta) -> bytes:
         """Store fields of a part for its end."""
         fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
@@ -318,7 +329,7 @@ class StreamEncoder:
             fields.setdefault("transcript", []).append(event.transcript)
         return b""
 
-    def _cite(self, event: events.Cited) -> bytes:
+    def _add_citation(self, event: events.Cited) -> bytes:
         """Store a citation whose text has ended."""
         self._choices[event.choice].cited.append(event.citation)
         return b""
@@ -333,76 +344,69 @@ class StreamEncoder:
             choice.order.unsigned.append(event.signature)
             return b""
         token = ir.Reasoning("", signature=event.signature)
-        out = _encoded([token], choice)
+        out = _encode_parts([token], choice)
         choice.order.end(token, out, is_sent=True)
         return self._send(event.choice, out)
 
-    def _end(self, event: events.PartEnd) -> bytes:
+    def _end_part(self, event: events.PartEnd) -> bytes:
         """End a part; a call is sent after the calls that opened before it."""
         choice = self._choices[event.choice]
         if not isinstance(choice.parts[event.index].part, ir.ToolCall):
-            return self._end_part(choice, event)
+            return self._encode_part_end(choice, event)
+        # A whole response has its calls in the order in which they opened, and the stream accumulates to the same.
         choice.ended[event.index] = event
         out = b""
         while choice.calls and choice.calls[0] in choice.ended:
-            out += self._end_part(choice, choice.ended.pop(choice.calls.popleft()))
+            out += self._encode_part_end(choice, choice.ended.pop(choice.calls.popleft()))
         return out
 
-    def _end_part(self, choice: _Choice, event: events.PartEnd) -> bytes:
+    def _encode_part_end(self, choice: _Choice, event: events.PartEnd) -> bytes:
         """Encode a part that is sent whole, or the fields of a text that only its end has."""
-        held = choice.parts.pop(event.index)
-        part = event.part if event.part is not None else _whole(held)
-        if isinstance(part, ir.Media) and part.transcript:
-            choice.visible.append(ir.Refusal(text=part.transcript))  # counts as a text without citations
-        elif isinstance(part, ir.Hosted):
-            choice.runs |= python_runs([part])
-        elif isinstance(part, ir.ToolCall):
-            choice.has_calls = True
-        elif isinstance(part, ir.Text) and isinstance(held.part, ir.Text):
-            choice.visible[held.position] = part
-        elif isinstance(part, ir.Text):  # the decoder knew its type only at the end
-            choice.visible.append(part)
-        if isinstance(held.part, _TextLike):
-            choice.order.close()
-        is_gone = held.sent.was_sent and isinstance(part, _TextLike)
-        if isinstance(part, ir.Reasoning) and not is_gone and belongs_to_next(part):
+        state = choice.parts.pop(event.index)
+        part = event.part if event.part is not None else _with_fields(state)
+        _note_ended(part, state, choice)
+        was_sent = state.sent.was_sent and isinstance(part, _TextLike)
+        if isinstance(part, ir.Reasoning) and not was_sent and belongs_to_next(part):
             choice.next_tokens.append(part)
             return b""
-        if not is_gone and choice.reserve(part):
+        if not was_sent and choice.reserve(part):
             return b""
         out = (
-            self._tokens_after_text(part, held, choice)
-            if is_gone
-            else _encoded([*choice.next_tokens, *choice.with_reserved(part)], choice)
+            self._tokens_after_text(part, state, choice)
+            if was_sent
+            else _encode_parts([*choice.next_tokens, *choice.with_reserved(part)], choice)
         )
         choice.next_tokens = []
-        if out and not is_gone and choice.order.may_be_misread(part):
+        # Without the flag, a decoder takes the token for a separate part, and not for that of earlier reasoning.
+        if out and not was_sent and choice.order.may_be_misread(part):
             out[0].pop("thought", None)
-        choice.order.end(part, out, is_sent=is_gone)
+        choice.order.end(part, out, is_sent=was_sent)
         return self._send(event.choice, out) if out else b""
 
-    def _tokens_after_text(self, part: ir.Part, held: _Part, choice: _Choice) -> list[JsonObject]:
+    def _tokens_after_text(self, part: ir.Part, state: _PartState, choice: _Choice) -> list[JsonObject]:
         """Encode the tokens of a text that was sent, as for the text in one piece."""
+        # Whether a token is written, and how, depends on its part having a text. The stub stands for the text that was sent.
         token: ir.Signature | None = getattr(part, "signature", None)
         stub: JsonObject = {"text": "x"} | ({"citations": None} if isinstance(part, ir.Text) else {})
-        if token is not None and not choice.order.accepts(held.sent, token):
+        if token is not None and not choice.order.accepts(state.sent, token):
             if is_carried(token, "generate_content", self._options):
                 choice.order.unsigned.append(token)
             token, stub = None, stub | {"signature": None}
         if not choice.next_tokens and token is None:
             return []
-        first, *others = _encoded([*choice.next_tokens, replace(part, **stub)], choice)
+        first, *others = _encode_parts([*choice.next_tokens, replace(part, **stub)], choice)
         return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
-    def _finish(self, event: events.Finished) -> bytes:
+    def _finish_choice(self, event: events.Finished) -> bytes:
         """End a candidate; its finish reason is sent with the usage in the last event."""
         choice = self._choice(event.choice)
         sent = [] if choice.carried is None else [choice.carried]
-        sent += _encoded([*choice.next_tokens, *choice.reserved.values()], choice)
+        sent += _encode_parts([*choice.next_tokens, *choice.reserved.values()], choice)
         choice.carried = None
         out = self._event(event.choice, sent)["candidates"][0]
         out |= encode_finish(event.finish, choice.has_calls, "", null_ledger())
-        _cite_first(choice)
+        # The vendor sends the grounding with the finish reason (recorded traffic).
+        _cite_in_first_text(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
             visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
             grounding = encode_citations(visible, null_ledger())
@@ -414,9 +418,10 @@ class StreamEncoder:
 
     # Events.
 
-    def _close(self, event: events.End) -> bytes:
+    def _end(self, event: events.End) -> bytes:
         """Encode the last event: the ends of all candidates, and the usage."""
         del event  # it has no fields
+        # One event ends all candidates: their finish reasons may come before the usage, which only the last event needs.
         ends = [choice.end for _, choice in sorted(self._choices.items()) if choice.end is not None]
         if not ends:
             ends = [self._event(0, [], encode_finish(None, False, "", null_ledger()))["candidates"][0]]
@@ -432,32 +437,48 @@ class StreamEncoder:
     def _send(self, choice: int, parts: list[JsonObject]) -> bytes:
         """Encode parts, except a token that is carried to the next part."""
         sendable = self._choices[choice].take_sendable(parts)
-        return self._written(choice, sendable) if sendable else b""
+        return self._encode_event(choice, sendable) if sendable else b""
 
-    def _written(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> bytes:
+    def _encode_event(self, choice: int, parts: list[JsonObject], fields: JsonObject | None = None) -> bytes:
         """Encode an event with parts of one candidate."""
         return encode_crlf_event(dumps(self._event(choice, parts, fields)))
 
 
-def _whole(held: _Part) -> ir.Part:
+def _note_ended(part: ir.Part, state: _PartState, choice: _Choice) -> None:
+    """Note what the end of a candidate needs of a part that has ended."""
+    if isinstance(part, ir.Media) and part.transcript:
+        choice.visible.append(ir.Refusal(text=part.transcript))  # counts as a text without citations
+    elif isinstance(part, ir.Hosted):
+        choice.runs |= python_runs([part])
+    elif isinstance(part, ir.ToolCall):
+        choice.has_calls = True
+    elif isinstance(part, ir.Text) and isinstance(state.part, ir.Text):
+        choice.visible[state.position] = part
+    elif isinstance(part, ir.Text):  # the decoder knew its type only at the end
+        choice.visible.append(part)
+    if isinstance(state.part, _TextLike):
+        choice.order.close()
+
+
+def _with_fields(state: _PartState) -> ir.Part:
     """Return a part with the fields from later events; text that was sent is left out."""
-    fields = held.fields
+    fields = state.fields
     if "transcript" in fields:
         fields["transcript"] = "".join(fields["transcript"])
-    if held.pieces and held.head is None:
-        fields[DELTA_FIELDS[type(held.part)]] = "".join(held.pieces)
-    return copy_part(held.part, **fields) if fields else held.part
+    if state.pieces and state.head is None:
+        fields[DELTA_FIELDS[type(state.part)]] = "".join(state.pieces)
+    return copy_part(state.part, **fields) if fields else state.part
 
 
-def _pieces(held: _Part, text: str) -> list[JsonObject]:
+def _encode_piece(state: _PartState, text: str) -> list[JsonObject]:
     """Return the parts of an event with a piece of a text. Before its first piece an empty text may separate it."""
-    before: list[JsonObject] = [EMPTY_PART] if held.next_head and held.is_separate else []
-    held.head, held.next_head = held.head or held.next_head, None
-    held.sent.has_text = True
-    return [*before, {"text": text, "thought": True} if isinstance(held.part, ir.Reasoning) else {"text": text}]
+    before: list[JsonObject] = [EMPTY_PART] if state.next_head and state.is_separate else []
+    state.head, state.next_head = state.head or state.next_head, None
+    state.sent.has_text = True
+    return [*before, {"text": text, "thought": True} if isinstance(state.part, ir.Reasoning) else {"text": text}]
 
 
-def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
+def _encode_parts(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     """Encode parts without a report."""
     out: list[JsonObject] = []
     if parts:
@@ -465,7 +486,7 @@ def _encoded(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
     return out
 
 
-def _cite_first(choice: _Choice) -> None:
+def _cite_in_first_text(choice: _Choice) -> None:
     """Add the citations that came after their texts to the first text; their spans show where they belong."""
     if choice.cited:
         place, text = next((place, part) for place, part in enumerate(choice.visible) if isinstance(part, ir.Text))
@@ -477,16 +498,16 @@ def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:
     return replace(part, text="".join(pieces)) if pieces and isinstance(part, ir.Text | ir.Refusal) else part
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
-    events.PartStart: StreamEncoder._start,
-    events.Delta: StreamEncoder._delta,
-    events.PartMeta: StreamEncoder._meta,
-    events.Cited: StreamEncoder._cite,
+    events.PartStart: StreamEncoder._start_part,
+    events.Delta: StreamEncoder._add_delta,
+    events.PartMeta: StreamEncoder._add_meta,
+    events.Cited: StreamEncoder._add_citation,
     events.Signed: StreamEncoder._sign,
-    events.PartEnd: StreamEncoder._end,
-    events.Finished: StreamEncoder._finish,
+    events.PartEnd: StreamEncoder._end_part,
+    events.Finished: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
-    events.End: StreamEncoder._close,
+    events.End: StreamEncoder._end,
 }

@@ -13,11 +13,15 @@ from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
 EMPTY_PART: JsonObject = {"text": ""}
-"""The part of an event that has none. The official client's chats forget a turn of which one event has no parts."""
+"""The part of an event that has none. The official client's chats forget a turn of which one event has no parts.
+
+Source: google-genai, ``chats.py``, ``_validate_content`` and ``_extract_curated_history``.
+"""
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     """Fold events; None if the whole response is unknown, because the vendor documents no rule for it."""
+    # The vendor documents no accumulated response, and its client keeps the events. The rules below follow recorded streams.
     body = Fold(_BODY)
     candidates: dict[int, _Candidate] = {}
     try:
@@ -85,6 +89,7 @@ class _Candidate(Fold):
 
         An empty text is left out, except between two reasoning parts.
         """
+        # Texts of different events are one text that was sent in pieces. Texts of one event are separate parts.
         last = self._parts[-1] if self._parts else Fold(_PART)
         known = last.values
         is_same = "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _continues(known, part)
@@ -139,6 +144,7 @@ def _is_carried(part: JsonObject) -> bool:
 
 def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
     """Add grounding metadata. An event repeats all earlier chunks, or has new ones only; then the indices of its supports increase."""
+    # The vendor documents neither. Only a repetition of all earlier chunks shows which it is.
     if not candidate.values.get(key):
         candidate.values[key] = value
         return
@@ -167,12 +173,14 @@ def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
     return before
 
 
+# ``unique``: an event may repeat the entries of a list, so only new ones are added.
 _UNION = Table({}, other="unique", null="unique")
 _GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
 CITATIONS = Table({"groundingMetadata": _add_grounding, "citationMetadata": _UNION}, other="ignore", null="ignore")
 """Rules for the fields of a candidate with citations. The vendor does not document how they continue."""
 URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
 """Rules for the web pages that the server read."""
+# ``last``: each event has the counts so far and the names again (fixtures ``usage_running``, ``text_named_late``).
 _BODY = Table({"candidates": _no_candidates, "error": "empty"}, other="last", null="ignore")
 _CANDIDATE = Table(
     {**CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _add_logprobs},
@@ -196,6 +204,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 
     Adjacent texts that a decoder would combine stay in one event.
     """
+    # Fields of a candidate other than its content are in its last event, where the vendor sends them, too.
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     events: list[JsonObject] = []
     ends: list[JsonObject] = []

@@ -1,4 +1,7 @@
-"""Decoder state for generateContent streams: one candidate."""
+"""Decoder state for generateContent streams: one candidate.
+
+The state of calls is in ``stream_calls``.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +48,14 @@ class Choice:
     @property
     def open_texts(self) -> list[int]:
         """The numbers of the visible texts that are open."""
+        # Only an open part accepts a citation. A closed text gets it as the event ``Cited``.
         latest = self.open[1] if self.open is not None else None
         return [number for number in (self.before, latest) if number in self.texts and number is not None]
 
     @property
     def place(self) -> int:
         """The place of the next part in the body."""
+        # A token that became a separate part has no place, because the body has it on another part.
         return self.parts - self.token_parts
 
     @property
@@ -60,6 +65,7 @@ class Choice:
 
     def cite(self, out: list[events.Event]) -> JsonObject | None:
         """Emit each citation with its text, or alone if that has closed; return the unread fields."""
+        # Spans count the bytes of all visible text, so they are decoded when no more text can come.
         fields = self.citations.whole()
         if not fields:
             return None
@@ -74,7 +80,7 @@ class Choice:
                     out.append(events.Cited(self.index, citation))
         return extra
 
-    def pending(self) -> list[events.Event]:
+    def pending_events(self) -> list[events.Event]:
         """Return what the end of the stream would emit: citations, log probabilities, incomplete calls. The state does not change."""
         out: list[events.Event] = []
         extra = self.cite(out)

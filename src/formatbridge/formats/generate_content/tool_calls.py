@@ -1,4 +1,7 @@
-"""Tool calls and results of Gemini: a name and an object of arguments, mostly without an id."""
+"""Tool calls and results of Gemini: a name and an object of arguments, mostly without an id.
+
+``Calls`` and ``add_placeholders`` are here alone: calls may have no ids, and the first call of a turn needs a signature.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ _CALL = frozenset({"id", "name", "args"})
 
 def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
     """Decode one function call."""
+    # {"functionCall": {"id": "call_1", "name": "f", "args": {"a": 1}}, "thoughtSignature": "Cg..."}; mostly without an id
     call = raw["functionCall"]
     raw_id, name, arguments = call.get("id"), call.get("name"), call.get("args")
     call_id = raw_id or calls.generate_id(src, call)
@@ -63,6 +67,7 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
 
     Gemini 3 and later reject a turn whose first call has no signature; the other calls of a turn need none.
     """
+    # Source: the vendor's documentation, "Thought signatures", FAQ, which lists the placeholder for histories of other models.
     for index, content in enumerate(contents):
         if content["role"] != "model":
             continue
@@ -80,6 +85,7 @@ def argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
 
 def _has_inexact_numbers(arguments: JsonObject) -> bool:
     """Return whether an integer in the arguments is too large for a double."""
+    # ``args`` is a ``google.protobuf.Struct``, whose numbers are doubles.
     pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
@@ -98,6 +104,7 @@ _RESULT = frozenset({"id", "name", "response", "parts"})
 
 def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
+    # {"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "12 degrees"}}}
     result = raw["functionResponse"]
     name, raw_id, response = result.get("name"), result.get("id"), result.get("response")
     # Ids are optional in this format: a response without one belongs to the next open call of its name (fixture tools_without_ids).
@@ -137,6 +144,7 @@ def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> Non
 
 def _decode_response_object(response: JsonObject, src: str) -> ir.Text:
     """Decode the response object: its only field ``output`` or ``error``, otherwise all of it as JSON text."""
+    # "Use "output" key to specify function output and "error" key to specify error details" (official SDK, ``FunctionResponse``).
     value: Any = response
     if len(response) == 1:
         if "output" in response:
@@ -150,6 +158,7 @@ def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses
     """Encode a tool result. A text with a JSON object is the response, other text its ``output`` or ``error``; media are separate parts."""
     drop_unheld(result, losses)
     name = result.name or context.name_of(result)
+    # The name is required, so that of a result without a call is derived from its id.
     if name is None:
         name = losses.changed(result, "", _name_from_id(result.call_id), "orphan", severity="impossible")
     first = result.content[0] if len(result.content) == 1 else None
@@ -184,6 +193,7 @@ def _encode_response_object(text: str, is_error: bool) -> JsonObject:
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
     """Encode the content of a result as texts and media. The media follow the texts, so a text after media is reported as moved."""
+    # Gemini 3 accepts media in ``parts`` of the response (google-gemini/gemini-cli#17068); the text is the response itself.
     texts: list[str] = []
     media: list[JsonObject] = []
     context = EncodeContext()
@@ -200,6 +210,7 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
 
 def _name_from_id(call_id: str) -> str:
     """Return a valid function name derived from the id of a call that does not exist."""
+    # The characters and the length that ``FunctionDeclaration.name`` allows; 127 leave place for the underscore.
     name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:-") else "_" for letter in call_id)[:127]
     return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"
 
@@ -237,6 +248,7 @@ class Calls:
 
         The prefix identifies the response and the candidate. Without a response id, the id is derived from the call.
         """
+        # The pointer of a call stays the same when turns follow, so the prefix of the prompt stays in the server's cache.
         used_ids = self._used_ids if self._used_ids is not None else self._prepare_ids()
         generated_id = f"{self._prefix}{_position(src)}"
         if self._candidate_number is not None and not self._response_id:
@@ -259,6 +271,7 @@ class Calls:
 
     def add(self, call_id: str, name: str) -> None:
         """Add a call that has no result yet."""
+        # Most conversations have unique ids. Two calls with one id need the slower search by id and name.
         if self._by_id is not None and call_id not in self._by_id:
             self._by_id[call_id] = name
             return

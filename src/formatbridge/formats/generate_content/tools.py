@@ -1,4 +1,7 @@
-"""Tool definitions and the tool choice of Gemini."""
+"""Tool definitions and the tool choice of Gemini.
+
+``decode_tools`` replaces ``decode_tool``, because one entry holds many functions and several server tools.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,13 @@ _OBJECT = frozenset({"object", "null"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 """The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
+# Source: the official SDK, ``FunctionCallingConfigMode``, and the numbers of the vendor's protocol definitions.
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 
 def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
     """Decode one entry of ``tools``, which may hold many functions and several server tools."""
+    # {"functionDeclarations": [{"name": "f", "parameters": {...}}], "googleSearch": {}}
     tools: list[ir.Tool] = []
     for field, value in raw.items():
         if value is None:
@@ -39,6 +44,7 @@ def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     """Encode the tools of a request: all functions in the first entry, all MCP servers in the last."""
+    # All functions are in one entry. A server tool that is defined twice, such as under two names of another format, is sent once.
     functions: list[JsonObject] = []
     hosted: dict[str, JsonObject] = {}
     servers: list[JsonObject] = []
@@ -66,6 +72,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode one function declaration; of two schemas for the same value the JSON Schema has priority."""
+    # ``parametersJsonSchema`` "is mutually exclusive with `parameters`" (official SDK, ``FunctionDeclaration``).
     parameters, unread_fields = _decode_one_of(raw, "parameters", "parametersJsonSchema")
     output, unread_response = _decode_one_of(raw, "response", "responseJsonSchema")
     return ir.FunctionTool(
@@ -105,6 +112,7 @@ def _decode_one_of(raw: JsonObject, dialect: str, json_schema_field: str) -> tup
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Encode one function declaration; its schemas do not change."""
     drop_unheld(tool, losses)
+    # The fields for JSON Schema accept more keywords than the dialect of ``parameters``, so nothing must be converted.
     declaration: JsonObject = {"name": tool.name}
     if tool.description is not None:
         declaration["description"] = tool.description
@@ -117,6 +125,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice | None:
     """Decode ``functionCallingConfig``, which applies to functions only; an unknown mode is decoded as AUTO."""
+    # {"mode": "ANY", "allowedFunctionNames": ["f"]}
     mode, names = enum_name(raw.get("mode"), _MODES) or "MODE_UNSPECIFIED", raw.get("allowedFunctionNames") or []
     extra = read_extra(raw, _CHOICE)
     free = [server_tool_name(tool) for tool in tools if isinstance(tool, ir.HostedTool | ir.McpServer)]

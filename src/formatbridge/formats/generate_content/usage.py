@@ -15,7 +15,9 @@ _COUNTS = frozenset({
     "toolUsePromptTokenCount",
 })  # fmt: skip
 _USAGE = _COUNTS | {"promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails"}
+# Source: the official SDK, ``MediaModality``, and the numbers of the vendor's protocol definitions.
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT")
+# Modalities that Chat Completions counts, too. It has no images in the output, and no video and no documents at all.
 _SHARED = {
     "promptTokensDetails": frozenset({"text", "image", "audio"}),
     "candidatesTokensDetails": frozenset({"text", "audio"}),
@@ -26,6 +28,8 @@ _UNCOUNTED = ("accepted_prediction", "rejected_prediction", "server_tools")
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Decode usage. If the total excludes the reasoning count, the server includes it in the candidates count."""
+    # {"promptTokenCount": 20, "candidatesTokenCount": 8, "thoughtsTokenCount": 5, "toolUsePromptTokenCount": 3,
+    #  "cachedContentTokenCount": 0, "totalTokenCount": 36, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 20}]}
     prompt, tools = raw.get("promptTokenCount") or 0, raw.get("toolUsePromptTokenCount")
     candidates, reasoning, total = raw.get("candidatesTokenCount") or 0, raw.get("thoughtsTokenCount"), raw.get("totalTokenCount")
     # python-genai, GenerateContentResponseUsageMetadata: the total is the sum of prompt, candidates, tool use and reasoning.
@@ -82,8 +86,10 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(usage, losses)
     if usage.cache_write_ttl:
         join_ttls(usage, None, losses)
+    # The format counts only tokens that are read from a cache. Those written stay in the prompt count.
     if usage.cache_write:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
+    # Some servers of other formats count reasoning outside the output, which would make the difference negative.
     if usage.reasoning and usage.reasoning > usage.output:
         losses.changed(usage, "output", 0, "accounting", severity="info")
     counts: JsonObject = {

@@ -1,6 +1,8 @@
 """Lines of Anthropic's message batches: members of ``requests``, and results.
 
 Source: Anthropic, "Batch processing"; the official SDK's types ``MessageBatchIndividualResponse`` and ``MessageBatchResult``.
+
+Results are read here and not in ``shared``, because they have a type in place of an HTTP status.
 """
 
 from __future__ import annotations

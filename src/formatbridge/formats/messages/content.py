@@ -1,4 +1,7 @@
-"""Content blocks of Anthropic Messages: texts, images, documents and search results."""
+"""Content blocks of Anthropic Messages: texts, images, documents and search results.
+
+``decode_inner_media`` and ``simplify_content`` are here alone: documents contain blocks, and a text may replace a list of blocks.
+"""
 
 from __future__ import annotations
 

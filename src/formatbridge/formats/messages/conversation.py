@@ -5,6 +5,8 @@ The documentation of tool use and of mid-conversation system messages demands th
 - The ``tool_result`` blocks come first in the user turn after the ``tool_use`` blocks.
 - Consecutive turns of one role are one turn.
 - A mid-conversation system message follows a user turn and precedes an assistant turn.
+
+``TurnEncoder`` is here alone, because only this server rejects blocks and turns in another order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Errors of Anthropic Messages, and the bodies that relays send instead."""
+"""Errors of Anthropic Messages, and the bodies that relays send instead.
+
+``encode_rejection`` is here alone, because only in this format the server may store a conversation as a ``thread``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Server tools and MCP servers of Anthropic Messages: definitions, calls and results."""
+"""Server tools and MCP servers of Anthropic Messages: definitions, calls and results.
+
+Calls and results are separate blocks, and those of each tool have their types. So there is a decoder for each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reasoning of Anthropic Messages: blocks of thinking, and the settings ``thinking`` and ``effort``."""
+"""Reasoning of Anthropic Messages: blocks of thinking, and the settings ``thinking`` and ``effort``.
+
+Functions that reserve or bind tokens are here alone: a budget is part of ``max_tokens``, and only reasoning has a signature.
+"""
 
 from __future__ import annotations
 

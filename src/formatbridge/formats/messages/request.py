@@ -1,4 +1,7 @@
-"""Requests of Anthropic Messages."""
+"""Requests of Anthropic Messages.
+
+``repair_history`` is here alone, because only this server demands the thinking of earlier turns.
+"""
 
 from __future__ import annotations
 

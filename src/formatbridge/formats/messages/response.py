@@ -1,4 +1,7 @@
-"""Responses of Anthropic Messages."""
+"""Responses of Anthropic Messages.
+
+``encode_head`` is here because ``message_start`` of a stream has the same fields.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Keywords that the server does not enforce move into the description, because the model may follow them there. Source:
 ``transform_schema`` of Anthropic's SDK of 2026-11.
+
+``encode_schema`` and ``encode_json_mode`` are here alone, because this server enforces fewer keywords and has no JSON mode.
 """
 
 from __future__ import annotations

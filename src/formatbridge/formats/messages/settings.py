@@ -1,4 +1,7 @@
-"""Settings of Anthropic Messages: flat settings in a table, and nested settings by functions."""
+"""Settings of Anthropic Messages: flat settings in a table, and nested settings by functions.
+
+``encode_limit`` is here alone, because only this format requires ``max_tokens``.
+"""
 
 from __future__ import annotations
 

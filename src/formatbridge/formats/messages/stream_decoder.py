@@ -1,6 +1,8 @@
 """Decoder for streams of Anthropic Messages: ``message_start``, content blocks, ``message_delta`` with the usage, ``message_stop``.
 
 Some servers omit any of these events. ``stream_state`` handles deviations in content blocks.
+
+``is_failure`` is public because folding a stream needs it, too.
 """
 
 from __future__ import annotations

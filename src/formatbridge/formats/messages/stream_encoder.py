@@ -2,6 +2,8 @@
 
 One block is open at a time, and the indexes of the blocks have no gaps. Text, reasoning and arguments of the open block are sent at once.
 Events of other parts stay pending, because a block that is closed cannot open again. Citations follow their text, without spans.
+
+``BlockEncoder`` is here alone, because only here a block must stop before the next one starts.
 """
 
 from __future__ import annotations
@@ -149,8 +151,8 @@ class StreamEncoder:
 
     def _feed(self, event: events.Event) -> bytes:
         """Encode an event. A citation that follows the end of its text is not encoded."""
-        handle = _HANDLERS.get(type(event))
-        return handle(self, event) if handle else b""
+        method = _METHODS.get(type(event))
+        return method(self, event) if method else b""
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
         """Encode an error, which ends the stream. The open block stays open."""
@@ -390,7 +392,7 @@ def _as_text(pending: list[_PartEvent]) -> list[_PartEvent]:
     return [events.PartStart(start.choice, start.index, text), events.PartEnd(start.choice, start.index)]
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._take,
     events.Delta: StreamEncoder._take,

@@ -1,4 +1,7 @@
-"""Tool calls and results of Anthropic Messages."""
+"""Tool calls and results of Anthropic Messages.
+
+``encode_call_start`` is here alone, because only here a call opens as a block of its type.
+"""
 
 from __future__ import annotations
 

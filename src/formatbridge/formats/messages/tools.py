@@ -1,4 +1,7 @@
-"""Tool definitions and tool choice of Anthropic Messages."""
+"""Tool definitions and tool choice of Anthropic Messages.
+
+``server_tools_of`` is here alone, because only this server requires unique names of its server tools.
+"""
 
 from __future__ import annotations
 

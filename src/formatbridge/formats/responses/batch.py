@@ -1,4 +1,7 @@
-"""Lines of OpenAI's batch files for Responses."""
+"""Lines of OpenAI's batch files for Responses.
+
+Both formats of OpenAI share the layout, so this file has no functions.
+"""
 
 from __future__ import annotations
 

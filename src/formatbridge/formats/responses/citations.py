@@ -1,4 +1,7 @@
-"""Citations of Responses: annotations of an output text, with offsets from its start."""
+"""Citations of Responses: annotations of an output text, with offsets from its start.
+
+``shift_citations`` is here alone, because only here offsets count from the start of a content part.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Ci
     """
     if not raw:
         return None, None
+    # {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 12, "end_index": 31}
     citations: list[ir.Citation] = []
     unread: JsonObject = {}
     for index, item in enumerate(raw):
@@ -39,6 +43,7 @@ def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Ci
 
 def shift_citations(citations: list[ir.Citation], by: int) -> None:
     """Add ``by`` to the offsets of citations, so that they count from the start of the response."""
+    # Here offsets count from the start of a content part. The texts of a response are joined in Chat Completions and Gemini.
     for citation in citations:
         if citation.start is not None:
             citation.start += by
@@ -53,6 +58,7 @@ def encode_citations(citations: list[ir.Citation], start: int, length: int, loss
 
 def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Ledger) -> JsonObject | None:
     """Encode one citation; without a known span, both offsets are 0, as in recorded traffic."""
+    # Each type of annotation requires a URL or the id of a file (official SDK, ``ResponseOutputText.annotations``).
     if citation.url is None and citation.file_id is None:
         losses.dropped(citation)
         return None
@@ -65,6 +71,7 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
         put_in(file, "index", first, 0, losses)
         return file
     drop_field(citation, "file_id", losses)
+    # The title and both offsets are required (official SDK, ``AnnotationURLCitation``). Unknown ones get a value, as an addition.
     annotation: JsonObject = {"type": "url_citation", "url": citation.url}
     put_in(annotation, "title", citation.title, "", losses)
     put_in(annotation, "start_index", first, 0, losses)
@@ -75,6 +82,7 @@ def _encode_citation(citation: ir.Citation, start: int, length: int, losses: Led
 def _clamp_offset(citation: ir.Citation, name: str, start: int, length: int, losses: Ledger) -> int | None:
     """Return an offset of a citation in its text, or None if it is unknown. An offset outside the text becomes the nearest one."""
     offset: int | None = getattr(citation, name)
+    # A span of another format may reach into the next text, but an annotation belongs to one content part.
     if offset is None or 0 <= offset - start <= length:
         return None if offset is None else offset - start
     nearest: int = losses.changed(citation, name, min(max(offset - start, 0), length), "span_lost", severity="info")
@@ -94,11 +102,13 @@ def _decode_url(raw: JsonObject, src: str) -> ir.Citation:
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Citation:
+    # A ``file_path`` has no filename (official SDK, ``AnnotationFilePath``).
     title, index = raw.get("filename"), raw.get("index")
     return ir.Citation(kind="file", file_id=raw["file_id"], title=title, start=index, src=src, extra=read_extra(raw, _FILE))
 
 
 def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
+    # ``container_id`` stays an unmodelled field: no other server can read a file in this container.
     return ir.Citation(
         kind="file",
         file_id=raw["file_id"],

@@ -1,4 +1,7 @@
-"""Content parts of Responses: input text, images and files, output text and refusals."""
+"""Content parts of Responses: input text, images and files, output text and refusals.
+
+``mark_last_part`` and ``text_of`` are here alone: a message may have a cache mark, and items of all types have deltas.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,14 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.streaming.replay import DELTA_FIELDS
 
+# Source: the official SDK, ``ResponseInputImage.detail`` and ``ResponseInputFile.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
+# Source: the official SDK, ``PromptCacheBreakpoint.ttl``: "The minimum lifetime". Anthropic's become the next longer ones.
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _CACHE_FIELDS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
-"""Fields that are cache marks, and the keys that the decoder reads in each."""
+"""Fields that are cache marks, and the keys that the decoder reads in each (fixture cache_marks_borrowed)."""
 # Keys that the decoder reads in each type of part.
 _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
@@ -46,6 +51,7 @@ def decode_content(
     content: str | list[JsonObject], src: str, item_id: str | None = None, parts: list[ir.Part] | None = None
 ) -> list[ir.Part]:
     """Decode content that is a string or a list of parts. ``item_id``: the id of its item; ``parts``: a list to append to."""
+    # An assistant message has one id for all its content parts. Each part keeps it, so the encoder can join them again.
     out = [] if parts is None else parts
     if isinstance(content, str):
         out.append(_text(content, src, item_id))
@@ -63,6 +69,8 @@ def decode_content(
 
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
     """Decode one content part; one of an unknown type becomes an opaque part."""
+    # {"type": "input_text", "text": "Hello"}, {"type": "input_image", "image_url": "https://a.example/b.png", "detail": "auto"}
+    # {"type": "output_text", "text": "Hello", "annotations": [], "logprobs": []}, {"type": "refusal", "refusal": "No."}
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if type(kind) is str else None
     return decode(raw, src, item_id) if decode else _decode_unknown(raw, src)
@@ -91,6 +99,7 @@ def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> froze
 
 def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
     """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
+    # Callers of compatible servers set Anthropic's field on a message, where it means its end (fixture cache_marks_borrowed).
     mark, last = decode_cache(raw, src), parts[-1] if parts else None
     if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
         return known
@@ -129,6 +138,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return _encode_media(part, losses)
         case ir.Refusal():
             drop_unheld(part, losses)
+            # Only output messages have a refusal part (official SDK, ``ResponseInputContent``).
             converted = {"type": "input_text", "text": part.text}
             losses.changed(part, "", converted, "flattened")
             return converted
@@ -159,6 +169,7 @@ def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 def _decode_foreign_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     """Decode a part of type ``text``, which other formats have. The wire model does not check its fields."""
+    # Callers copy such parts from Chat Completions, and many servers accept them (fixture text_borrowed).
     if not isinstance(raw.get("text"), str):
         return _decode_unknown(raw, src)
     part = _text(raw["text"], src, item_id)
@@ -191,11 +202,13 @@ def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    # Both sources are optional, and nothing excludes having both (official SDK, ``ResponseInputImage``).
     url, file_id = raw.get("image_url"), raw.get("file_id")
     if url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, label="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     cache = decode_cache(raw, src)
+    # Canonical media have one source. If the image has a URL too, its file id becomes an unmodelled field.
     extra = read_extra(raw, _with_cache_field(_IMAGE, cache))
     part = ir.Media(
         kind="image",
@@ -215,11 +228,13 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_field(part, "filename", losses)
+    # ``detail`` is required, and "Defaults to `auto`" (official SDK, ``ResponseInputImageParam``).
     detail = part.detail or "auto"
     if detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
     image: JsonObject = {"type": "input_image", "detail": detail}
     if part.file_id is not None:
+        # The id of a file is valid at the vendor where it was uploaded.
         if part.vendor != "openai":
             losses.dropped(part, code="foreign_id", severity="impossible")
             return None
@@ -236,9 +251,11 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if content is None and url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, label="input_file", src=src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
+    # ``file_data`` is a data URL or base64 alone. Callers of litellm also put an address there, such as ``gs://``.
     if data is not None and url is None and is_address(data):
         mime, data, url = mime or guess_mime(data), None, data
     cache = decode_cache(raw, src)
+    # Of several sources, the data come before the URL, and the URL before the file id. The others become unmodelled fields.
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
     part = ir.Media(
         kind=media_kind(mime) if mime else "document",
@@ -276,12 +293,15 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return file | {"file_url": part.url}
     mime, data = part.mime, part.data or ""
     file["file_data"] = write_data_url(mime, data) if mime else data
+    # The server rejects data without a filename with "Missing required parameter" (laravel/ai#324).
     if part.filename is None:
         losses.added_in(file, "filename", default_filename(mime))
     return file
 
 
 def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
+    # {"type": "input_audio", "input_audio": {"data": "UklGR...", "format": "wav"}}
+    # The official SDK has the type ``ResponseInputAudio``, but no list of content parts includes it.
     audio = raw["input_audio"]
     format = audio.get("format")
     return ir.Media(
@@ -298,6 +318,7 @@ def _decode_audio(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
+    # A request has texts, images and files only (official SDK, ``ResponseInputContent``).
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
@@ -319,7 +340,7 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
 }
 
 
-# Cache marks.
+# Deltas of streams.
 
 
 def text_of(part: ir.Part) -> str:

@@ -2,6 +2,8 @@
 
 Calls, reasoning and messages of the model are separate items. Consecutive ones become one assistant message of the canonical model.
 Each tool result becomes a message of role ``tool``.
+
+``decode_item`` and ``end_assistant_message`` are here alone, because only here a turn of the model is several items.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _COMPLETED_MESSAGE = _OUTPUT_MESSAGE | {"status"}
 
 def item_type(raw: JsonObject) -> str:
     """Return the type of an item; one without a type is a message, or an item reference if it has no role."""
+    # ``type`` is optional in these two only (official SDK, ``EasyInputMessageParam`` and ``ItemReference``).
     kind = raw.get("type")
     if kind is None:
         return "message" if raw.get("role") is not None else "item_reference"
@@ -47,6 +50,7 @@ def item_type(raw: JsonObject) -> str:
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Decode a message of a role other than ``assistant``."""
+    # {"type": "message", "role": "user", "content": "Hello"}, or a list of parts as its content
     content, at = raw["content"], f"{src}/content"
     parts: list[ir.Part]
     if type(content) is str:
@@ -70,6 +74,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
         encode_assistant_parts(message.parts, items, ids, losses, options)
         return
     content_parts: list[ir.Part] = []
+    # In Anthropic Messages, results and texts are in one user turn. Here the results precede the text, because each is an item.
     for part in message.parts:
         if type(part) is ir.ToolResult:
             ids.note_result(part, len(items))
@@ -77,6 +82,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
         else:
             content_parts.append(part)
     content = encode_content(content_parts, losses) if content_parts else ""
+    # A message with an empty text stays, because the source has that message, too.
     if content or any(isinstance(part, ir.Text) for part in content_parts):
         items.append({"type": "message", "role": "user" if role == "tool" else role, "content": content})
 
@@ -89,6 +95,8 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
 
     A carried token of the kind ``call`` moves from its reasoning item to the part after it.
     """
+    # {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
+    # {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "..."}], "encrypted_content": "gAAAA..."}
     first, unread = len(parts), None
     if kind == "message":
         content = raw["content"]
@@ -117,6 +125,7 @@ def _move_call_token(parts: list[ir.Part], at: int) -> JsonObject | None:
     if at == len(parts) or not carries_call_token(parts[at - 1]):
         return None
     part = parts[at]
+    # Reasoning has a token itself, a refusal has no field for one, and an opaque part is encoded unchanged.
     if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
         parts[at - 1] = token_as_text(parts[at - 1])
         return None
@@ -142,6 +151,7 @@ def encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: I
     message_parts: list[ir.Text | ir.Refusal] = []
     for part in parts:
         if type(part) is ir.Text or type(part) is ir.Refusal:
+            # Parts with different ids were separate items, such as a comment and the final answer (fixture text_phases).
             if message_parts and message_parts[-1].id != part.id:
                 _encode_message_parts(message_parts, items, ids, losses)
                 message_parts = []
@@ -165,9 +175,11 @@ def _encode_message_parts(parts: list[ir.Text | ir.Refusal], items: list[JsonObj
             drop_unheld(part, losses)
             if type(part) is ir.Text:  # an output text has no field for a cache mark
                 drop_field(part, "cache", losses)
+    # An output message requires an id, but the short form of a message does not (official SDK, ``EasyInputMessageParam``).
     if len(parts) == 1 and type(parts[0]) is ir.Text and parts[0].id is None:
         items.append({"type": "message", "role": "assistant", "content": parts[0].text})
         return
+    # vLLM's server rejects a text without ``annotations`` (langchain-ai/langchain#32557).
     content = [
         {"type": "output_text", "text": part.text, "annotations": []}
         if isinstance(part, ir.Text)
@@ -186,6 +198,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
     elif isinstance(part, ir.Reasoning):
         item = encode_reasoning(part, losses, options)
     elif isinstance(part, ir.Media):
+        # An assistant message has no image. The item of an image generation call is the only place for one of the model.
         drop_field(part, "signature", losses, "responses")
         item = encode_generated_image(part, len(items), ids, losses)
         if item:

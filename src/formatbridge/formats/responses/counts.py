@@ -31,6 +31,7 @@ def encode_count_request(body: JsonObject, model: str) -> JsonObject:
 
 def decode_count(body: JsonObject) -> ir.TokenCount:
     """Decode the answer."""
+    # {"object": "response.input_tokens", "input_tokens": 11}
     return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT))
 
 

@@ -1,4 +1,7 @@
-"""Errors of Responses: error bodies, error events, and the error in a failed response."""
+"""Errors of Responses: error bodies, error events, and the error in a failed response.
+
+An event and a failed response have errors of other shapes than an error body, so each has its functions.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.streaming.sse import encode_event
 
+# Source: the official SDK, ``ResponseError.code``. ``FAULTS`` has the codes that name a fault in the request.
 _CODES = FAULTS | {"server_error", "rate_limit_exceeded", "vector_store_timeout"}
 """The codes in a failed response; the set is closed."""
 _CODES_BY_KIND: Mapping[ir.ErrorKind, str] = {
@@ -27,6 +31,7 @@ _CODES_BY_KIND: Mapping[ir.ErrorKind, str] = {
     "timeout": "vector_store_timeout",
     "invalid_request": "invalid_prompt",
 }
+# ``ResponseError`` has an optional ``type`` (official SDK). Of different kinds with one code, it identifies the kind.
 _TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in KIND_FIELDS.items()} | {
     "not_found": "not_found_error",
     "too_large": "request_too_large",
@@ -38,6 +43,8 @@ _TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in KI
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
     """Decode an error body."""
+    # {"error": {"message": "...", "type": "invalid_request_error", "param": "input", "code": null}}
+    # ``detail``: type and code are OpenAI's words, unless the body has the shape of another vendor.
     return decode_error_body(body, status=status, otherwise="detail")
 
 
@@ -73,6 +80,7 @@ def decode_error_event(event: JsonObject) -> ir.Error:
 
     An error of another shape becomes the message, as JSON.
     """
+    # The official type has these fields at its top level; recorded servers nest them in ``error`` (fixture error_nested).
     detail = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
     if not isinstance(detail, dict) or not _is_valid(detail):
         detail = {"message": detail if isinstance(detail, str) else dumps(detail).decode()}
@@ -108,6 +116,7 @@ def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
 
 def is_bare_cancellation(error: ir.Error) -> bool:
     """Return whether the status ``cancelled`` of a response expresses all of an error."""
+    # A cancelled response has no error object. With more than its kind to report, it becomes a failed one, which has.
     is_bare = not (error.param or error.request_id or error.retry_after or error.extra)
     is_default = error.type in (None, KIND_FIELDS["cancelled"].type) and all(
         value in (None, "", "cancelled") for value in (error.message, error.code)

@@ -17,6 +17,7 @@ _STORED = LossRule("impossible", "stored_state")
 _AFTER_CLOSE = LossRule("impossible", "position_lost")
 """Content that the last event of a stream adds to a call after the call was closed."""
 _STATUS = LossRule("info", "diagnostic", neutral=("completed",))
+# A program of the server is the other caller (official SDK, ``CallerProgram``). "direct" is what other formats always do.
 _CALLER = LossRule(neutral=({"type": "direct"},))
 _CALLERS = LossRule(neutral=(["direct"],))
 
@@ -99,7 +100,7 @@ FIELD_PATHS = FieldPaths(
         "Model.retires": ("shutdown_date",),
     },
     rules={
-        # Requests.
+        # Requests. Neutral values are the defaults in the official SDK's ``ResponseCreateParams``.
         "Request.access_programs": LossRule(),
         "Request.client_metadata": LossRule("info"),
         "Request.background": LossRule(neutral=(False,)),
@@ -141,6 +142,7 @@ FIELD_PATHS = FieldPaths(
         "ToolCall.caller": _CALLER,
         "ToolCall.item_id": _DIAGNOSTIC,
         "ToolCall.output_index": _DIAGNOSTIC,
+        # The SDK's ``responses.parse`` adds the parsed value to an item, and callers send that item back (fixture parsed_history).
         "ToolCall.parsed_arguments": LossRule("info", "unknown_field", restates="arguments"),
         "ToolCall.status": _STATUS,
         f"ToolResult.{WHOLE_NODE}": LossRule("impossible", "orphan", kind="changed", after="the result of a call that has another id"),
@@ -168,7 +170,7 @@ FIELD_PATHS = FieldPaths(
         "Hosted.error/type": LossRule("info", "diagnostic"),
         "Hosted.container_id": LossRule("info", "foreign_id"),
         "Citation.container_id": LossRule("info", "foreign_id"),
-        # Tools.
+        # Tools. Neutral values are the defaults of the tool in the official SDK.
         "FunctionTool.async": LossRule(neutral=(False,)),
         "CustomTool.async": LossRule(neutral=(False,)),
         "HostedTool.allowed_callers": _CALLERS,

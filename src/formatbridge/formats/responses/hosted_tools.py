@@ -1,4 +1,7 @@
-"""Hosted tools of Responses, MCP servers, and the items of their calls."""
+"""Hosted tools of Responses, MCP servers, and the items of their calls.
+
+A call has its result as a field, so one function encodes both, and ``encode_generated_image`` is here because an image is an item.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 from formatbridge.report.losses import Severity
 
+# Source of the types: the official SDK, ``WebSearchTool.type`` and ``WebSearchPreviewTool.type``, which have dated names, too.
 FAMILIES = {
     "web_search": "web_search",
     "web_search_2025_08_26": "web_search",
@@ -35,6 +39,7 @@ HOSTED: Mapping[str, str] = {
 }
 """Families of hosted tools that this format has, to the type of the tool."""
 
+# Source: the official SDK, ``ToolChoiceTypes.type``, which has ``web_search_preview`` and not ``web_search``.
 FORCED_BY_ALLOWED_TOOLS = frozenset({"web_search"})
 """Tools that a choice of type ``allowed_tools`` forces, as its only tool.
 
@@ -54,6 +59,7 @@ _TYPE = frozenset({"type"})
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
     """Decode a hosted tool; one of an unknown type has the family ``other``."""
+    # {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}, "search_context_size": "low"}
     kind = str(raw.get("type"))
     family = FAMILIES.get(kind, "other")
     if family == "web_search":
@@ -71,12 +77,14 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     encoded: JsonObject = {"type": HOSTED[tool.family]}
     if tool.family == "tool_search" and tool.kind != encoded["type"]:
         losses.changed(tool, "", encoded)
+    # ``container`` is required (official SDK, ``CodeInterpreter``). The server creates one of the type ``auto`` for the response.
     if tool.family == "code":
         return encoded | {"container": {"type": "auto"}}
     return encoded | _encode_search(tool) if tool.family == "web_search" else encoded
 
 
 def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:
+    # The preview has no ``filters`` (official SDK, ``WebSearchPreviewTool``), so there they are an unknown field.
     known = _SEARCH_PREVIEW if kind.startswith("web_search_preview") else _SEARCH
     filters, location = raw.get("filters") or {} if "filters" in known else {}, raw.get("user_location")
     return ir.HostedTool(
@@ -104,6 +112,7 @@ def _encode_search(tool: ir.HostedTool) -> JsonObject:
 
 def _decode_code(raw: JsonObject) -> JsonObject | None:
     """Return the unread fields of a code interpreter tool. Other servers use an automatic container, too."""
+    # {"type": "code_interpreter", "container": {"type": "auto", "file_ids": ["file_1"]}}, or the id of a container
     container = raw.get("container")
     if not isinstance(container, dict) or container.get("type") != "auto":
         return read_extra(raw, _TYPE)
@@ -115,6 +124,8 @@ def _decode_code(raw: JsonObject) -> JsonObject | None:
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     """Decode an MCP server. Without ``require_approval``, every call requires approval, which is kept as an unmodelled field."""
+    # {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example", "allowed_tools": ["search"],
+    #  "require_approval": "never"}; ``allowed_tools`` may be a filter: {"tool_names": ["search"], "read_only": true}
     allowed, approval = raw.get("allowed_tools"), raw.get("require_approval")
     filters = allowed if isinstance(allowed, dict) else {}
     return ir.McpServer(
@@ -138,6 +149,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     """Encode an MCP server; without an approval setting no call requires approval, as in other formats."""
     drop_unheld(server, losses)
+    # Anthropic Messages can disable single tools; ``allowed_tools`` lists the allowed ones only.
     for name in server.denied or ():
         losses.dropped(server, f"denied/{escape(name)}/enabled")
     encoded: JsonObject = {"type": "mcp", "server_label": server.label}
@@ -166,6 +178,7 @@ _SEVERITY: Mapping[str, Severity] = {
 }
 """The severity of losing an item that other formats do not have; ``impossible`` for any other type, because the meaning changes."""
 
+# Source: the official SDK, ``ImageGenerationCall.output_format``. Other names are those of the media type.
 _MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
 _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
 
@@ -175,6 +188,7 @@ _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
 _ERROR = frozenset({"type", "content"})
+# Source: the official SDK, ``McpToolCallError``, whose other types are errors of the protocol and of HTTP.
 _TOOL_ERROR = "mcp_tool_execution_error"
 """The type of an error that the MCP tool itself returned; other formats have only this kind."""
 _ERROR_CONTENT = frozenset({"type", "text"})
@@ -204,6 +218,7 @@ def _unread_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
 
 def _is_incomplete(raw: JsonObject, *outputs: object) -> bool:
     """Return whether a call ended without any of its outputs; in other formats such a call has no result."""
+    # Here the output is a field of the call. In other formats it is a separate block, whose absence means that the server paused.
     return raw.get("status") == "incomplete" and all(value is None for value in outputs)
 
 
@@ -219,7 +234,9 @@ def _status(call: ir.Hosted, result: ir.Hosted | None, otherwise: str = "complet
 
 
 def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
+    # {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0...", "output_format": "png"}
     data, format = raw.get("result"), raw.get("output_format")
+    # ``result`` may be null (official SDK, ``ImageGenerationCall``). Such an item becomes an opaque part.
     if not data:
         return None
     mime = _MEDIA_TYPES.get(format, f"image/{format}") if format else None
@@ -232,6 +249,7 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
     drop_unheld_in_answer(part, losses)
+    # The detail controls how a model reads an image. An item of an output image has no such field.
     if part.detail not in (None, "auto"):
         losses.dropped(part, "detail", severity="info")
     item: JsonObject = {
@@ -252,6 +270,9 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
 
 
 def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
+    # {"type": "code_interpreter_call", "id": "ci_1", "code": "print(1)", "outputs": [{"type": "logs", "logs": "1"}],
+    #  "container_id": "cntr_1", "status": "completed"}
+    # ``outputs`` is null unless the request includes ``code_interpreter_call.outputs`` (fixture ``hosted_code_untold_own``).
     raw_outputs = raw.get("outputs")
     is_incomplete, outputs = _is_incomplete(raw, raw_outputs), raw_outputs or []
     logs = [output["logs"] for output in outputs if output.get("type") == "logs"]
@@ -280,6 +301,7 @@ def _encode_code_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids
     end = result or call
     if call.name not in (None, "code_execution"):
         losses.changed(call, "name", "code_interpreter_call")
+    # The only text of an output is its logs, so standard output and the error of another format both go there.
     printed = [text for text in (end.output, end.error) if text is not None]
     return {
         "type": "code_interpreter_call",
@@ -295,6 +317,8 @@ def _encode_code_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids
 
 
 def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
+    # {"type": "mcp_call", "id": "mcp_1", "server_label": "docs", "name": "search", "arguments": "{}", "output": "...",
+    #  "error": {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "..."}]}}
     error = raw.get("error")
     message, unread = _error_text(error) if error is not None else (None, None)
     is_incomplete = _is_incomplete(raw, raw.get("output"), error)
@@ -316,6 +340,7 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
 
 def _error_text(error: str | JsonObject) -> tuple[str, JsonObject | None]:
     """Return the error of an MCP call as text, and its unread fields. An error without a text is kept as JSON."""
+    # Callers also send the text alone (fixture requests/responses/hosted_history_mcp).
     if isinstance(error, str):
         return error, None
     error_type, content = error.get("type"), error.get("content")
@@ -350,6 +375,8 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
 
 
 def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:
+    # {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "weather"}}
+    # ``action`` may be absent (recorded traffic). The results are not in the item: the model cites them in its text.
     action = raw.get("action") or {}
     query = _query_of(action)
     return ir.Hosted(
@@ -386,6 +413,7 @@ def _encode_search_item(call: ir.Hosted, result: ir.Hosted | None, index: int, i
     if call.output is not None:
         losses.dropped(call, "output", "server_history")
     query = call.arguments or ""
+    # Both fields are optional, and clients read either (official SDK, ``ActionSearch``).
     return {
         "type": "web_search_call",
         "id": call.id or ids.generate("ws", index),

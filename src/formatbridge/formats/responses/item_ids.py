@@ -25,6 +25,7 @@ class ItemIds:
 
     def generate(self, prefix: str, index: int) -> str:
         """Return an id for the item at ``index`` of the target list, and note it as an addition."""
+        # In a response, the id of the response makes the ids unique in a conversation. A request has no id, so they are counted.
         if self._stem:
             item_id = f"{prefix}_{self._stem}{index}"
         else:
@@ -35,6 +36,7 @@ class ItemIds:
 
     def note_call(self, call: ir.ToolCall, index: int) -> None:
         """Note the generated id of the call at ``index``, and whether it is a custom tool call."""
+        # A result has the type of its call. Other formats have one type of result only.
         if call.kind == "custom":
             self.custom_calls.add(call.id)
         if call.has_generated_id:

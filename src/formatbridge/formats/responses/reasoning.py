@@ -1,4 +1,7 @@
-"""Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format."""
+"""Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format.
+
+``carry_token`` and ``encode_reasoning_item`` are public, because a token of any part is written as a reasoning item.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ _CONFIG = frozenset({"effort", "summary", "generate_summary"})
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a reasoning item. Its text has priority over its summary; a different summary then stays as an unmodelled field."""
+    # {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "..."}],
+    #  "content": [{"type": "reasoning_text", "text": "..."}], "encrypted_content": "gAAAA..."}
     summary, content, token = raw.get("summary") or [], raw.get("content") or [], raw.get("encrypted_content")
     # Both lists may be present: the summary is not the text of the reasoning (openai-python, ResponseReasoningItem).
     text = _join(content) if content else ""
@@ -43,9 +48,11 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     signature = part.signature
     if signature is not None and is_native_token(signature, "responses"):
         drop_unheld(part, losses)
+        # OpenAI needs no id next to the token (openai/codex#3390), other servers do (dotnet/extensions#7628). So it stays.
         item_id = id_of(part)
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
         return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
+    # Servers of open models, such as vLLM, read reasoning without a token.
     reads_unsigned = losses.dialect is not None and losses.dialect.unsigned_reasoning
     if not part.text or (options.unsigned_reasoning == "drop" and not reads_unsigned):
         drop_unsigned(part, losses)
@@ -81,6 +88,7 @@ def carry_token(
     """Encode a token as the encrypted content of a response. With the kind ``call``, it belongs to the next item."""
     if signature is None:
         return None
+    # Clients send back ``encrypted_content`` unchanged, so a tagged token of another vendor comes with the next request.
     if signature.issuer != "responses" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None
@@ -96,6 +104,7 @@ def encode_reasoning_item(text: str, token: str | None, index: int, ids: ItemIds
 
 
 def _summary(text: str) -> list[JsonObject]:
+    # ``summary`` is required, but may be empty (official SDK, ``ResponseReasoningItem``).
     return [{"type": "summary_text", "text": text}] if text else []
 
 
@@ -103,6 +112,7 @@ def _join(parts: list[JsonObject]) -> str:
     if len(parts) == 1:
         text = parts[0].get("text")
         return text if isinstance(text, str) else ""
+    # Each part is a paragraph of its summary (fixture reasoning_summary).
     return "\n\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
@@ -123,6 +133,7 @@ def _unread_fields(parts: list[JsonObject], at: str) -> JsonObject | None:
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Decode the effort and the summary setting; unknown values become unmodelled fields."""
+    # {"effort": "high", "summary": "auto"}; ``generate_summary`` is the deprecated name (official SDK, ``Reasoning``).
     effort, summary, older = raw.get("effort"), raw.get("summary"), raw.get("generate_summary")
     show = summary if summary is not None else older
     unread = {
@@ -143,6 +154,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     fields: JsonObject = {"effort": effort} if effort else {}
+    # A summary requires a verified organization, so only a caller that requests one gets it (continuedev/continue#9607).
     if config.show not in (None, "hide"):
         fields["summary"] = config.show
     return {"reasoning": fields} if fields else {}

@@ -18,7 +18,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     ),
     *detection_rules("request", 5, "text", "reasoning", "prompt", shape=dict),
     DetectionRule("request", 4, "prompt/id", shape=str),
-    DetectionRule("request", 4, "tools/*/name"),
+    DetectionRule("request", 4, "tools/*/name"),  # Chat Completions nests the name in ``function``
     DetectionRule("response", 40, "object", ("response",)),  # high: a response repeats many fields of its request
     DetectionRule("response", 12, "output"),
     *detection_rules("response", 4, "incomplete_details", "parallel_tool_calls"),
@@ -37,6 +37,7 @@ DETECTION: tuple[DetectionRule, ...] = (
 
 def recognizes_event(event: JsonObject) -> bool:
     """Return whether an event has a type that the events of no other format have."""
+    # Only the events ``error`` and ``keepalive`` have types without this prefix, and other formats have an ``error`` event, too.
     kind = event.get("type")
     return isinstance(kind, str) and kind.startswith("response.")
 
@@ -44,6 +45,7 @@ def recognizes_event(event: JsonObject) -> bool:
 def recognizes_error(event: JsonObject, name: str) -> bool:
     """Return whether the official SDK recognizes an event as an error. It ignores the name."""
     del name
+    # It raises on a nested ``error`` (openai-python, ``_streaming.py``), and returns an event with a type to the caller.
     return isinstance(event.get("type"), str) or bool(event.get("error"))
 
 

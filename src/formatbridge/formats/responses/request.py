@@ -43,6 +43,7 @@ _UPDATE = frozenset({"type", "reasoning"})
 
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Decode a request."""
+    # {"model": "m", "instructions": "Be brief.", "input": [{"role": "user", "content": "Hello"}], "store": false}
     stream = bool(body.get("stream") if stream is None else stream)
     messages = _decode_messages(body)
     request = ir.Request("responses", model or body.get("model"), stream, messages)
@@ -56,6 +57,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = merge_extra(read_extra(body, _KNOWN), unread)
     choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
+    # The tools precede the choice: whether a choice of ``tool_search`` names a function depends on them.
     if body.get("tools"):
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
         remove_repeated_tools(request, body)
@@ -110,6 +112,7 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
     """Encode the tools, the tool choice and ``parallel_tool_calls``; the server accepts the latter two only with tools."""
     body = encode_tools(request.tools, losses)
+    # "'parallel_tool_calls' is only allowed when 'tools' are specified" (openai/swarm#30).
     if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
         drop_choice(request, losses)
         return body
@@ -126,7 +129,9 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
+    # ``input`` is optional: a prompt template may have it (official SDK, ``ResponseCreateParams``).
     input, instructions = body.get("input"), body.get("instructions")
+    # ``instructions`` is "A system (or developer) message inserted into the model's context" (official SDK).
     if instructions:
         messages.append(ir.Message("system", [ir.Text(instructions, "/instructions")], "/instructions"))
     if isinstance(input, str):
@@ -176,6 +181,7 @@ def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired:
 def _decode_output(kind: str, raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> list[ir.Message | None]:
     """Decode a tool result, and a message with the tools that a tool search returned; None if the server ran the search."""
     if kind != "tool_search_output":
+        # A result may name its tool instead of its call. ``pair_results_without_ids`` looks for that call.
         result = decode_result(raw, src)
         if result.has_generated_id or result.name or result.namespace is not None:
             unpaired.append(result)
@@ -192,12 +198,14 @@ def _decode_configuration(kind: str, raw: JsonObject, src: str) -> ir.Message | 
     """Decode a change of the configuration; None if other formats cannot express it."""
     if kind == "configuration_update":
         return _decode_update(raw, src)
+    # {"type": "additional_tools", "role": "developer", "tools": [...]}: "tools made available at this item" (official SDK).
     tools = [decode_tool(tool, f"{src}/tools/{index}") for index, tool in enumerate(raw["tools"])]
     return ir.Message("developer", [], src, read_extra(raw, _ADDED_TOOLS), tools=tools)
 
 
 def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
     """Decode a change of the reasoning effort; None for other changes, which become opaque parts."""
+    # {"type": "configuration_update", "reasoning": {"effort": "high"}}; the item may also change ``text``.
     reasoning = raw.get("reasoning") or {}
     effort = reasoning.get("effort")
     if effort not in EFFORTS:
@@ -209,6 +217,7 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
 def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
     """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
     format = request.output_format
     # JSON mode requires the word in the input. If only the system text has it, this text is a message.
     has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)

@@ -1,4 +1,7 @@
-"""Response objects of Responses: output, status, usage and errors."""
+"""Response objects of Responses: output, status, usage and errors.
+
+A response and its last item have a status, which other formats do not have: ``last_item_status`` and ``with_end_status``.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ from formatbridge.report.ledger import Ledger
 
 RESPONSE_FIELDS = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
 _index = attrgetter("index")
+# Source: the official SDK, ``Response``, and recorded responses, which also have ``store``.
 _ECHOED = (
     "background", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
     "prompt_cache_key", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
@@ -39,6 +43,8 @@ _ECHOED = (
 
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode a response. A failed one has an error and the output before it."""
+    # {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [...],
+    #  "error": null, "incomplete_details": null, "usage": {...}, "tools": [], "tool_choice": "auto"}
     usage, status, error = body.get("usage"), body.get("status"), body.get("error")
     parts, logprobs, unread = decode_answer(body["output"])
     failure = failure_of(body)
@@ -57,6 +63,7 @@ def decode_response(body: JsonObject) -> ir.Response:
 def failure_of(body: JsonObject) -> ir.Error | None:
     """Return the error of a failed or cancelled response."""
     error, status = body.get("error"), body.get("status")
+    # A failed response may have no error object, and some servers send the error with another status.
     if error or status == "failed":
         return decode_failure(error or {})
     return ir.Error(kind="cancelled", message=status) if status == "cancelled" else None
@@ -72,10 +79,12 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     end, last_status = encode_finish(finish, choice.parts, losses), last_item_status(finish, choice.parts)
     if refusal:
         choice = ir.Choice(parts=[*choice.parts, refusal], logprobs=choice.logprobs, src=choice.src)
+    # A failed response has the output before the failure. Its status replaces the finish reason.
     if response.error:
         end = _encode_failed_status(response.error, losses)
     elif finish is None or finish.raw is None:
         losses.added("/status", end["status"])
+    # The id of the response makes the ids of its items unique in a conversation, and equal inputs give equal ids.
     ids = ItemIds("/output", f"{response_id.removeprefix('resp_')}_", losses)
     created = _encode_created(response, losses, options)
     model = response.model if response.model is not None else losses.added("/model", "")
@@ -121,6 +130,7 @@ def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> 
 
 def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
     """Return the fields that repeat the request, if the request has this format."""
+    # Responses of other formats do not repeat the request, so its body provides these fields.
     echo: JsonObject = {}
     if context and context.source == "responses":
         request = context.body
@@ -136,10 +146,11 @@ def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
 
 def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
     """Decode the output items. Returns the parts, the log probabilities, and the unmodelled fields, by pointer from the root."""
+    # [{"type": "reasoning", ...}, {"type": "message", "content": [{"type": "output_text", ...}]}, {"type": "function_call", ...}]
     parts: list[ir.Part] = []
     tokens: list[ir.TokenLogprob] = []
     extra: JsonObject | None = None
-    length = 0
+    length = 0  # of the visible text, from whose start canonical citations count
     for index, raw in enumerate(items):
         kind = raw.get("type")
         if type(kind) is not str:
@@ -169,6 +180,7 @@ def adjust_message(parts: list[ir.Part], content: str | list[JsonObject], tokens
             if part.citations and start:
                 shift_citations(part.citations, start)
             start += len(part.text)
+            # Here each text has its log probabilities; other formats have one list for a choice.
             if part.extra and part.extra.get("logprobs"):
                 tokens += decode_tokens(part.extra.pop("logprobs"), f"{part.src}/logprobs")
     return start
@@ -217,6 +229,7 @@ class _Encoder:
         self, index: int, part: ir.Text | ir.Refusal, parts: list[ir.Text | ir.Refusal]
     ) -> list[ir.Text | ir.Refusal]:
         """Add a part to the open message, or write that message and open another; return the parts of the open one."""
+        # An output text has no field for a token (Gemini's texts have one). It goes into a reasoning item before the message.
         token = part.signature if type(part) is ir.Text else None
         if parts and (token or parts[-1].id != part.id):
             self._write_message(parts)
@@ -242,6 +255,7 @@ class _Encoder:
             item = encode_answer_reasoning(part, at, self._ids, losses, self._options)
             self._items += [item] if item else []
             return
+        # The item of a call has the result, too, so its part was encoded with the call.
         if index in self._written_results:
             return
         if isinstance(part, ir.Hosted) and not has_output_item(part):
@@ -275,6 +289,7 @@ class _Encoder:
         self._written_results.add(result_index)
         result = self._parts[result_index]
         assert isinstance(result, ir.Hosted)
+        # The item has one id for both. Without a result of that id, the call takes the part directly after it.
         if result.id != part.id:
             self._losses.changed(result, "id", part.id, "orphan", severity="info")
         return encode_hosted(part, result, at, self._ids, self._losses)
@@ -294,6 +309,7 @@ class _Encoder:
 
     def _write_message(self, parts: list[ir.Text | ir.Refusal]) -> None:
         """Encode adjacent texts and refusals as one message. Adjacent texts share one part, except a text with a carried token."""
+        # Anthropic splits a text where a citation begins. Joined, it is one content part with annotations, as OpenAI sends it.
         content: list[JsonObject] = []
         texts: list[ir.Text] = []
         for part in parts:
@@ -344,6 +360,7 @@ def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:
     return indexes
 
 
+# Source: the official SDK, ``IncompleteDetails.reason``. ``steered``: the caller ended the response over a WebSocket.
 FINISH: Mapping[str, ir.FinishReason] = {
     "max_output_tokens": "length",
     "max_messages": "pause",
@@ -352,9 +369,10 @@ FINISH: Mapping[str, ir.FinishReason] = {
 }
 """Reasons of an incomplete response to finish reasons; any unknown one is ``other``."""
 
+# Source: the official SDK, ``ResponseStatus``.
 STATUSES: Mapping[str, ir.FinishReason] = {
     "completed": "stop",
-    "complete": "stop",
+    "complete": "stop",  # recorded traffic
     "incomplete": "pause",
     "in_progress": "pause",
     "queued": "pause",
@@ -385,6 +403,7 @@ _LEAVE_INCOMPLETE = frozenset({"length", "context_length", "content_filter", "re
 _STILL_RUNNING = frozenset({"queued", "in_progress"})
 """Statuses of a response that is not complete yet; other formats have no exact finish reason for them."""
 
+# The format has no finish reason for tool calls: the items of a completed response show them.
 _CALLER_CALLS = frozenset({
     "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
 })  # fmt: skip
@@ -395,6 +414,7 @@ def decode_finish(body: JsonObject) -> ir.Finish:
     """Decode the finish reason. For a completed response it depends on the output: calls of the caller, or a refusal."""
     status: str = body.get("status") or "completed"
     details = body.get("incomplete_details")
+    # {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     reason_value = details.get("reason") if details else None
     extra = read_extra(details, _DETAILS, "incomplete_details/") if details else None
     if reason_value:
@@ -488,6 +508,7 @@ def _with_last_status(items: list[JsonObject], status: str) -> list[JsonObject]:
 
 def _is_incomplete_call(item: JsonObject) -> bool:
     arguments = item.get("arguments")
+    # ``encode_arguments_object`` writes incomplete JSON as ``raw_arguments``, because this item has an object.
     if item.get("type") == "tool_search_call":
         return isinstance(arguments, dict) and arguments.keys() == {"raw_arguments"}
     return item.get("type") == "function_call" and isinstance(arguments, str) and not is_whole(arguments)

@@ -1,4 +1,7 @@
-"""Output formats of Responses: text, JSON or a JSON schema, and the verbosity."""
+"""Output formats of Responses: text, JSON or a JSON schema, and the verbosity.
+
+``encode_text_config`` is here alone, because ``text`` has the verbosity next to the format.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:
     """Decode the format of the output text; an unknown one becomes an unmodelled field."""
+    # {"type": "json_schema", "name": "answer", "schema": {"type": "object"}, "strict": true}
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/text/format", extra={WHOLE_NODE: raw})
@@ -35,11 +39,13 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Encode the format of the output text."""
     drop_unheld(format, losses)
+    # "The default format is `{ "type": "text" }`" (official SDK, ``ResponseTextConfig``).
     if format.type == "text":
         return {}
     if format.type == "json_object":
         return {"format": {"type": "json_object"}}
     note_root(format, losses)
+    # The name and the schema are required (official SDK, ``ResponseFormatTextJSONSchemaConfig``). Two formats have no name.
     name = format.name or losses.added("/text/format/name", "response")
     schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
     encoded: JsonObject = {"type": "json_schema", "name": name, "schema": schema}

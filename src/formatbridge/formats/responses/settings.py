@@ -26,6 +26,7 @@ SETTINGS = FieldTable(
     }
 )
 
+# Source: the official SDK, ``ResponseCreateParams.service_tier``; the canonical ``standard`` is ``default`` here.
 TIERS = ValueTable(
     ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast"),
     ("ultrafast", "ultrafast"),
@@ -52,6 +53,8 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     """Decode the settings that are not flat; return the unmodelled fields, by pointer."""
     if FIELDS.isdisjoint(body):
         return None
+    # {"service_tier": "default", "text": {"verbosity": "low"}, "include": ["message.output_text.logprobs"],
+    #  "context_management": [{"type": "compaction", "compact_threshold": 200000}], "prompt_cache_options": {"ttl": "30m"}}
     tier, text = body.get("service_tier"), body.get("text") or {}
     if tier is not None:
         settings["tier"] = TIERS.canonical.get(tier, tier)
@@ -75,14 +78,17 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     if _NOT_FLAT.isdisjoint(settings):
         return
     limit, tier = settings.get("max_tokens"), settings.get("tier")
+    # A limit of 0 is not a limit but the request of Anthropic Messages to fill the cache, which is ``prewarm`` here.
     if limit:
         body["max_output_tokens"] = limit if limit >= _MIN_OUTPUT_TOKENS else _raise_limit(request, losses)
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
         body |= _encode_cache(request, losses)
+    # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK).
     if settings.get("logprobs"):
         body["include"] = [LOGPROBS]
+    # Anthropic's edit ``compact_20260112`` may have no threshold either: the server then has a default.
     if "compact_at" in settings:
         limit = settings["compact_at"]
         body["context_management"] = [{"type": "compaction"} | ({"compact_threshold": limit} if limit else {})]
@@ -117,6 +123,7 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
     """Decode the cache options. In other formats, ``prewarm`` is a limit of 0 output tokens, unless the request has another limit."""
     if not raw:
         return None
+    # ``prewarm``: "Prepares the prompt cache without generating output" (official SDK, ``PromptCacheOptions``).
     known = {key: raw[key] for key in _CACHE if raw.get(key) is not None}
     if raw.get("prewarm") and settings.setdefault("max_tokens", 0):
         known["prewarm"] = True
@@ -128,6 +135,7 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
 def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
     options = request.settings.get("prompt_cache_options") or {}
     encoded = {key: options[key] for key in ("mode", "ttl") if options.get(key) is not None}
+    # The id of a response to compare with is valid at the server that stored that response.
     for key in sorted(options.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
     if options.get("prewarm") or request.settings.get("max_tokens") == 0:
@@ -149,6 +157,7 @@ def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
 
 
 def _encode_stream_options(request: ir.Request, options: JsonObject, losses: Ledger) -> JsonObject:
+    # ``include_usage`` of Chat Completions has no field here, because the last event always has the usage.
     for key in sorted(options.keys() - {"include_obfuscation"}):
         losses.dropped(request, f"stream_options.{key}", severity="info")
     flag = options.get("include_obfuscation")

@@ -3,6 +3,8 @@
 Each delta becomes an event immediately. The functions for whole responses decode the items that are done, and only new content is emitted.
 An item that is never done is decoded from the last event. Servers omit sequence numbers and item events, change ids, and send an empty
 output in the last event.
+
+``is_untyped_error`` and ``unknown_fields`` are public because folding a stream needs them, too.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from formatbridge.streaming.sse import PINGS
 
 _ARGUMENTS = ("function_call_arguments", "custom_tool_call_input", "mcp_call_arguments", "code_interpreter_call_code")
 """The stems of the event types with the arguments of a call."""
+# Source: the official SDK, the types of events in ``ResponseStreamEvent``.
 _FIELDS = frozenset({
     "type", "sequence_number", "obfuscation", "item_id", "output_index", "content_index", "summary_index", "annotation_index", "delta",
     "logprobs", "text", "refusal", "arguments", "name", "input", "code", "item", "part", "annotation", "response", "message", "param",
@@ -67,6 +70,7 @@ _START_EVENTS = _REPEATED_EVENTS - PINGS
 
 def is_untyped_error(raw: JsonObject) -> bool:
     """Return whether an event without a type is an error body that a server sends as an event. It may also be padding."""
+    # {"error": {"message": "..."}}, {"message": "..."} or {"detail": "..."}
     return bool(raw.get("error")) or "message" in raw or "detail" in raw
 
 
@@ -78,6 +82,7 @@ _NOT_EMITTED = {"id": ..., "status": ...}
 
 def summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     """Return the shape of a done item: lengths and hashes instead of values. Lists and texts with longer deltas count as complete."""
+    # The shape is only compared with the last event, which repeats the item. So it needs no memory for the values.
     out: JsonObject = _summarize(raw)
     lists = [raw[name] for name in _LIST_KEYS if isinstance(raw.get(name), list)]
     parts = [part for items in lists for part in items if isinstance(part, dict)]
@@ -107,6 +112,7 @@ def _summarize(value: Any, depth: int = 8) -> Any:
 
 def _without_text(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject | None]:
     """Return a done item without its reasoning text, if its summary was emitted as the reasoning; the text becomes a field."""
+    # The decoder of whole items prefers the text to the summary. But the deltas of the summary came first, and were emitted.
     slot = item.slots.get(0)
     opened = slot.part if slot is not None and slot.length else None
     if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
@@ -127,6 +133,7 @@ def _fields_after_close(item: Item, parts: list[ir.Part]) -> JsonObject:
 
 def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:
     """Return the content of an item that only the last event has: parts with their places, and other fields."""
+    # Some servers leave a token or citations out of the ``done`` event (fixtures ``reasoning_token_last``, ``late_in_last_event``).
     missing = dict(_missing_values(raw, item.done_shape, src := f"/output/{item.at}"))
     if not missing:
         return [], missing
@@ -199,10 +206,10 @@ class StreamDecoder:
             return out
         kind = raw.get("type")
         body = raw.get("response")
-        handle = _HANDLERS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_untyped_error(raw) else None
+        method = _METHODS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_untyped_error(raw) else None
         if self._pending_start is not None:  # unknown events start no response
-            if handle or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
-                self._start(body if isinstance(body, dict) else {})
+            if method or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
+                self._begin(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a resumed stream has the id and the model in its last event
             self._started = fill_missing_head(self._started, *head_of(body, "created_at"), out)
         if isinstance(body, dict):
@@ -211,8 +218,8 @@ class StreamDecoder:
         if fields:
             self._fields.take(fields, count)
         self.has_unknown_fields = bool(fields)
-        if handle:
-            handle(self, raw)
+        if method:
+            method(self, raw)
         if raw.get("error") and not self.is_complete:  # the official client raises on it, whatever its type
             self._fail(raw)
         return out
@@ -229,13 +236,14 @@ class StreamDecoder:
 
     # The response.
 
-    def _start(self, body: JsonObject) -> None:
+    def _begin(self, body: JsonObject) -> None:
         self._pending_start = None
         self._started = events.Start(*head_of(body, "created_at"))
         self._emitter.out.append(self._started)
 
     def _end(self, raw: JsonObject) -> None:
         """Decode the last event: close the open items with its output, then emit the finish reason."""
+        # {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [...], "usage": {...}}}
         body, self._head = raw.get("response") or {}, {}
         output: list[JsonObject] = body.get("output") or []
         for at, item_raw in enumerate(output):
@@ -246,11 +254,13 @@ class StreamDecoder:
                 self._release_waiting()
             elif item.done_shape is not None:
                 self._add_missing(item, item_raw)
+        # The output may omit items, or be empty (fixture text_empty_output). These close with the content of their events.
         for item in sorted(self._items.all, key=lambda item: item.at):
             if unopened_call := item.unopened_call():
                 self._close(item, unopened_call)
             self._close_open(item)
         self._emitter.flush_token()
+        # Some servers omit the status, which the type of the event contains.
         body = {**body, "status": body.get("status") or raw["type"].removeprefix("response.")}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
         response = decode_response({**body, "id": body.get("id") or "", "output": []})
@@ -283,12 +293,14 @@ class StreamDecoder:
     # Items.
 
     def _add_item(self, raw: JsonObject) -> None:
+        # {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1", "content": []}}
         added, index = raw["item"], raw.get("output_index")
         item = self._items.add(item_type(added), index, added.get("id"))
         item.added = added
         part = decode_opening_part(item, added) if item.kind not in _OPENED_BY_DELTA else None
         if part:
             self._emitter.open(item, 0, part)
+        # A call without an id or a name opens when it is done. Until then its deltas are kept.
         elif item.kind not in _OPENED_BY_DELTA:
             item.known = dict(added)
 
@@ -303,6 +315,7 @@ class StreamDecoder:
 
     def _may_close(self, item: Item, raw: JsonObject) -> bool:
         """Return whether an item can be closed now; one with citations waits until the messages before it are complete."""
+        # Canonical spans count from the start of the response, and messages may interleave (fixture reasoning_around_message).
         return not (item.waiting or has_citations(raw)) or self._items.has_known_start(item)
 
     def _close_as_done(self, item: Item, raw: JsonObject) -> None:
@@ -338,7 +351,30 @@ class StreamDecoder:
 
     def _close(self, item: Item, raw: JsonObject) -> None:
         """Decode a done item and emit the content that was not emitted yet."""
+        parts, tokens = self._decode_done(item, raw)
+        were_emitted = any(slot.tokens for slot in item.slots.values())
+        slots_out_of_range = item.slots_out_of_range(len(parts))
+        for at, part in enumerate(parts):
+            slot = item.slots.get(at) or next(slots_out_of_range, None)
+            if isinstance(part, ir.Refusal):
+                item.has_refusal = True
+            # A carried token of this kind belongs to the next part, whose item follows.
+            if slot is None and isinstance(part, ir.Reasoning) and carries_call_token(part):
+                self._emitter.flush_token()
+                self._emitter.token, self._emitter.place = part, (item.at, at)
+                continue
+            slot = slot or self._emitter.open(item, at, as_opened(part))
+            # Without log probabilities in its deltas, the first text that is open gets those of the item.
+            if tokens and not were_emitted and isinstance(part, ir.Text) and not slot.is_closed:
+                self._emitter.out.append(events.Delta(0, slot.number, "", tokens))
+                were_emitted = True
+            self._emitter.complete(slot, part)
+        self._emitter.close(item)
+
+    def _decode_done(self, item: Item, raw: JsonObject) -> tuple[list[ir.Part], list[ir.TokenLogprob]]:
+        """Decode the parts of a done item and their log probabilities. Its unmodelled fields become those of the choice."""
         parts: list[ir.Part] = []
+        # The item may have another type than the deltas implied.
         was_message, item.kind, item.execution = item.kind == "message", item_type(raw), raw.get("execution")
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
@@ -351,26 +387,12 @@ class StreamDecoder:
             start = self._items.length
             item.length = adjust_message(parts, raw["content"], tokens, start) - start
         self._extra = extend_extra(self._extra, _fields_after_close(item, parts))
-        were_emitted = any(slot.tokens for slot in item.slots.values())
-        slots_out_of_range = item.slots_out_of_range(len(parts))
-        for at, part in enumerate(parts):
-            slot = item.slots.get(at) or next(slots_out_of_range, None)
-            if isinstance(part, ir.Refusal):
-                item.has_refusal = True
-            if slot is None and isinstance(part, ir.Reasoning) and carries_call_token(part):
-                self._emitter.flush_token()
-                self._emitter.token, self._emitter.place = part, (item.at, at)
-                continue
-            slot = slot or self._emitter.open(item, at, as_opened(part))
-            if tokens and not were_emitted and isinstance(part, ir.Text) and not slot.is_closed:
-                self._emitter.out.append(events.Delta(0, slot.number, "", tokens))
-                were_emitted = True
-            self._emitter.complete(slot, part)
-        self._emitter.close(item)
+        return parts, tokens
 
     # Deltas.
 
     def _add_text(self, raw: JsonObject) -> None:
+        # {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hel"}
         slot = self._message_slot(raw, "output_text")
         if slot is None:
             return
@@ -398,6 +420,7 @@ class StreamDecoder:
         start, before = 0, item.latest
         if before is not None:
             start = before.start + (before.length if isinstance(before.part, ir.Text) else 0)
+            # The part before is done, so it can close now. Otherwise it closes with its item.
             if before.whole is not None and self._items.has_known_start(item):
                 part = decode_part(before.whole, before.src, item.id)
                 adjust_message([part], [before.whole], [], self._items.length + before.start)
@@ -431,6 +454,7 @@ class StreamDecoder:
         slot, annotation = self._message_slot(raw, "output_text"), raw.get("annotation")
         if slot is None or not annotation:
             return
+        # A refusal has no annotations, so there the event becomes an unmodelled field.
         if not isinstance(slot.part, ir.Text):
             self._fields.take({raw["type"]: raw})
             return
@@ -448,6 +472,7 @@ class StreamDecoder:
 
     def _add_reasoning(self, raw: JsonObject) -> None:
         """Add text to a reasoning item; blank lines separate its parts. Of text and summary, only the first one is used."""
+        # Some servers send no deltas but only the ``done`` event (fixture text_done_only).
         item, kind = self._items.find(raw, raw.get("item_id"), "reasoning"), raw["type"]
         is_summary, is_whole = kind.startswith("response.reasoning_summary"), kind.endswith(".done")
         slot, text = item.slots.get(0), raw.get("text" if is_whole else "delta")
@@ -466,6 +491,7 @@ class StreamDecoder:
             self._emitter.add_text(slot, text)
 
     def _add_arguments(self, raw: JsonObject) -> None:
+        # {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "output_index": 1, "delta": "{\"a\""}
         item = self._items.find(raw, raw.get("item_id"))
         slot = item.slots.get(0)
         if slot:
@@ -493,12 +519,12 @@ class StreamDecoder:
 def unknown_fields(raw: JsonObject) -> JsonObject | None:
     """Return the unknown fields of an event, which become fields of the response; an event of an unknown type as a whole."""
     kind = raw.get("type")
-    if kind in _REPEATED_EVENTS or kind in _HANDLERS:
+    if kind in _REPEATED_EVENTS or kind in _METHODS:
         return read_extra(raw, _FIELDS)
     return None if kind is None and is_untyped_error(raw) else unknown_event(raw)
 
 
-_HANDLERS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
+_METHODS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {
     "response.output_text.delta": StreamDecoder._add_text,
     "response.refusal.delta": StreamDecoder._add_refusal,
     "response.reasoning_text.delta": StreamDecoder._add_reasoning,

@@ -95,9 +95,9 @@ class StreamEncoder:
                 state.length += len(event.text)
                 return self._writer.delta(state.open_text, event.text)
         for each in self._first.feed(event):
-            handle = _HANDLERS.get(type(each))
-            if handle:
-                handle(self, each)
+            method = _METHODS.get(type(each))
+            if method:
+                method(self, each)
         return self._writer.take()
 
     def fail(self, error: ir.Error, *, events_before: int = 0) -> bytes:
@@ -114,6 +114,7 @@ class StreamEncoder:
     # The response.
 
     def _begin(self, event: events.Start) -> None:
+        # {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": [], ...}}
         self._start, self._usage = event, event.usage
         body = self._body(ir.Choice(parts=[]), None)
         self._writer.ids = ItemIds("/output", f"{body['id'].removeprefix('resp_')}_", self._writer.losses)
@@ -128,6 +129,7 @@ class StreamEncoder:
         if self._finish is not None:
             return
         self._finish = event.finish
+        # Not every source ends its parts before the choice. Each open one ends now, so that its item is done.
         for index in list(self._states):
             self._end_part(events.PartEnd(event.choice, index))
         had_refusal = self._has_refusal
@@ -138,6 +140,7 @@ class StreamEncoder:
             self._close(state)
         self._has_refusal = had_refusal
         self._flush_held_token(None)
+        # The status of the last item depends on the finish reason, so it is still open.
         self._end_items(last_item_status(event.finish, self._refusals()))
         self._hosted.close()
 
@@ -149,6 +152,7 @@ class StreamEncoder:
         if self._start is None:
             self._begin(events.Start(None, None))
         self._flush_held_token(None)
+        # The last event repeats only the items that are done, so open ones close as incomplete.
         self._calls.close("incomplete")
         for state in self._states.values():
             if state.is_open:
@@ -167,6 +171,7 @@ class StreamEncoder:
 
     def _write_end(self, error: ir.Error | None) -> None:
         self._is_over = True
+        # Clients raise on the ``error`` event only. ``response.failed`` follows for those that read the last event.
         if error is not None:
             self._writer.emit("error", encode_error_event(error))
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
@@ -175,6 +180,7 @@ class StreamEncoder:
     # Parts.
 
     def _start_part(self, event: events.PartStart) -> None:
+        # A call opens with its first delta or with the next part, because its token may come after its start.
         if self._waiting_call:  # its item precedes this part
             self._open(self._waiting_call)
         state = self._states[event.index] = _PartState(event.part, event.index, getattr(event.part, "signature", None))
@@ -211,6 +217,7 @@ class StreamEncoder:
         if state is None:
             return
         text, tokens = event.text, None if isinstance(state.part, ir.Refusal) else event.logprobs
+        # A part without text has no item yet: an empty message or summary would be content that the source does not have.
         if not state.is_open and text:
             self._open(state)
         if tokens:
@@ -241,6 +248,7 @@ class StreamEncoder:
         state = self._states.pop(event.index, None)
         if state is None:
             return
+        # The end of a part may have the whole part, with content that no delta had.
         if event.part is not None:
             state.signature = state.signature or getattr(event.part, "signature", None)
             state.citations[:] = getattr(event.part, "citations", None) or state.citations
@@ -323,6 +331,7 @@ class StreamEncoder:
     def _close_encrypted(self, state: _PartState, part: ir.Reasoning) -> None:
         """Encode reasoning that only has a token."""
         self._flush_held_token(state)
+        # A server would look up an item without a summary and a token by its id (vercel/ai#7543).
         token = carry_token(state.signature, self._writer.losses, self._options)
         if token:
             self._calls.close_complete()
@@ -330,6 +339,7 @@ class StreamEncoder:
 
     def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
         """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
+        # The id of the item was sent when it opened. The next request needs the id that the issuer gave it.
         tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
         reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
 
@@ -402,7 +412,7 @@ class StreamEncoder:
             self._writer.done(self._writer.add(bare), dumps(item))
 
 
-_HANDLERS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
+_METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,

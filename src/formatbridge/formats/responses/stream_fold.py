@@ -48,6 +48,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
         if not isinstance(kind, str) and is_untyped_error(event):
             return None
         fields.take(unknown_fields(event))
+        # A failed response has an error in place of an answer, so ``response.failed`` is not among the ends.
         if kind in _ENDS:
             body = event.get("response")
         elif kind == "response.output_item.done":
@@ -82,6 +83,7 @@ def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) ->
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
     """Return the events that fold to a body: each item is added, gets its text in one delta, and is done. The last event has the body."""
+    # The SDK's accumulator starts with this body, so it has every required field but no output, usage and error yet.
     status = body.get("status") or "completed"
     start = body | {"status": "in_progress", "output": []} | {key: None for key in ("usage", "error") if key in body}
     events: list[JsonObject] = [{"type": f"response.{stage}", "response": start} for stage in ("created", "in_progress")]
@@ -117,6 +119,7 @@ def _unfold_item(item: JsonObject, index: int) -> list[JsonObject]:
 def _unfold_part(part: JsonObject, place: JsonObject) -> list[JsonObject]:
     """Return the events of a part; one of an unknown type has no deltas."""
     _, field, stem, text_stem = _PARTS.get(part.get("type", ""), ("", "", "response.content_part", ""))
+    # Events of a refusal and of reasoning have neither log probabilities nor annotations (official SDK).
     is_text = part.get("type") == "output_text"
     logprobs = {"logprobs": part.get("logprobs") or []} if is_text else {}
     bare = part | ({field: ""} if field else {}) | {key: [] for key in ("annotations", "logprobs") if field and part.get(key)}

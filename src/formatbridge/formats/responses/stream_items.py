@@ -48,6 +48,7 @@ class OpenText:
         self.number = -1
         self._counted, self._length = 0, 0
         self.fields, name = dumps(place)[1:-1], kind.encode()
+        # Only the text and the sequence number differ between the deltas of one text, so the other bytes are encoded once.
         self.head = b'event: %b.delta\ndata: {"type":"%b.delta",%b,"delta":' % (name, name, self.fields)
         self.tail = b',"logprobs":[],"sequence_number":' if kind == "response.output_text" else b',"sequence_number":'
 
@@ -61,6 +62,7 @@ class OpenText:
 
     def length(self) -> int:
         """Return its length; each piece is counted once."""
+        # Each citation needs the length, so a sum over all pieces each time would take quadratic time.
         self._length += sum(map(len, self.pieces[self._counted :]))
         self._counted = len(self.pieces)
         return self._length
@@ -77,6 +79,7 @@ class Writer:
         self.ids = ItemIds("/output", "", self.losses)
         self._lengths = Lengths()  # of the visible texts; the latest one is counted when another text gets a delta
         self._latest: OpenText | None = None
+        # The report states which log probabilities no event had. Therefore the tokens are kept until the end.
         self._tokens: list[ir.TokenLogprob] = []
         self._unused_tokens = PendingTokens()  # of texts that are not done
         self._used_tokens: list[ir.TokenLogprob] = []
@@ -91,6 +94,8 @@ class Writer:
 
     def write(self, kind: str, fields: bytes) -> None:
         """Write one event whose fields are encoded as JSON."""
+        # {"type": "response.output_item.added", "output_index": 0, "item": {...}, "sequence_number": 2}
+        # Each event has the next number, starting with 0 (official SDK, ``sequence_number`` of every event type).
         name = kind.encode()
         self._out.append(b'event: %b\ndata: {"type":"%b",%b,"sequence_number":%d}\n\n' % (name, name, fields, self._number))
         self._number += 1
@@ -118,6 +123,7 @@ class Writer:
         self._count_latest(open_text)
         open_text.single_json = None
         open_text.pieces.append(text)
+        # The deltas of a refusal and of reasoning have no log probabilities (official SDK, ``ResponseRefusalDeltaEvent``).
         logprobs = (
             {"logprobs": encode_tokens(tokens, self.losses, needs_bytes=True)} if open_text.kind == "response.output_text" else {}
         )
@@ -183,12 +189,14 @@ class Writer:
 
     def begin(self, body: JsonObject) -> None:
         """Write the events that begin a stream."""
+        # The SDK's accumulator requires ``response.created`` first (openai-python, ``lib/streaming/responses``).
         fields = b'"response":%b' % dumps(body)
         for kind in ("response.created", "response.in_progress"):
             self.write(kind, fields)
 
     def end(self, kind: str, body: JsonObject) -> None:
         """Write the last event with the items that are done. The body has no other list before ``output``."""
+        # ``get_final_response`` of the SDK reads this event alone, and so do tracers (Wei-Shaw/sub2api#4468).
         before, after = dumps(body | {"output": []}).split(b'"output":[]', 1)
         items = b",".join([item for item in self._items if item is not None])
         self.write(kind, b'"response":%b"output":[%b]%b' % (before, items, after))
@@ -233,6 +241,7 @@ class Message:
             return self._content
         self._close_content()
         place = {"item_id": self._id, "output_index": self._at, "content_index": len(self._finished_parts)}
+        # Without this event, the SDK's accumulator fails at the first delta (Wei-Shaw/sub2api#4468, BerriAI/litellm#24445).
         self._writer.emit(
             "response.content_part.added", {**place, "part": _refusal_part("") if is_refusal else _text_part("", [], [])}
         )
@@ -262,6 +271,7 @@ class Message:
             part = _refusal_part(text)
             writer.emit("response.refusal.done", {**place, "refusal": text})
         else:
+            # The spans count from the start of the response, which is known only now if texts before this one were open.
             citations = [citation for each in content.citations for citation in each]
             start = writer.start_of(content.open_text) if content.start is None else content.start
             annotations = encode_citations(citations, start, len(text), writer.losses)
@@ -287,6 +297,7 @@ class ReasoningItem:
 
     def __init__(self, writer: Writer, part: ir.Reasoning) -> None:
         self._writer = writer
+        # The token comes with the ``done`` event, from which clients take it (official SDK, ``ResponseReasoningItem``).
         item = encode_reasoning_item("", None, writer.next_index(), writer.ids, id_of(part))
         self.id: str = item["id"]
         self._at = writer.add(item)
@@ -327,6 +338,7 @@ class HostedItem:
     @classmethod
     def open(cls, writer: Writer, call: ir.Hosted, index: int) -> HostedItem:
         """Open the item of a call."""
+        # The item opens without its arguments, because deltas add them. Its result and status are known at the end only.
         bare = replace(call, arguments="", output=None, error=None, status=None, extra=None)
         return cls(writer, call, index, encode_hosted(bare, None, writer.next_index(), writer.ids, writer.losses))
 
@@ -378,6 +390,7 @@ class HostedItems:
 
 def write_image(writer: Writer, item: JsonObject) -> None:
     """Write the events of an image, which has no deltas."""
+    # No event has the whole image but the last of the item: ``partial_image`` events have previews.
     at = writer.add({"type": item["type"], "id": item["id"], "status": "in_progress", "result": None})
     place = {"item_id": item["id"], "output_index": at}
     for stage in ("in_progress", "generating", "completed"):
@@ -409,6 +422,7 @@ class Call:
         """Close the call, with its status if its type has one."""
         field, place = self._field.encode(), self.open_text.fields
         text = b'"%b":%b' % (field, self.open_text.as_json())
+        # OpenAI's server repeats the name in the ``done`` event of function arguments (recorded traffic).
         name = b'"name":%b,' % dumps(self._item["name"]) if self._field == "arguments" else b""
         self._writer.write(f"{self.open_text.kind}.done", b"%b,%b%b" % (place, name, text))
         item = self._item | {"status": status} if status and "status" in self._item else self._item
@@ -450,6 +464,9 @@ def open_call(writer: Writer, call: ir.ToolCall) -> Call | ToolSearch:
 
 class Calls:
     """The calls that have ended but are not closed: the last one, and those with incomplete arguments."""
+
+    # The finish reason decides their status, and it comes after them. A caller may run each call whose status is ``completed``,
+    # also in an incomplete response (NVIDIA-NeMo/Gym#2628).
 
     def __init__(self) -> None:
         self._last: Call | ToolSearch | None = None

@@ -1,6 +1,8 @@
 """Decoder state for Responses streams: output items, their parts, and the order of messages.
 
 The offset of a message in the visible text is known when all messages before it are complete.
+
+There are more classes than in other formats, because several items are open at once and each event repeats content.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ TEXT_FIELD = {"function_call": "arguments", "custom_tool_call": "input", "mcp_ca
 """Type of item to the field that its deltas continue."""
 _ITEM_TYPES = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_FIELD.items() for when in ("delta", "done")}
 """Type of event to the type of its item."""
+# They are required in each of these types, but an item that only deltas describe has none of them.
 _NAME_FIELDS = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
 """Type of item to its fields that identify the tool."""
 _LAST_PLACE = (maxsize, 0)
@@ -89,12 +92,14 @@ class Item:
 
     def keep_arguments(self, raw: JsonObject, text: Any, *, is_whole: bool = False) -> None:
         """Keep the arguments of a call that has not opened: its name may come later, or never."""
+        # Without an ``added`` event, the type of the delta shows the type of the item (fixture text_no_envelopes).
         if self.kind not in TEXT_FIELD:
             self.kind = _ITEM_TYPES[raw["type"]]
         if isinstance(text, str) and text:
             if is_whole:
                 self.arguments.clear()
             self.arguments.append(text)
+        # The ``done`` event of arguments may have the name (recorded traffic).
         if isinstance(raw.get("name"), str):
             self.known["name"] = raw["name"]
 
@@ -129,6 +134,7 @@ class PartEmitter:
 
     def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
         """Open a part of an item. ``place``: its place in the response, if it differs. A pending token moves only to a part after it."""
+        # Items may interleave (fixture reasoning_interleaved), so the order of the events is not that of the output.
         place = place or (item.at, at)
         held = self.token if self.place < place else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
@@ -160,6 +166,7 @@ class PartEmitter:
         """Emit the rest of a complete part; content without deltas is emitted with its end."""
         if slot.is_closed:
             return
+        # ``expected`` has the fields of the part as the events so far describe it. If it equals the whole part, its end needs none.
         slot.is_closed, slot.extra = True, whole.extra
         held = getattr(slot.part, "signature", None)
         if held and not isinstance(whole, ir.Reasoning | ir.Refusal):
@@ -169,6 +176,7 @@ class PartEmitter:
         text_field = DELTA_FIELDS.get(type(whole))
         if text_field and type(whole) is type(slot.part):
             sent, text = "".join(slot.pieces), getattr(whole, text_field)
+            # A text that continues its deltas is sent as one more delta. Any other replaces the part at its end.
             if isinstance(text, str) and text.startswith(sent):
                 self.add_text(slot, text[len(sent) :])
                 sent = text
@@ -185,6 +193,7 @@ class PartEmitter:
 
     def add(self, item: Item, at: int, part: ir.Part) -> None:
         """Emit a part of a closed item: a token of emitted reasoning as such, any other part after all other parts."""
+        # Some servers send the token of reasoning in the last event only (fixture reasoning_token_last).
         if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
             self.out.append(events.Signed(0, item.reasoning, part.signature))
         else:
@@ -194,6 +203,7 @@ class PartEmitter:
         """Emit a delta of a part; a value that is not a string is ignored."""
         if not isinstance(text, str):
             return
+        # An empty text may have log probabilities, which are content.
         if text or tokens:
             slot.length += len(text)
             slot.pieces.append(text)
@@ -217,6 +227,7 @@ def _with_name_and_id(whole: ir.Part, opened: ir.Part) -> ir.Part:
 
 def decode_annotation_event(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
     """Decode a citation of a part. ``start``: the length of the visible text before its message."""
+    # {"type": "response.output_text.annotation.added", "annotation_index": 0, "annotation": {"type": "url_citation", ...}}
     at = raw.get("annotation_index")
     citations, _ = decode_citations([raw["annotation"]], "")
     for citation in citations or ():
@@ -229,6 +240,7 @@ def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> l
     """Return the citations that were not emitted yet; their indexes do not matter."""
     if not (citations and emitted):
         return citations
+    # One page may be cited twice at one place, so equal citations are counted and not collected in a set.
     counts = Counter(repr(replace(citation, src="")) for citation in emitted)
     new: list[ir.Citation] = []
     for citation in citations:
@@ -242,6 +254,7 @@ def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> l
 
 def as_opened(part: ir.Part) -> ir.Part:
     """Return a complete part as it opens: without its text, citations, token and unmodelled fields."""
+    # "The `encrypted_content` in `response.output_item.added` may be incomplete" (official SDK, ``ResponseReasoningItem``).
     fields: JsonObject = {name: None for name in ("citations", "signature") if getattr(part, name, None)}
     text_field = DELTA_FIELDS.get(type(part))
     if text_field and isinstance(getattr(part, text_field), str):
@@ -252,6 +265,7 @@ def as_opened(part: ir.Part) -> ir.Part:
 def decode_opening_part(item: Item, raw: JsonObject) -> ir.Part | None:
     """Decode the part of an item from its ``added`` event; None if a call has no id or name yet."""
     known = {key: value for key, value in raw.items() if key != "status"}
+    # Some servers open an item with its arguments and then send them as deltas (fixture ``tools_opening_arguments_own``).
     if item.kind in TEXT_FIELD:
         known[TEXT_FIELD[item.kind]] = ""
     parts: list[ir.Part] = []
@@ -276,6 +290,7 @@ class Items:
 
     def add(self, kind: str, index: Any, item_id: Any) -> Item:
         """Add the next item."""
+        # A repeated index is no place, but later events with it belong to the item that came last.
         is_place = isinstance(index, int) and index not in self._by_index
         item = Item(kind, index if is_place else len(self.all), item_id if isinstance(item_id, str) else None)
         self.all.append(item)
@@ -293,6 +308,7 @@ class Items:
 
     def get(self, raw: JsonObject, item_id: Any) -> Item | None:
         """Return the item of an event, if there is one. The index has priority, unless another item has the id of the event."""
+        # GitHub Copilot's server sends another id with each event of an item (vercel/ai#18548, fixture text_ids_rotate).
         item = self._by_index.get(raw["output_index"]) if isinstance(raw.get("output_index"), int) else None
         if isinstance(item_id, str) and (item is None or item.id != item_id):
             item = self._by_id.get(item_id, item)
@@ -300,6 +316,7 @@ class Items:
 
     def find_repeated(self, raw: JsonObject, at: int) -> Item:
         """Return the item that the last event repeats: by its id, or else by its index. A new item is added."""
+        # The output of the last event may omit an item, so the index there is not that of the events.
         item = self._by_id.get(raw.get("id") or "")
         if item is None or item.kind != item_type(raw):
             item = self._by_place.get(at)
@@ -317,6 +334,7 @@ class Items:
 
     def add_message(self, item: Item) -> None:
         """Add a message to the order of the output."""
+        # The count decides between equal indexes, because items cannot be compared.
         self._count += 1
         heappush(self._messages, (item.at, self._count, item))
 
@@ -355,6 +373,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
 
     ``head``: the response of the first events.
     """
+    # The stream was truncated, so each open part gets its ``added`` or ``done`` event's content, which no delta had.
     out: list[events.Event] = []
     new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, token_as_text(emitter.token))]
     extra: JsonObject | None = None
@@ -395,6 +414,7 @@ def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | No
         return [(0, _decode_open_reasoning(item, src))], None
     if item.kind == "image_generation_call":
         return [], {src: item.added} if item.added else None
+    # The status of an open item is always ``in_progress``.
     raw = {key: value for key, value in (item.unopened_call() or item.added).items() if key != "status"}
     if field := TEXT_FIELD.get(item.kind):
         raw[field] = raw.get(field) or ""
@@ -472,6 +492,7 @@ def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation])
         more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
         more["summary"] = slot.part.summary
+    # A copy of the state completes the part, because the caller may feed more events.
     emitter = PartEmitter()
     emitter.complete(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))
     yield from emitter.out

@@ -1,4 +1,7 @@
-"""Tool calls and results of Responses: function calls, custom tool calls, and tool searches that the caller runs."""
+"""Tool calls and results of Responses: function calls, custom tool calls, and tool searches that the caller runs.
+
+There is a function for each type of call, because only this format has custom calls and tool searches as items.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ _SEARCH_CALL = frozenset({"type", "id", "call_id", "execution", "arguments"})
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a function call."""
+    # {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{\"a\": 1}", "status": "completed"}
+    # ``id`` names the item, and ``call_id`` pairs the call with its result. Only the latter exists in other formats.
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
     if not call.id:
         _generate_id(call, raw)
@@ -39,6 +44,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a custom tool call, whose input is free text."""
+    # {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT 1"}
     call = ir.ToolCall(
         id=raw["call_id"],
         name=raw["name"],
@@ -56,6 +62,8 @@ def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
 
 def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a tool search call that the caller runs. Its arguments become JSON text, as in other tool calls."""
+    # {"type": "tool_search_call", "id": "tsc_1", "call_id": "call_1", "execution": "client", "arguments": {"query": "mail"}}
+    # Its arguments are a value here, but text in a function call (official SDK, ``ResponseToolSearchCall``).
     arguments = raw.get("arguments")
     call = ir.ToolCall(
         id=raw.get("call_id") or "",
@@ -100,6 +108,7 @@ def encode_answer_call(call: ir.ToolCall, index: int, ids: ItemIds, losses: Ledg
     """Encode a tool call as an output item, which has an id and, except a custom tool call, a status."""
     drop_unheld_in_answer(call, losses)
     item = _encode_any_call(call, losses)
+    # Events of a stream name their item by its id (``item_id``), so each output item has one.
     if call.has_generated_id or call.kind == "custom":
         ids.note_call(call, index)
     if call.kind == "tool_search":
@@ -124,6 +133,8 @@ _IDENTITY = frozenset({"type", "name"})
 
 def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Decode a tool result. One without a call id is marked in its fields, because only a call without an id may match it."""
+    # {"type": "function_call_output", "call_id": "call_1", "output": "12 degrees"}, or a list of content parts as its output
+    # ``call_id`` is optional, so a result may name its tool instead (official SDK, ``FunctionCallOutput``).
     call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
     content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else set_unknown_severity(decode_content(output, at))
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
@@ -143,6 +154,8 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
 
     From this item on, the model can call these tools, like ``additional_tools``.
     """
+    # {"type": "tool_search_output", "call_id": "call_1", "execution": "client", "tools": [{"type": "function", "name": "f"}]}
+    # Other formats have no such item: there its tools become tools of the conversation, and the model reads their names.
     call_id, at = raw.get("call_id"), f"{src}/tools"
     tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
     names = dumps({"tools": [name for tool in tools for name in _callable_names(tool)]}).decode()
@@ -158,6 +171,7 @@ def remove_repeated_tools(request: ir.Request, body: JsonObject) -> None:
 
     Their other fields become unmodelled fields of the search result.
     """
+    # Callers send a deferred tool in the request as well as in the output of its search (fixture tools_search_client_repeated).
     request_names = {name for tool in request.tools for name in _callable_names(tool)}
     removed: list[ir.Message] = []
     for previous, message in pairwise(request.messages):
@@ -181,6 +195,7 @@ def remove_repeated_tools(request: ir.Request, body: JsonObject) -> None:
 
 def _callable_names(tool: ir.Tool) -> list[str]:
     """Return the names by which the model can call a tool."""
+    # Formats without namespaces have the name of the namespace as a prefix, as the encoders write it.
     if isinstance(tool, ir.Namespace):
         return [f"{tool.name}__{inner.name}" for inner in tool.tools]
     if isinstance(tool, ir.McpServer):

@@ -56,6 +56,7 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger, other_tools: Sequence[ir.Tool] = ()) -> JsonObject:
     """Encode tools, and the limit on hosted calls that they may have. ``other_tools``: the tools that the request already has."""
+    # Anthropic limits each server tool; here ``max_tool_calls`` limits all hosted tools of a response together (official SDK).
     encoded_tools, body = [], JsonObject()
     has_code = any(type(tool) is ir.HostedTool and tool.family == "code" for tool in (*other_tools, *tools))
     for tool in tools:
@@ -87,6 +88,7 @@ def _encode_tool(tool: ir.Tool, has_code: bool, losses: Ledger) -> JsonObject | 
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode a function."""
+    # {"type": "function", "name": "f", "description": "...", "parameters": {"type": "object", ...}, "strict": false}
     get = raw.get
     tool = ir.FunctionTool(raw["name"], get("description"), get("parameters"), get("strict"), src)
     if not _SIMPLE_FUNCTION.issuperset(raw):
@@ -105,7 +107,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
         encoded["description"] = tool.description
     if tool.extra or tool.cache or tool.callers or tool.defer_loading is not None:
         encoded |= _encode_common(tool, has_code, losses)
-    # The default of ``strict`` is true here and false in all other formats.
+    # "If omitted, Responses attempts to use strict validation" (official SDK, ``NamespaceTool``); other formats do not.
     encoded["parameters"], encoded["strict"] = encode_parameters(tool, losses), False
     if tool.strict:
         encode_strict(tool, encoded, "parameters", losses)
@@ -116,6 +118,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
 
 def _decode_search(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode a tool search that the caller runs, as a function of the kind ``tool_search``."""
+    # {"type": "tool_search", "execution": "client", "description": "...", "parameters": {...}}, as Codex CLI sends it
     tool = ir.FunctionTool(TOOL_SEARCH, raw.get("description"), raw.get("parameters"), src=src, kind="tool_search")
     tool.extra = read_extra(raw, _SEARCH_TOOL)
     return tool
@@ -130,6 +133,7 @@ def _encode_search(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 
 def _decode_custom(raw: JsonObject, src: str) -> ir.CustomTool:
+    # {"type": "custom", "name": "sql", "format": {"type": "grammar", "syntax": "lark", "definition": "start: ..."}}
     format = raw.get("format") or {}
     kind = format.get("type", "text")
     grammar = format if kind == "grammar" else {}
@@ -162,6 +166,7 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, has_code: bool, losses
     encoded: JsonObject = {}
     if tool.defer_loading is not None:
         encoded["defer_loading"] = tool.defer_loading
+    # ``programmatic`` means code of the hosted code tool (official SDK, ``FunctionTool.allowed_callers``).
     if tool.callers:
         kept = [caller for caller in tool.callers if caller == "direct" or (caller == "programmatic" and has_code)]
         if not kept:
@@ -174,6 +179,8 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, has_code: bool, losses
 
 
 def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
+    # {"type": "namespace", "name": "crm", "description": "...", "tools": [{"type": "function", ...}]}
+    # Only functions and custom tools may be in it (official SDK, ``NamespaceTool.tools``).
     tools: list[ir.FunctionTool | ir.CustomTool] = []
     unread: JsonObject = {}
     for index, inner in enumerate(raw["tools"]):
@@ -190,6 +197,7 @@ def _decode_namespace(raw: JsonObject, src: str) -> ir.Namespace:
 
 def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> JsonObject:
     drop_unheld(tool, losses)
+    # The description is required (official SDK, ``NamespaceTool``).
     tools = [_encode_tool(inner, has_code, losses) for inner in tool.tools]
     return {"type": "namespace", "name": tool.name, "description": tool.description or "", "tools": tools}
 
@@ -203,6 +211,7 @@ def decode_tool_choice(raw: str | JsonObject, src: str, tools: Sequence[ir.Tool]
     ``tools``: the tools of the request, which may include a tool search that the caller runs.
     """
     choice = _decode_choice(raw, src)
+    # A choice names a tool search by its type, whether the server or the caller runs it. Only the tools show which.
     if TOOL_SEARCH in choice.names + choice.hosted and any(
         isinstance(tool, ir.FunctionTool) and tool.kind == TOOL_SEARCH for tool in tools
     ):
@@ -224,6 +233,7 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
         if raw in ("none", "auto", "required"):
             return ir.ToolChoice(mode=raw, src=src)  # type: ignore[arg-type]  # one of the three modes
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
+    # {"type": "function", "name": "f"}, {"type": "image_generation"}, {"type": "mcp", "server_label": "docs"}
     kind = str(raw.get("type"))
     if kind == "allowed_tools":
         return _decode_allowed(raw, src)
@@ -235,6 +245,7 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
+    # {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}, {"type": "web_search"}]}
     names, spaces, hosted, unread = [], [], [], JsonObject()
     for index, tool in enumerate(raw["tools"]):
         kind, name, space = tool.get("type"), tool.get("name"), tool.get("namespace")
@@ -293,6 +304,7 @@ def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger)
 
     Hosted tools that the source always allows must be in the list, too. If a call is required, it may then be theirs, which is noted.
     """
+    # In Gemini the list concerns functions only, and server tools are always allowed.
     servers = _encode_hosted_choices(tools)
     hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
     free = [servers[name] for name in dict.fromkeys(choice.free) if name in servers and name not in choice.hosted]

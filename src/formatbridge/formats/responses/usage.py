@@ -28,6 +28,7 @@ ALIASES = (
     *(f"{_DETAILS[0][1]}/{name}" for name in _INPUT_DETAILS), *(f"{_DETAILS[1][1]}/{name}" for name in _OUTPUT_DETAILS),
 )  # fmt: skip
 """Pointers of the alternative names, whose counts may differ from those of OpenAI's names."""
+# The fields of the official SDK's ``ResponseUsage``. Most responses have no others.
 _OFFICIAL = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _OFFICIAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
 _OFFICIAL_OUTPUT = frozenset({"reasoning_tokens"})
@@ -37,6 +38,8 @@ _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     """Decode the usage under the names of Responses or Chat Completions; of two counts, the first that is not zero is used."""
+    # {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+    #  "output_tokens": 8, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 28}
     input_details, output_details = raw.get("input_tokens_details") or {}, raw.get("output_tokens_details") or {}
     if _OFFICIAL.issuperset(raw) and _OFFICIAL_INPUT.issuperset(input_details) and _OFFICIAL_OUTPUT.issuperset(output_details):
         # All names are official, so ``_decode_any`` would return the same.
@@ -47,6 +50,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         )
     else:
         usage = _decode_any(raw, src)
+    # Relays rename the counts of servers that count reasoning separately (fixture ``usage_reasoning_beside``).
     if usage.reasoning:
         count_reasoning_in(usage)
     return usage

@@ -114,6 +114,8 @@ def openai_layout(url: str) -> BatchLayout:
 
 def _read_openai(raw: JsonObject) -> BatchItem | None:
     """Read a line of an input file, an output file or an error file."""
+    # {"custom_id": "a", "method": "POST", "url": "/v1/responses", "body": {...}} is a request, and a result is
+    # {"id": "batch_req_1", "custom_id": "a", "response": {"status_code": 200, "request_id": "r", "body": {...}}, "error": null}
     response, error = raw.get("response"), raw.get("error")
     if "body" in raw:
         method = {"/method"} if raw.get("method") == "POST" else set()

@@ -32,6 +32,7 @@ class Numbers:
 
 def numbered(raw: list[int]) -> list[int]:
     """Return the numbers of the choices of a whole answer. If two are equal, because a server omits them, return their indexes."""
+    # Proto3 JSON omits an index of 0, and some servers omit every index.
     if len(raw) == 1:  # nearly always
         return [max(raw[0], 0)]
     numbers = Numbers()
@@ -69,6 +70,7 @@ class FirstChoice:
     """
 
     def __init__(self) -> None:
+        # A stream with several choices interleaves their events, and choice 0 need not be the first.
         self.number: int | None = None
         self._kept: list[events.PartEvent] = []
 
@@ -98,6 +100,7 @@ class ChoicesInOrder:
     """
 
     def __init__(self) -> None:
+        # The official SDK appends a choice when its index first appears, so a first index of 1 raises an ``IndexError``.
         self._begun = 0
         self._kept: dict[int, list[events.PartEvent]] = {}
 

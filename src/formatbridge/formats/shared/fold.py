@@ -56,6 +56,7 @@ class Fold:
 
     def add(self, piece: JsonObject) -> None:
         """Merge a piece; raise ``ConflictError`` if it contradicts an earlier one."""
+        # {"id": 1, "text": "Hel"}, {"id": 1, "text": "lo"} become {"id": 1, "text": "Hello"} by the rules ``last`` and ``text``.
         fields, other, null = self.table.fields, self.table.other, self.table.null
         for key, value in piece.items():
             rule = fields.get(key, other)
@@ -100,6 +101,7 @@ class Fold:
                 self._seen.pop(key, None)
 
     def _text_of(self, key: str) -> list[str]:
+        # Pieces are joined once, in ``whole``. Joining each would take quadratic time.
         if key not in self.texts:
             start = self.values.get(key) or ""
             if not isinstance(start, str):

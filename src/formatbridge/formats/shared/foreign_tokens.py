@@ -32,6 +32,8 @@ def without_foreign_tokens(
     caller passed it, which matters if it is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not
     checked.
     """
+    # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
+    # That server would reject the token of another vendor as invalid.
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw
     tokens = _carried(raw, body, format)
@@ -95,6 +97,7 @@ def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple
     Return the pointer of the removed value, and of the turn, if that was removed too. Lists keep their length until all tokens are
     removed.
     """
+    # /messages/1/content/0/signature: after the token, its block is removed if it is empty now, then the content, then the turn.
     levels, steps = _steps_to(body, pointer), pointer.split("/")
     del levels[-1][0][levels[-1][1]]
     depth, gone = len(levels) - 1, pointer

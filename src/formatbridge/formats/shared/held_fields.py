@@ -48,6 +48,7 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
 
     It reads all these fields in one call and compares them with their defaults, because most nodes have none of them.
     """
+    # The table is compiled when the module is loaded: one ``attrgetter`` reads all fields that the format lacks.
     checks = {kind: _check_of(kind, unheld_names(kind, held), format) for kind, held in holds.items() if held}
 
     def drop_unheld(node: ir.Node, losses: Ledger) -> None:
@@ -112,6 +113,7 @@ def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
         for key in counts:
             losses.dropped(usage, f"{name}.{key}" if key else name, code, severity=severity)
 
+    # A count may be a dictionary by modality or by lifetime, and a count of zero is no loss.
     if kind is ir.Usage:
         return drop_counts
     return {"signature": drop_token, "cache": drop_node, "audio": drop_node, "image": drop_node}.get(name, drop_value)

@@ -24,6 +24,7 @@ def decode_tokens(raw: Sequence[JsonObject], src: str, start: int = 0) -> list[i
 
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
+    # {"token": "Hi", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": [{"token": "Hi", "logprob": -0.1, "bytes": null}]}
     token, runners_up = _decode_likely(raw, src, _TOKEN), raw.get("top_logprobs")
     if runners_up is not None:
         token.top = [_decode_likely(each, f"{src}/top_logprobs/{index}", _RUNNER_UP) for index, each in enumerate(runners_up)]
@@ -89,6 +90,7 @@ class PendingTokens:
 
         A token may be a part of a character, so that no tokens match. Then as many are removed as the text is long: close, not exact.
         """
+        # Gemini and Chat Completions have one list for a choice. It may have the tokens of calls (fixture logprobs_of_calls).
         start, count = self._at, self._count(len(text))
         if "".join(token.token for token in self._tokens[start:count]) == text:
             first, last = start, self._skip_empty(count)

@@ -60,6 +60,7 @@ class AudioJoiner:
         if decoded is None:
             is_first, self.has_begun = not self.has_begun, True
             return data if is_first else None
+        # Base64 of three bytes has no padding, so pieces of whole groups can be concatenated as text.
         self.has_begun, self._mime = True, mime or ""
         whole = len(decoded) // 3 * 3
         self._left = decoded[whole:]

@@ -28,6 +28,7 @@ def decode_data_list(body: JsonObject, format: ir.FormatName) -> ir.ModelList:
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
+    # {"id": "m", "object": "model", "created": 1, "owned_by": "openai"}; the limits are fields of other servers.
     extra = read_extra(raw, _MODEL)
     top = raw.get("top_provider")
     if extra is not None and isinstance(top, dict):
@@ -73,6 +74,7 @@ def encode_data_list(models: ir.ModelList, drop_unheld: DropUnheld, losses: Ledg
 
 def _encode_model(model: ir.Model, at: str, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
     drop_unheld(model, losses)
+    # Both fields are required (official SDK, ``Model``).
     created = int(model.created) if model.created is not None else losses.added(f"{at}/created", 0)
     if model.created is not None and created != model.created:  # the format has whole seconds only
         losses.changed(model, "created", created, severity="info")

@@ -27,6 +27,7 @@ _BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
 
 def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
     """Return a request that a model accepts; the same object if nothing changes. ``spec``: the format in which it is encoded."""
+    # Order: parameters first, because the limit of the answer also limits a budget for reasoning.
     if facts.refuses:
         request = _without_refused(request, facts.refuses, losses)
     limit = request.settings.get("max_tokens")
@@ -100,6 +101,7 @@ def _adapt_reasoning(
     request: ir.Request, config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger
 ) -> ir.ReasoningConfig | None:
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
+    # Models have one kind of control each: a budget in tokens, an effort, a level, a choice of the model, or none.
     if facts.reasoning == "none":
         if not is_reasoning_off(config):
             _drop_config(config, _NO_REASONING, losses)

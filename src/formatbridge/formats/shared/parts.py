@@ -45,6 +45,7 @@ def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> li
 
     ``known``: types that contain no question.
     """
+    # An answer without its only image answers another question; in a turn of the model, less depends on one part.
     for part in parts:
         if type(part) is ir.Opaque and part.severity == "lossy" and part.text is None and part.label not in known:
             part.severity = "impossible"

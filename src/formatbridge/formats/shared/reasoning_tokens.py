@@ -21,6 +21,7 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
 _TAG = "fb1|"
+# Four characters of base64 are three bytes: these are "fb1". The fourth byte of the tag is in the next group.
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _BOUND_TO: Mapping[ir.FormatName, Literal["item", "call"]] = {"responses": "item", "generate_content": "call"}
@@ -54,6 +55,7 @@ def decode_token(
 
     ``item``: the id of the item that contains it; ``body_format``: the format of the body, if the slot names the issuer.
     """
+    # A token that only looks tagged stays whole: a vendor's token may begin with the same letters.
     text = token
     if token.startswith(_TAG_IN_BYTES):  # ``thoughtSignature`` has bytes, which are base64 in JSON
         try:
@@ -164,6 +166,7 @@ def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
     """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
     if signature.seal_key is not None:
         return f"{_TAG}{_piece_of(signature.issuer)}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
+    # Without a key, a seal cannot be created again. The one of the source is valid for the same token and kind.
     if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
         return signature.tagged_text
     return f"{_TAG}{_piece_of(signature.issuer)}|{kind}|{_body_of(signature)}"
@@ -185,6 +188,7 @@ def is_verified(signature: ir.Signature, key: bytes) -> bool:
     """Return whether a token had no tag, or a tag that is sealed with the key."""
     if signature.tagged_text is None:
         return True
+    # The bytes are compared in constant time, so that the time does not reveal how many of them are right.
     _, issuer, kind, body = signature.tagged_text.split("|", 3)
     expected = _seal(_seal_key(key, issuer, body), kind.partition(".")[0])
     return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())

@@ -169,6 +169,8 @@ class _Folding:
 
     def fold(self, schema: JsonObject, level: int) -> JsonObject:
         """Return a schema with its unions merged into it."""
+        # {"anyOf": [{"properties": {"a": A}, "required": ["a"]}, {"properties": {"b": B}}]} becomes
+        # {"properties": {"a": A, "b": B}}: of ``required`` only what all members require stays.
         result = {name: value for name, value in schema.items() if name not in UNIONS}
         for name in UNIONS:
             members = schema.get(name)
@@ -183,6 +185,7 @@ class _Folding:
         self._left -= 1
         if self._left < 0 or level >= _MOST_LEVELS or not isinstance(member, dict):
             return {}
+        # Two references at each level would double the members, so each reference is read once.
         reference = member.get("$ref")
         if isinstance(reference, str):
             if reference not in self._referenced:
@@ -209,6 +212,7 @@ def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
 
     A property that ``base`` also has is restricted only where every member restricts it.
     """
+    # A member that does not name a property allows any value of it.
     known = _properties(base)
     variants = _by_name(members)
     narrowing = {name: each for name, each in variants.items() if name not in known or len(each) == len(members)}

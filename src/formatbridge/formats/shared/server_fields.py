@@ -22,6 +22,7 @@ def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> 
     renamed = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
     if renamed.get("tool_choice") is not None:
         renamed["tool_choice"] = _server_tool_choice(renamed["tool_choice"], rules)
+    # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
     if rules.counted_logprobs and renamed.get("logprobs") is True:
         renamed["logprobs"] = renamed.pop("top_logprobs", 1)
     if rules.reasoning_history is not None and "messages" in renamed:
@@ -120,6 +121,7 @@ def _server_message(message: JsonObject, index: int, rules: DialectRules, losses
     renamed = {key: value for key, value in message.items() if key != "reasoning_content"}
     if rules.reasoning_history == "reasoning":
         return renamed | {"reasoning": text}
+    # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
     content = renamed.get("content") or []
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return renamed | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}

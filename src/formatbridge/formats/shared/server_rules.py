@@ -34,6 +34,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     """Return a request as the server of ``spec.dialect`` accepts it; the same object if nothing changes. The ledger gets the rules."""
     rules = spec.dialect
     assert rules is not None
+    # Encoders read the rules from the ledger, because most of them have no other use for the server.
     losses.dialect = rules
     if rules.cache_marks == "cache_control":
         losses.also_holds = _CACHED_ALSO
@@ -111,6 +112,7 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
     if not rules.output_formats:
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
         return replace(request, output_format=None)
+    # JSON mode ensures the syntax and not the schema, so this is a loss. The reverse only names any object.
     if format.type == "json_schema":
         losses.changed(format, "", {"type": "json_object"}, _UNSUPPORTED)
         return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))

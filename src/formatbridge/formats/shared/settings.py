@@ -20,12 +20,14 @@ _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 _BY_MEMBER = frozenset({"modalities", "stream_options"})
 """Settings whose members are lost separately; their loss rule applies to one member."""
 
+# "`logprobs` must be set to `true` if this parameter is used" (official SDK, ``CompletionCreateParams.top_logprobs``).
 _FOLLOWS = {"top_logprobs": "logprobs"}
 """Settings to the settings that they require. A server that has both rejects the first without the second."""
 
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the minimum and the maximum that a target accepts."""
 
+# Source: the official SDK, ``CompletionCreateParams`` and ``ResponseCreateParams``.
 _SPECIFIED: Ranges = {
     "temperature": (0, 2),
     "top_p": (0, 1),
@@ -35,6 +37,7 @@ _SPECIFIED: Ranges = {
 }
 """Bounds of OpenAI's specification, for formats that define no others."""
 
+# "Set of 16 key-value pairs", 64 and 512 characters; 128 characters for ``safety_identifier`` (official SDK).
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """The number of metadata pairs that servers accept, and the lengths of keys and values in characters."""
 _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
@@ -62,6 +65,7 @@ def encode_flat_settings(
 
     ``done``: settings that are encoded elsewhere. A number outside its range becomes the nearest one inside.
     """
+    # A server of a dialect may read a setting that its format does not have, under its canonical name: ``top_k``, for example.
     value: Any
     wire = table.wire
     for name, value in request.settings.items():
@@ -98,6 +102,7 @@ def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, A
 
 def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> dict[str, str]:
     """Return the metadata that the target accepts: the first pairs, without long keys, with the beginnings of long values."""
+    # A long value keeps its beginning, but a shortened key would be another key.
     kept: dict[str, str] = {}
     for key, value in metadata.items():
         place = f"metadata/{escape(key)}"
@@ -137,6 +142,7 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
 EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
 """The canonical values of effort. Only single servers have other values."""
 
+# No vendor documents these budgets. They are those of CLIProxyAPI: an effort becomes its limit, and that limit the same effort.
 ANCHORS: tuple[tuple[int, ir.Effort], ...] = (
     (512, "minimal"), (1024, "low"), (8192, "medium"), (24576, "high"), (32768, "xhigh"), (65536, "max"),
 )  # fmt: skip
@@ -183,6 +189,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     efforts = losses.dialect.efforts if losses.dialect is not None else None
     if effort is None or efforts is None or effort in efforts:
         return effort
+    # "No reasoning" is no amount: the lowest amount would turn reasoning on.
     if effort == "none":
         losses.dropped(config, "mode" if config.mode is not None else "effort", "unsupported_by_server")
         return None
@@ -202,6 +209,7 @@ def _any_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
         return "none"
+    # Only Anthropic has this mode. Other servers reason in every step or in none.
     if config.mode == "between_tools":
         losses.changed(config, "mode", "none")
         if config.effort not in (None, "none"):

@@ -43,6 +43,7 @@ def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
         case events.PartEnd() if event.part is not None:
             part = _checked(event.part, key, None)
             return event if part is event.part else replace(event, part=part)
+        # The next two events have a token that was sent after its part, or next to it.
         case events.Signed(signature=signature) if not _seals(signature, key):
             return None
         case events.PartMeta(signature=ir.Signature() as signature) if not _seals(signature, key):

@@ -35,6 +35,7 @@ def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
 
 def parse_arguments_of(parts: Iterable[ir.Part]) -> ParsedArguments:
     """Parse the arguments of all calls among some parts, with one search for infinities. Arguments that need more checks are left out."""
+    # ``Infinity`` is no JSON, but parsers accept it. One search over all values is faster than one for each call.
     read: dict[int, JsonObject] = {}
     for part in parts:
         if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:
@@ -67,6 +68,7 @@ def encode_arguments_object(
     if not isinstance(arguments, str):
         losses.examined(call, "arguments", arguments, examine)
         return arguments
+    # Servers send empty text for a call without arguments (fixture tools_no_arguments).
     if not arguments or arguments.isspace():
         return {}
     replaced: list[Replacement] = []
@@ -74,6 +76,7 @@ def encode_arguments_object(
         parsed = loads(arguments, replaced)
     except NotJsonError:
         parsed = None
+    # The model sees the text in the next turn and can correct it. A repaired object would have another meaning.
     if not isinstance(parsed, dict):
         wrapped: JsonObject = losses.changed(call, "arguments", {"raw_arguments": arguments}, "invalid_arguments")
         return wrapped
@@ -132,6 +135,7 @@ def parse_object(text: str) -> tuple[JsonObject | None, bool]:
             return None, False
         if _SCALARS.issuperset(map(type, value.values())) and text.count(":") == len(value):
             return value, False  # with one colon for each key no key is repeated; and no number can be infinite
+        # Without a repeated key, the text and the value written again have the same number of quotation marks.
         written = to_json(value)
         if written.count(b'"') == text.count('"') and written.find(b"Infinity") < 0 and b"NaN" not in written:
             return value, False
@@ -163,6 +167,7 @@ def read_lossless_object(text: str) -> JsonObject | None:
     The object would lose a repeated key. As a double, a number may change its value or its notation: a large integer, ``1.0``, ``1e3``.
     White space and escapes do not count.
     """
+    # The fast parser only decides whether the text is an object. The other one is slower, but sees each token of a number.
     if not text.lstrip(_SPACES).startswith("{") or _object_in(text) is None:
         return None
     try:

@@ -24,8 +24,9 @@ class CallIds:
         self._used: set[str] = set()
         self._unique_names = UniqueNames()
 
-    def give(self, call_id: str) -> str:
+    def next_id(self, call_id: str) -> str:
         """Return the id of the next call."""
+        # Some servers number the calls of each response from 0, or repeat an id in one response (fixture tools_ids_repeat).
         unique_id = call_id
         if call_id in self._used:
             unique_id = self._unique_names.unique(call_id, self._used, self._reserved)
@@ -48,7 +49,7 @@ def _with_unique_ids(choice: ir.Choice, losses: Ledger) -> ir.Choice:
 
 
 def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
-    unique_id = ids.give(call.id)
+    unique_id = ids.next_id(call.id)
     if unique_id == call.id:
         return call
     return replace(call, id=losses.changed(call, "id", unique_id, "repeated_id", severity="info"))
@@ -73,7 +74,7 @@ class UniqueCallIds:
         if type(event) is events.PartStart:
             if event.choice not in self._ids:
                 self._ids[event.choice] = CallIds()
-            self._used[place] = self._ids[event.choice].give(part.id)
+            self._used[place] = self._ids[event.choice].next_id(part.id)
         if part.id == self._used.get(place, part.id):
             return event
         return replace(event, part=replace(part, id=self._used[place]))
@@ -92,13 +93,14 @@ class IdsOfRequest:
         ids = {part.id for part in parts if type(part) is ir.ToolCall} | {
             part.call_id for part in parts if type(part) is ir.ToolResult
         }
+        # All legal ids are taken first, so that a changed id never becomes that of another call.
         self._rules = rules
         self._taken = {call_id for call_id in ids if _is_legal_id(call_id, rules)}
         self._target_ids = {(call_id, 0): call_id for call_id in self._taken}
         self._later = _later_calls(messages) if rules.unique_call_ids else {}
         self._unique_names = UniqueNames()
 
-    def give(self, part: ir.ToolCall | ir.ToolResult) -> str:
+    def id_for(self, part: ir.ToolCall | ir.ToolResult) -> str:
         """Return the id of a call, the same for its result and never one that is taken."""
         call_id = part.id if isinstance(part, ir.ToolCall) else part.call_id
         place = call_id, self._later.get(id(part), 0)
@@ -122,6 +124,7 @@ def _is_legal_id(call_id: str, rules: ToolRules) -> bool:
         return rules.longest_call_id is None or len(call_id) <= rules.longest_call_id
     if rules.longest_call_id is not None and len(call_id) > rules.longest_call_id:
         return False
+    # ``isidentifier`` is faster than the pattern, which also allows a digit first and a hyphen.
     return (call_id.isascii() and call_id.isidentifier()) or rules.call_id.fullmatch(call_id) is not None
 
 

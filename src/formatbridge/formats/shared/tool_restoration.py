@@ -23,6 +23,7 @@ def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) 
 
 
 def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
+    # The request renamed or wrapped this tool for the target: {"input": "SELECT 1"} becomes the free text of a custom call again.
     if not isinstance(part, ir.ToolCall) or part.name not in context.tools:
         return part
     tool = context.tools[part.name]
@@ -66,6 +67,7 @@ class ToolNameRestorer:
                 if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
                     self._held[event.choice, event.index] = []
                 return [replace(event, part=part)]
+            # Free text is inside a JSON string here, which cannot be unescaped before it is complete.
             case events.Delta() if (event.choice, event.index) in self._held:
                 self._held[event.choice, event.index].append(event.text)
                 return []

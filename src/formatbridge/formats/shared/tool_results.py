@@ -58,23 +58,24 @@ def pair_results_without_ids(messages: list[ir.Message]) -> None:
     A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
     namespace, the call must have the same. Fields that differ from those of the call become unmodelled fields.
     """
+    # Gemini and Responses allow a result without an id: {"functionResponse": {"name": "f", "response": {...}}}.
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
     results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]
-    asked_for = {part.call_id for part in results if not part.has_generated_id}
+    named_ids = {part.call_id for part in results if not part.has_generated_id}
     for message in messages:
         for part in message.parts:
             if type(part) is ir.ToolCall:
                 calls[part.id] = part
-                if part.has_generated_id or part.id not in asked_for:
+                if part.has_generated_id or part.id not in named_ids:
                     waiting.add(part)
             elif type(part) is ir.ToolResult:
                 if part.has_generated_id and (call := waiting.take(part.name, part.namespace)):
                     part.call_id, part.has_generated_id, part.extra = call.id, False, read_extra(part.extra or {}, _MARK)
-                _agree(part, calls.get(part.call_id))
+                _reconcile_name(part, calls.get(part.call_id))
 
 
-def _agree(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
+def _reconcile_name(result: ir.ToolResult, call: ir.ToolCall | None) -> None:
     """Remove the name of a result if its call has the same, and set the namespace of the call. Without a call the name stays."""
     other: dict[str, str | None] = {}
     if call is not None and result.name not in (None, call.name):
@@ -95,6 +96,7 @@ class _Waiting:
 
     def add(self, call: ir.ToolCall) -> None:
         """Add a waiting call."""
+        # A result may have a name, a namespace, both or neither, so each combination has a queue.
         for key in {(None, None), (call.name, None), (None, call.namespace), (call.name, call.namespace)}:
             self._queues[key].append(call)
 
@@ -114,6 +116,8 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
 
     ``joins``: consecutive turns of the model become one turn in the target.
     """
+    # Gemini: "number of function response parts is equal to the number of function call parts" (microsoft/vscode#299295).
+    # Anthropic requires the results first in the next user turn (documentation of tool use).
     if not _has_calls(messages) or not _has_misplaced(messages, joins):
         return messages
     groups, orphans = _grouped(messages, joins)
@@ -162,64 +166,66 @@ def _has_misplaced(messages: list[ir.Message], joins: bool) -> bool:
 
     This is a fast check.
     """
-    asked: set[str] = set()
+    waiting_ids: set[str] = set()
     is_answered = is_over = False
     for message in messages:
         if message.role == "assistant":
-            if asked and (is_answered or not joins):
+            if waiting_ids and (is_answered or not joins):
                 return True
             is_answered = is_over = False
-            if _asks_twice(message.parts, asked):
+            if _has_repeated_call(message.parts, waiting_ids):
                 return True
             continue
-        count, speaks = len(asked), not message.parts
+        count, has_other_parts = len(waiting_ids), not message.parts
         for part in message.parts:
             if type(part) is not ir.ToolResult:
-                speaks = True
-            elif is_over or part.call_id not in asked:
+                has_other_parts = True
+            elif is_over or part.call_id not in waiting_ids:
                 return True
             else:
-                asked.remove(part.call_id)
-        if speaks and is_answered and len(asked) < count:  # these results belong to the earlier ones, not to the rest of the turn
+                waiting_ids.remove(part.call_id)
+        # These results belong to the earlier ones, and not to the rest of the turn.
+        if has_other_parts and is_answered and len(waiting_ids) < count:
             return True
-        is_over = is_over or speaks
+        is_over = is_over or has_other_parts
         if not is_answered:
             is_answered = message.role not in ("system", "developer")
-    return bool(asked)
+    return bool(waiting_ids)
 
 
-def _asks_twice(parts: list[ir.Part], asked: set[str]) -> bool:
+def _has_repeated_call(parts: list[ir.Part], waiting_ids: set[str]) -> bool:
     """Add the ids of the calls of a turn to the known ids. Return whether one was known already."""
     for part in parts:
         if type(part) is ir.ToolCall:
-            if part.id in asked:
+            if part.id in waiting_ids:
                 return True
-            asked.add(part.id)
+            waiting_ids.add(part.id)
     return False
 
 
 def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
     """Return the groups of the conversation, each a turn of the model with its results or another turn; and the orphans."""
+    # A group is a list, so results that come later are appended to the turn of their call.
     groups: list[_Group] = []
     orphans: list[ir.ToolCall | ir.ToolResult] = []
     open: _Open = {}
-    speech: _Group | None = None  # the current turn of the model
+    model_turn: _Group | None = None  # the current turn of the model
     for message in messages:
         if message.role == "assistant":
-            if speech is None or not joins:
-                speech = []
-                groups.append(speech)
-            speech.append(message)
+            if model_turn is None or not joins:
+                model_turn = []
+                groups.append(model_turn)
+            model_turn.append(message)
             for part in message.parts:
                 if type(part) is ir.ToolCall:
-                    open.setdefault(part.id, []).append((part, speech))
+                    open.setdefault(part.id, []).append((part, model_turn))
         else:
             if message.role not in ("system", "developer"):
-                speech = None
+                model_turn = None
             left = _without_results(message, open, orphans)
             if left is not None:
                 groups.append([left])
-    return groups, orphans + [call for asked in open.values() for call, _ in asked]
+    return groups, orphans + [call for calls in open.values() for call, _ in calls]
 
 
 def _without_results(message: ir.Message, open: _Open, orphans: list[ir.ToolCall | ir.ToolResult]) -> ir.Message | None:

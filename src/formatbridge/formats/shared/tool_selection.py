@@ -22,6 +22,8 @@ _INSTRUCTING = frozenset({"system", "developer"})
 
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Change the tools and the choice of a request to what the target can express; return the same object if nothing changes."""
+    # A choice of Responses or Anthropic Messages applies to all tools. Gemini's ``functionCallingConfig`` applies to functions
+    # only, so server tools stay free there (``choice.free``). ``rules.governs_servers``: the target's choice applies to them.
     if adds_tools(request):
         request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
@@ -34,10 +36,10 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     if choice.mode == "hosted" and choice.hosted and not rules.governs_servers:
         choice = replace(choice, mode="allowed", names=[], inner="required")
     if choice.mode == "none":
-        return _none(request, choice, rules, losses)
+        return _adapt_none(request, choice, rules, losses)
     if choice.mode == "required":
-        return _required(request, choice, rules, losses)
-    return _allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
+        return _adapt_required(request, choice, rules, losses)
+    return _adapt_allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
 
 
 def adds_tools(request: ir.Request) -> bool:
@@ -81,6 +83,7 @@ def server_tool_name(tool: ir.HostedTool | ir.McpServer) -> str:
 
 def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
     """Move the tools that messages add before the first turn to those of the request, which is the same."""
+    # Codex CLI sends its tools in an ``additional_tools`` item before the first turn (fixture tools_additional_first).
     leading = next((at for at, message in enumerate(request.messages) if message.role not in _INSTRUCTING), len(request.messages))
     if not any(message.tools for message in request.messages[:leading]):
         return request
@@ -96,6 +99,7 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that a message adds and that are identical to a known one."""
+    # Two vendors reject a request with two tools of one name, and a caller may add a tool again that the request has.
     known = _KnownTools()
     for tool in request.tools:
         known.add(tool)
@@ -143,11 +147,12 @@ def _definition_of(tool: ir.Tool) -> JsonObject:
     return definition
 
 
-def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _adapt_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of none forbids, if the target's choice does not apply to the same tools as the source's."""
+    # A choice of none that does not apply to server tools would let the model call them. Without them it cannot.
     if not rules.governs_servers:
         return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
-    if not any(_is_free(tool, choice) and _has(rules, tool) for tool in _all_of(request)):
+    if not any(_is_free(tool, choice) and _target_has(rules, tool) for tool in _all_of(request)):
         return request
     left = _without(request, lambda tool: not _is_server(tool), losses)
     if left is not request:
@@ -155,14 +160,14 @@ def _none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: 
     return replace(left, tool_choice=replace(choice, mode="auto"))
 
 
-def _required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _adapt_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Weaken a choice of any tool, if the target's choice does not apply to the same tools as the source's.
 
     If it applies to fewer tools, it would force one of them. If it applies to more, the model may call another tool. If there are only
     such tools, the choice is left out.
     """
     tools = _all_of(request)
-    if not any(_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
+    if not any(_target_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
         return request
     has_functions = not all(map(_is_server, tools))
     if rules.governs_servers and has_functions:
@@ -187,7 +192,7 @@ def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
     return isinstance(tool, ir.HostedTool | ir.McpServer) and server_tool_name(tool) in choice.free
 
 
-def _has(rules: ToolRules, tool: ir.Tool) -> bool:
+def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
     """Return whether the target has a server tool."""
     if isinstance(tool, ir.McpServer):
         return "mcp" in rules.servers and tool.url is not None and tool.allowed != []
@@ -210,20 +215,21 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
     return replace(request, tools=kept(request.tools), messages=messages)
 
 
-def _allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _adapt_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
     lists = left is not None and bool(left.names) and left.inner in rules.allows
     messages = [
-        replace(message, tools=_kept(message.tools, chosen, lists, losses)) if message.tools else message
+        replace(message, tools=_kept_tools(message.tools, chosen, lists, losses)) if message.tools else message
         for message in request.messages
     ]
-    return replace(request, tools=_kept(request.tools, chosen, lists, losses), messages=messages, tool_choice=left)
+    return replace(request, tools=_kept_tools(request.tools, chosen, lists, losses), messages=messages, tool_choice=left)
 
 
 def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
     """Return the tools that a choice names, with their namespaces; server tools after a slash, which no name contains."""
+    # A choice without a namespace may name a function of any, so the first one with that name is chosen.
     declared: set[_Key] = set()
     first: dict[str, _Key] = {}
     for tool in tools:
@@ -251,7 +257,7 @@ def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) ->
     return replace(choice, inner="auto", hosted=[])
 
 
-def _kept(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:
+def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:
     """Return the tools that are allowed. ``lists``: the target has a list of functions, so all of them stay."""
     kept: list[ir.Tool] = []
     for tool in tools:

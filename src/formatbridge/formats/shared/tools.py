@@ -51,17 +51,19 @@ class _Names:
 
     def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
         """Return the target's name of a definition: a new one if the name was declared before and names must be unique."""
+        # Calls by this name belong to the first definition, so its name stays in the map.
         first = self.target_names.pop((namespace, name), None) if self.rules.unique_tool_names else None
-        new = self.give(namespace, name, kind)
+        new = self.name_for(namespace, name, kind)
         if first is not None:
             self.target_names[namespace, name] = first
         return new
 
-    def give(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
+    def name_for(self, namespace: str | None, name: str, kind: _Kind = "function") -> str:
         """Return the target's name of a tool, the same for the same tool and never one that is taken."""
         known = self.target_names.get((namespace, name))
         if known is not None:
             return known
+        # Names that are legal already have priority: a changed name must not take the name of another tool.
         flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.callers
         taken = (self.callers, self.server) if is_kept else (self.callers, self.server, self.legal)
@@ -85,6 +87,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
 
     Return the request (the same object if nothing changes), and the caller's tools by the target's names if any name or kind changes.
     """
+    # Most requests need no change, so fast checks come before the work.
     if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
         return request, {}
     request = select_tools(request, rules, losses)
@@ -102,6 +105,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         if added
         else request.messages
     )
+    # Calls come after all definitions. A call of an unknown tool gets a name that none of them has.
     messages = [_adapt_message(message, names, losses) for message in messages]
     messages = request.messages if _is_same(messages, request.messages) else messages
     if not has_spaces and _is_same(tools, request.tools) and messages is request.messages:
@@ -246,6 +250,7 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
 
 
 def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
+    # {"type": "custom", "name": "sql"} becomes a function with one text as its argument: {"input": "SELECT 1"}
     losses.changed(tool, "", {"type": "function", "name": tool.name}, "wrapped")
     if tool.definition is not None:
         losses.dropped(tool, "format")
@@ -281,6 +286,7 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
 
 def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
     """Set the new ids of calls in the tokens that are bound to them."""
+    # A token names its call by id (Chat Completions), so a new id of the call must be in the token, too.
     if not any(map(bound_to, parts)):
         return parts
     ids: dict[str, str] = {}
@@ -297,8 +303,8 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
     is_known = (call.namespace, call.name) in names.target_names
-    name = names.give(call.namespace, call.name, call.kind)
-    new = names.ids.give(call)
+    name = names.name_for(call.namespace, call.name, call.kind)
+    new = names.ids.id_for(call)
     wraps = call.kind == "custom" and not names.rules.custom
     if name == call.name and new == call.id and not wraps:
         return call
@@ -319,7 +325,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
-    new = names.ids.give(result)
+    new = names.ids.id_for(result)
     name = names.target_names.get((result.namespace, result.name), result.name) if result.name else None
     kind = result.kind if names.rules.custom else "function"
     if new == result.call_id and name == result.name and kind == result.kind:

@@ -21,6 +21,7 @@ def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) 
 
     The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """
+    # It changes often, which would also invalidate the prefix of the prompt that a server caches.
     first = request.messages[0] if request.messages else None
     if first is None or first.role != "system" or not first.parts:
         return request
@@ -40,6 +41,7 @@ def note_empty(message: ir.Message, losses: Ledger) -> None:
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
     """Note that the target does not continue a final turn of the model, as the source's server does (prefill)."""
+    # Anthropic's server continues a final text of the model. Other servers answer it as a complete turn.
     last = request.messages[-1] if request.messages else None
     if last is None or last.role != "assistant" or not last.parts:
         return

@@ -49,6 +49,7 @@ def encode_id(raw: str | None, prefix: str) -> str | None:
     """Return an id with the target's prefix that contains the source's id; None if there is none."""
     if not raw:
         return None
+    # "msg_1" becomes "resp_msg_1" in Responses, and "msg_1" again in Messages, so a stored id is the same after both conversions.
     if prefix and prefix not in raw:  # nearly always: it does not come from an id of the target
         return f"{prefix}{raw}"
     for known in _PREFIXES:

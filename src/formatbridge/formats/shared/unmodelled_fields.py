@@ -65,6 +65,7 @@ class Pieces:
 
     def take(self, fields: JsonObject | None, count: int = 1) -> None:
         """Add the next piece of some fields, which came ``count`` times in a row."""
+        # {"padding": "a"} and {"padding": "b"} become {"padding": "ab"}: of an unknown field only the type shows how it continues.
         for name, value in (fields or {}).items():
             values = self._values.setdefault(name, [])
             last, times = values[-1] if values else (None, 0)

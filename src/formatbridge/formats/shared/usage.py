@@ -29,6 +29,7 @@ def read_details(raw: JsonObject, name: str, alias: str, main: str, unread: Json
 
     ``main``: the count that is also read from the other name, as ``read_count`` does.
     """
+    # {"prompt_tokens_details": {"cached_tokens": 0}, "input_tokens_details": {"cached_tokens": 12}}: relays send both.
     chosen, other = raw.get(name) or {}, raw.get(alias) or {}
     if not any(chosen.values()) and any(other.values()):
         return alias, other
