@@ -19,6 +19,7 @@ SUMMARY = "Your organization must be verified to generate reasoning summaries."
 CALL = {"functionCall": {"name": "now", "args": {}}}
 RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
 TAGGED = "fb1|messages|thinking|c2lnbmVk"
+HAIKU = "claude-haiku-4-5"
 ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
 
 
@@ -75,6 +76,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("messages", "unknown_signature", _thought(type="redacted_thinking", data=TAGGED), 400,
      "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
     ("messages", "thread", {"thread": {"type": "create"}}, 400, "thread"),
+    ("messages", "code_callers", {"model": HAIKU, "tools": [{"type": "web_search_20260318", "name": "web_search"}]}, 400,
+     "'claude-haiku-4-5' does not support programmatic tool calling."),
+    ("messages", "code_callers",
+     {"model": HAIKU, "tools": [{"name": "now", "input_schema": {"type": "object"}, "allowed_callers": ["code_execution_20260521"]}]},
+     400, "`allowed_callers` that require it: now"),
     ("responses", "reasoning_not_stored", {"input": [{"type": "reasoning", "id": "rs_0", "summary": []}]}, 404,
      "Item with id 'rs_0' not found."),
     ("responses", "unknown_token",
@@ -110,6 +116,10 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
     ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
     ("messages", "thread", {"thread": None}),
+    ("messages", "code_callers", {"model": HAIKU, "tools": [
+        {"type": "web_search_20250305", "name": "web_search"},
+        {"type": "web_fetch_20260318", "name": "web_fetch", "allowed_callers": ["direct"]},
+    ]}),
     ("responses", "reasoning_not_stored", {"input": [{"type": "message", "id": "msg_1", "role": "user", "content": "hi"}]}),
     ("responses", "unknown_token", {"input": [{"type": "compaction", "id": "c", "encrypted_content": "gAAA"}]}),
     ("responses", "token_without_reasoning", {"include": ["file_search_call.results"]}),

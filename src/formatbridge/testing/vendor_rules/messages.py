@@ -9,6 +9,8 @@ from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 _UNIONS = ("oneOf", "allOf", "anyOf")
+_WITHOUT_CODE_CALLERS = "claude-haiku-4-5"
+"""The beginning of the ids of the model that cannot call tools from code."""
 _TOKEN_SLOTS = {"thinking": "signature", "redacted_thinking": "data"}
 
 
@@ -47,6 +49,23 @@ def _check_thread(body: JsonObject, _facts: Facts) -> Failure | None:
     return _failure(message, error_code="thread_unsupported_request")
 
 
+def _check_callers(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject the tools that code may call, if the model cannot call tools from code."""
+    if not facts.model.startswith(_WITHOUT_CODE_CALLERS):
+        return None
+    names = [tool["name"] for tool in body.get("tools") or () if "name" in tool and _may_be_called_by_code(tool)]
+    if not names:
+        return None
+    advice = f"The following tools have `allowed_callers` that require it: {', '.join(names)}"
+    return _failure(f"'{facts.model}' does not support programmatic tool calling. {advice}")
+
+
+def _may_be_called_by_code(tool: JsonObject) -> bool:
+    """Return whether code may call a tool. It may call search and fetch by default, since the versions that filter pages."""
+    filters = str(tool.get("type")).startswith(("web_search_2026", "web_fetch_2026"))
+    return (tool.get("allowed_callers") or ["code" if filters else "direct"]) != ["direct"]
+
+
 RULES = (
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
@@ -54,4 +73,6 @@ RULES = (
          "anthropics/claude-code#10627 and #56708, anthropics/anthropic-sdk-python#1598", _check_tokens),
     Rule("thread", "`thread` asks for a conversation that the server keeps (`thread_unsupported_request`)",
          "anthropic SDK, thread_unsupported_request_error.py", _check_thread),
+    Rule("code_callers", "code may call a tool, by `allowed_callers` or by default, and the model is Claude Haiku 4.5",
+         "mangowhoiscloud/geode#632", _check_callers),
 )  # fmt: skip
