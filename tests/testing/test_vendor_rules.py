@@ -59,6 +59,12 @@ def _thought(**block: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
 
 
+def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
+    """Return messages with one text for each cache mark."""
+    content = [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral", **mark}} for mark in marks]
+    return {"messages": [{"role": "user", "content": content}]}
+
+
 # One row for each violation of a rule, and one for a similar request that keeps it.
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
@@ -76,6 +82,12 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("messages", "unknown_signature", _thought(type="redacted_thinking", data=TAGGED), 400,
      "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
     ("messages", "thread", {"thread": {"type": "create"}}, 400, "thread"),
+    ("messages", "cache_durations", _marked({}, {"ttl": "1h"}), 400,
+     "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."),
+    ("messages", "cache_durations",
+     {"tools": [{"type": "web_search_20250305", "name": "web_search", "cache_control": {"type": "ephemeral"}}],
+      "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]}, 400,
+     "system.0.cache_control.ttl"),
     ("messages", "code_callers", {"model": HAIKU, "tools": [{"type": "web_search_20260318", "name": "web_search"}]}, 400,
      "'claude-haiku-4-5' does not support programmatic tool calling."),
     ("messages", "code_callers",
@@ -116,6 +128,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
     ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
     ("messages", "thread", {"thread": None}),
+    ("messages", "cache_durations", _marked({"ttl": "1h"}, {"ttl": "1h"}, {"ttl": "5m"}, {})),
     ("messages", "code_callers", {"model": HAIKU, "tools": [
         {"type": "web_search_20250305", "name": "web_search"},
         {"type": "web_fetch_20260318", "name": "web_fetch", "allowed_callers": ["direct"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
@@ -66,6 +67,36 @@ def _may_be_called_by_code(tool: JsonObject) -> bool:
     return (tool.get("allowed_callers") or ["code" if filters else "direct"]) != ["direct"]
 
 
+def _check_cache_durations(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first cache mark of an hour that comes after one of five minutes."""
+    has_short = False
+    for path, mark in _cache_marks(body):
+        if mark.get("ttl") != "1h":
+            has_short = True
+        elif has_short:
+            order = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+            reason = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
+            return _failure(f"{path}.cache_control.ttl: {reason} {order}")
+    return None
+
+
+def _cache_marks(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the cache marks of a request and the paths of their blocks, in the order of the server."""
+    for name in ("tools", "system", "messages"):
+        yield from _marks_within(name, body.get(name))
+
+
+def _marks_within(path: str, node: Any) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the cache marks of a block and of the blocks in its content, which come before it."""
+    if isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from _marks_within(f"{path}.{index}", item)
+    elif isinstance(node, dict):
+        yield from _marks_within(f"{path}.content", node.get("content"))
+        if isinstance(node.get("cache_control"), dict):
+            yield path, node["cache_control"]
+
+
 RULES = (
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
@@ -73,6 +104,9 @@ RULES = (
          "anthropics/claude-code#10627 and #56708, anthropics/anthropic-sdk-python#1598", _check_tokens),
     Rule("thread", "`thread` asks for a conversation that the server keeps (`thread_unsupported_request`)",
          "anthropic SDK, thread_unsupported_request_error.py", _check_thread),
+    Rule("cache_durations", "a `cache_control` of 1h comes after one of 5m, in the order of `tools`, `system` and `messages`",
+         "vellum-ai/vellum-assistant#22191, cnighswonger/claude-code-cache-fix#44, headroomlabs-ai/headroom#2939",
+         _check_cache_durations),
     Rule("code_callers", "code may call a tool, by `allowed_callers` or by default, and the model is Claude Haiku 4.5",
          "mangowhoiscloud/geode#632", _check_callers),
 )  # fmt: skip
