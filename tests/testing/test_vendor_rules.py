@@ -19,6 +19,11 @@ SUMMARY = "Your organization must be verified to generate reasoning summaries."
 CALL = {"functionCall": {"name": "now", "args": {}}}
 RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
 TAGGED = "fb1|messages|thinking|c2lnbmVk"
+TREE = {
+    "type": "object",
+    "properties": {"root": {"$ref": "#/$defs/Node"}},
+    "$defs": {"Node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}},
+}
 HAIKU = "claude-haiku-4-5"
 ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
 
@@ -75,6 +80,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      400, "holds a reasoning token of another format"),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "anyOf": [{"required": ["a"]}]}), 400,
      "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE, "strict": True}]}, 400,
+     "tools.0.custom.input_schema: Circular reference detected in schema definitions: Node -> Node."),
+    ("messages", "recursive_schema",
+     {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object", "properties": {"inner": {"$ref": "#"}}}}}}, 400,
+     "output_format.schema: Circular reference detected in schema definitions"),
     ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature="c2lnbmVk"), 400,
      "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature=""), 400,
@@ -126,6 +136,12 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE}]}),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "strict": True, "input_schema": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}},
+        "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"type": "string"}},
+    }}]}),
     ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
     ("messages", "thread", {"thread": None}),
     ("messages", "cache_durations", _marked({"ttl": "1h"}, {"ttl": "1h"}, {"ttl": "5m"}, {})),

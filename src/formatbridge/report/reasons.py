@@ -35,6 +35,7 @@ REASONS: Mapping[str, str] = {
     "without_tools": "the target allows it only with tools",
     "billing_header": "billing data of the caller's client",
     "root_union": "the target allows no union at the root",
+    "recursive_schema": "the target cannot enforce a recursive schema",
     "json_mode": "replaced by an instruction to return JSON",
     "schema_keyword": "moved into the description",
     "late": "sent after the start of the stream",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -231,8 +233,61 @@ def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
+def is_recursive(schema: JsonObject | None) -> bool:
+    """Return whether a schema contains a reference to a schema around it, directly or through other references.
+
+    The server rejects such a schema if it must enforce it: "Circular reference detected in schema definitions"
+    (egonSchiele/agency-lang#487, experientiallabs/experiential#804). It accepts the schema for a tool without ``strict``
+    (langchain4j/langchain4j#5097).
+    """
+    if not _has_reference(schema):
+        return False
+    is_done: dict[int, bool] = {}  # by the ``id()`` of a schema; False while the schemas inside are read
+    work: list[tuple[Any, bool]] = [(schema, False)]
+    while work:
+        node, is_end = work.pop()
+        state = is_done.get(id(node))
+        if is_end:
+            is_done[id(node)] = True
+        elif state is False:
+            return True
+        elif state is None:
+            is_done[id(node)] = False
+            work.append((node, True))
+            inner = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
+            work += [(value, False) for value in inner if isinstance(value, dict | list)]
+            target = _referenced(schema, node)
+            if target is not None:
+                work.append((target, False))
+    return False
+
+
+def _has_reference(schema: JsonObject | None) -> bool:
+    """Return whether a schema has any reference. Most have none, so this saves time."""
+    nodes: list[Any] = [schema]
+    for node in nodes:
+        if type(node) is dict:
+            if "$ref" in node:
+                return True
+            nodes += [value for value in node.values() if type(value) is dict or type(value) is list]
+        elif type(node) is list:
+            nodes += [value for value in node if type(value) is dict or type(value) is list]
+    return False
+
+
+def _referenced(schema: Any, node: Any) -> JsonObject | None:
+    """Return the schema to which the reference of a node leads; None without a reference into the same schema."""
+    reference = node.get("$ref") if isinstance(node, dict) else None
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    for step in reference.split("/")[1:]:
+        schema = schema.get(unescape(unquote(step))) if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) else None
+
+
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
 """The instruction in the system prompt that replaces a JSON mode."""
+_INSTRUCTION_WITH_SCHEMA = f"{INSTRUCTION} It must match this JSON Schema: "
 
 _SCHEMA_AT = "/output_config/format/schema"
 
@@ -255,23 +310,29 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
 def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: Ledger, options: Options) -> list[JsonObject]:
     """Return the blocks of the system prompt. For a JSON mode, which this format lacks, an instruction to write JSON is added.
 
-    Without the instruction the model writes prose, which the caller cannot parse.
+    Without the instruction the model writes prose, which the caller cannot parse. A recursive schema is written into the instruction.
     """
-    if format.type == "text" or format.schema is not None:
+    if format.type == "text" or _is_enforced(format):
         return system
     if options.json_mode == "drop":
         losses.dropped(format, severity="impossible")
         return system
-    losses.changed(format, "", INSTRUCTION, "json_mode")
-    block: JsonObject = {"type": "text", "text": INSTRUCTION}
-    at, added = (f"/system/{len(system)}", block) if system else ("/system", INSTRUCTION)
+    instruction = INSTRUCTION if format.schema is None else _INSTRUCTION_WITH_SCHEMA + dumps(format.schema).decode()
+    losses.changed(format, "", instruction, "json_mode")
+    block: JsonObject = {"type": "text", "text": instruction}
+    at, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)
     losses.added(at, added, REASONS["json_mode"])
     return [*system, block]
 
 
+def _is_enforced(format: ir.OutputFormat) -> bool:
+    """Return whether the server can enforce an output format."""
+    return format.schema is not None and not is_recursive(format.schema)
+
+
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Encode an output format with a schema, which the server always enforces. ``encode_json_mode`` encodes the others."""
-    if format.type == "text" or format.schema is None:  # no field, or an instruction
+    if format.type == "text" or format.schema is None or not _is_enforced(format):  # no field, or an instruction
         if format.extra:
             losses.extras(format)
         return {}

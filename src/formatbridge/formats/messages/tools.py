@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from formatbridge import ir
@@ -14,7 +15,7 @@ from formatbridge.formats.messages.hosted_tools import (
     encode_server,
     hosted_name,
 )
-from formatbridge.formats.messages.schema import encode_schema
+from formatbridge.formats.messages.schema import encode_schema, is_recursive
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import fold_parameters
 from formatbridge.formats.shared.tool_selection import server_tool_name
@@ -101,6 +102,9 @@ def encode_tool(
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
     """Encode a function. ``at`` and ``has_code`` are those of ``encode_tool``."""
     drop_unheld(tool, losses)
+    if tool.strict and is_recursive(tool.parameters):
+        losses.dropped(tool, "strict", "recursive_schema")
+        tool = replace(tool, strict=False)
     definition: JsonObject = {"name": tool.name}
     if tool.description is not None:
         definition["description"] = tool.description

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from formatbridge.jsontext.pointers import unescape, value_at
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
@@ -28,6 +29,42 @@ def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
         if isinstance(schema, dict) and not schema.keys().isdisjoint(_UNIONS):
             reason = "input_schema does not support oneOf, allOf, or anyOf at the top level"
             return _failure(f"tools.{index}.custom.input_schema: {reason}")
+    return None
+
+
+def _check_recursion(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first recursive schema that the server must enforce: of a strict tool, or of the output format."""
+    schemas = {
+        f"tools.{index}.custom.input_schema": tool.get("input_schema")
+        for index, tool in enumerate(body.get("tools") or ())
+        if tool.get("strict")
+    }
+    schemas["output_format.schema"] = ((body.get("output_config") or {}).get("format") or body.get("output_format") or {}).get(
+        "schema"
+    )
+    for path, schema in schemas.items():
+        if isinstance(schema, dict) and (name := _recursive_reference(schema, schema, ("#",), set())):
+            reason = "Self-referencing or mutually-referencing definitions are not supported."
+            return _failure(f"{path}: Circular reference detected in schema definitions: {name} -> {name}. {reason}")
+    return None
+
+
+def _recursive_reference(root: JsonObject, node: Any, followed: tuple[str, ...], harmless: set[str]) -> str | None:
+    """Return the name of a reference that leads back to itself, else None.
+
+    ``followed``: the references that lead to this node. ``harmless``: the references that were already followed to their end.
+    """
+    if isinstance(node, dict) and isinstance(reference := node.get("$ref"), str) and reference not in harmless:
+        if reference in followed:
+            return reference.rpartition("/")[2]
+        steps = reference.split("/")[1:] if reference.startswith("#/") else []
+        target = value_at(root, tuple(map(unescape, steps))) if steps else None
+        if name := _recursive_reference(root, target, (*followed, reference), harmless):
+            return name
+        harmless.add(reference)
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        if name := _recursive_reference(root, value, followed, harmless):
+            return name
     return None
 
 
@@ -100,6 +137,8 @@ def _marks_within(path: str, node: Any) -> Iterator[tuple[str, JsonObject]]:
 RULES = (
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
+    Rule("recursive_schema", "the schema of a `strict` tool or of the output format refers to itself",
+         "egonSchiele/agency-lang#487, experientiallabs/experiential#804", _check_recursion),
     Rule("unknown_signature", "the `signature` of a thinking block, or the `data` of a redacted one, is not this server's",
          "anthropics/claude-code#10627 and #56708, anthropics/anthropic-sdk-python#1598", _check_tokens),
     Rule("thread", "`thread` asks for a conversation that the server keeps (`thread_unsupported_request`)",
