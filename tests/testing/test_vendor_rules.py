@@ -80,6 +80,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      400, "holds a reasoning token of another format"),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "anyOf": [{"required": ["a"]}]}), 400,
      "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
+    ("messages", "property_name", _functions("messages", {"type": "object", "properties": {"filter[id]": {}}}), 400,
+     "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"),
     ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE, "strict": True}]}, 400,
      "tools.0.custom.input_schema: Circular reference detected in schema definitions: Node -> Node."),
     ("messages", "recursive_schema",
@@ -136,6 +138,8 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
+    ("messages", "property_name",
+     _functions("messages", {"type": "object", "properties": {"a.b-c": {"type": "object", "properties": {"filter[id]": {}}}}})),
     ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE}]}),
     ("messages", "recursive_schema", {"tools": [{"name": "now", "strict": True, "input_schema": {
         "type": "object",

@@ -7,6 +7,7 @@ Keywords that the server does not enforce move into the description, because the
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,13 +33,25 @@ _TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("in
 """Python types of literals to the names of their JSON Schema types."""
 _OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), frozenset({"items", "prefixItems"})
 """Keywords that imply a type. ``required`` does not: with it alone, the closed object would have required keys but no properties."""
+_SAME_NAMES: Mapping[str, str] = {}
 _Work = list[tuple[Any, str, str, Any, Any, bool]]
 """Subschemas to encode. The other fields are the path in the source and the pointer in the target, then the container of the result and
 the key in it. The last one is ``is_fragment``."""
 
 
-def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
-    """Encode a schema as the server enforces it. ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target."""
+def encode_schema(
+    schema: JsonObject,
+    node: ir.OutputFormat | ir.FunctionTool,
+    field: str,
+    at: str,
+    losses: Ledger,
+    names: Mapping[str, str] = _SAME_NAMES,
+) -> JsonObject:
+    """Encode a schema as the server enforces it.
+
+    ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target. ``names``: the new names that its properties get
+    later; the pointers of additions have them already.
+    """
     holder: JsonObject = {}
     work: _Work = [(schema, field, at, holder, "schema", False)]
     count = 0
@@ -48,7 +61,7 @@ def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, f
         if not isinstance(raw, dict) or count > MOST_NODES:
             container[key] = raw
         else:
-            container[key] = _Subschema(raw, path, at, node, losses, is_fragment).encode(work)
+            container[key] = _Subschema(raw, path, at, node, losses, is_fragment, names if count == 1 else _SAME_NAMES).encode(work)
     encoded: JsonObject = holder["schema"]
     return encoded
 
@@ -59,12 +72,14 @@ class _Subschema:
     ``is_fragment``: a value must match this and other schemas at once, so an object without a type stays open here.
     """
 
-    __slots__ = ("at", "encoded", "is_fragment", "losses", "node", "path", "unread")
+    __slots__ = ("at", "encoded", "is_fragment", "losses", "names", "node", "path", "unread")
 
-    def __init__(self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool) -> None:
+    def __init__(
+        self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool, names: Mapping[str, str]
+    ) -> None:
         self.unread, self.is_fragment = dict(raw), is_fragment
         self.encoded: JsonObject = {}
-        self.path, self.at, self.node, self.losses = path, at, node, losses
+        self.path, self.at, self.node, self.losses, self.names = path, at, node, losses, names
 
     def encode(self, work: _Work) -> JsonObject:
         """Return the schema object. Its subschemas are added to ``work``."""
@@ -92,12 +107,19 @@ class _Subschema:
             if name in self.unread:
                 self.encoded[name] = self.unread.pop(name)
 
-    def _encode_map(self, name: str, work: _Work) -> None:
+    def _encode_map(self, name: str, work: _Work, names: Mapping[str, str] = _SAME_NAMES) -> None:
         if isinstance(self.unread.get(name), dict):
             container = self.encoded[name] = dict.fromkeys(self.unread[name])
             items = self.unread.pop(name).items()
             work += [
-                (item, f"{self._path_of(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", container, key, False)
+                (
+                    item,
+                    f"{self._path_of(name)}/{escape(key)}",
+                    f"{self.at}/{name}/{escape(names.get(key, key))}",
+                    container,
+                    key,
+                    False,
+                )
                 for key, item in items
             ]
 
@@ -174,7 +196,7 @@ class _Subschema:
         if "properties" not in self.unread and self.unread.get("additionalProperties") is None:
             self.losses.changed(self.node, self.path, {"type": "object", "additionalProperties": False})
         self.unread.setdefault("properties", {})
-        self._encode_map("properties", work)
+        self._encode_map("properties", work, self.names)
         # "For 'object' type, 'additionalProperties' must be explicitly set to false" (BerriAI/litellm#35808).
         others = self.unread.pop("additionalProperties", None)
         if others is None:

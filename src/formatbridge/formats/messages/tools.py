@@ -17,6 +17,7 @@ from formatbridge.formats.messages.hosted_tools import (
 )
 from formatbridge.formats.messages.schema import encode_schema, is_recursive
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.property_names import rename_properties
 from formatbridge.formats.shared.schemas import fold_parameters
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -133,7 +134,9 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
         schema = schema | {"type": "object"}
     schema = fold_parameters(tool, schema, losses)
     if tool.strict:
-        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
+        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses, tool.property_names or {})
+    if tool.property_names:
+        schema = rename_properties(schema, tool.property_names)
     if schema.get("type") == "object":
         return schema
     losses.added(f"{at}/input_schema/type", "object")

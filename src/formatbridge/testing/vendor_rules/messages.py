@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
+_PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _UNIONS = ("oneOf", "allOf", "anyOf")
 _WITHOUT_CODE_CALLERS = "claude-haiku-4-5"
 """The beginning of the ids of the model that cannot call tools from code."""
@@ -29,6 +31,16 @@ def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
         if isinstance(schema, dict) and not schema.keys().isdisjoint(_UNIONS):
             reason = "input_schema does not support oneOf, allOf, or anyOf at the top level"
             return _failure(f"tools.{index}.custom.input_schema: {reason}")
+    return None
+
+
+def _check_property_names(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first tool with an illegal name of a property. The server does not check the objects inside."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        properties = (tool.get("input_schema") or {}).get("properties")
+        if isinstance(properties, dict) and not all(map(_PROPERTY_NAME.fullmatch, properties)):
+            reason = f"Property keys should match pattern '^{_PROPERTY_NAME.pattern}$'"
+            return _failure(f"tools.{index}.custom.input_schema.properties: {reason}")
     return None
 
 
@@ -137,6 +149,8 @@ def _marks_within(path: str, node: Any) -> Iterator[tuple[str, JsonObject]]:
 RULES = (
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
+    Rule("property_name", "a property of an `input_schema` has an illegal name",
+         "ComposioHQ/composio#3500, decocms/studio#6874, anthropics/claude-code#79418", _check_property_names),
     Rule("recursive_schema", "the schema of a `strict` tool or of the output format refers to itself",
          "egonSchiele/agency-lang#487, experientiallabs/experiential#804", _check_recursion),
     Rule("unknown_signature", "the `signature` of a thinking block, or the `data` of a redacted one, is not this server's",
