@@ -39,7 +39,13 @@ _CONDITIONS = """## Requests to generate_content
   that accepts every member. It has the properties of all members. It requires what all members require, or with `allOf` what any member
   requires. A property with several schemas gets `anyOf` of them, or with `allOf` an `allOf`. `$defs` stay. The report has `changed`
   (`root_union`).
+- **Names of properties** with other characters than letters, digits, `_`, `.` and `-`, or with more than 64, are rejected at the root of
+  `input_schema`. They are renamed there and in calls (`renamed`). A response or stream that is converted with `request=` has the caller's
+  names. A stream then has the arguments of such a call as one piece.
 - **JSON mode** becomes one sentence in `system`, as an addition and as `changed` (`json_mode`). `Options(json_mode="drop")` removes it.
+- **Recursive schemas** are not enforced by the server. A strict tool loses `strict` (`recursive_schema`). An output schema is written after
+  the sentence for JSON mode.
+- **Cache marks** of an hour after one of five minutes become marks of five minutes (`excluded`). The order is tools, system, messages.
 
 ## Responses to chat_completions
 

@@ -39,8 +39,10 @@ BY_VALUE = {
     "tool_choice_hosted": "a choice of another name is a choice of a function",
     "tools_added_servers": "tools of another server are unknown",
     "tools_definitions": "the explicit default of ``strict`` passes unchanged",
+    "tools_property_names": "the explicit default of ``strict`` passes unchanged",
     "tools_schema_root": "the explicit default of ``strict`` passes unchanged",
     "tools_schema_untyped": "the explicit default of ``strict`` passes unchanged",
+    "tools_strict_recursive": "the explicit default of ``strict`` passes unchanged",
     "tools_strict_without_parameters": "the explicit default of ``strict`` passes unchanged",
     "tools_search_client": "a tool with another name is not the one that the request has already",
 }

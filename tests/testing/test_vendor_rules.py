@@ -19,6 +19,12 @@ SUMMARY = "Your organization must be verified to generate reasoning summaries."
 CALL = {"functionCall": {"name": "now", "args": {}}}
 RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
 TAGGED = "fb1|messages|thinking|c2lnbmVk"
+TREE = {
+    "type": "object",
+    "properties": {"root": {"$ref": "#/$defs/Node"}},
+    "$defs": {"Node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}},
+}
+HAIKU = "claude-haiku-4-5"
 ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
 
 
@@ -58,6 +64,12 @@ def _thought(**block: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
 
 
+def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
+    """Return messages with one text for each cache mark."""
+    content = [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral", **mark}} for mark in marks]
+    return {"messages": [{"role": "user", "content": content}]}
+
+
 # One row for each violation of a rule, and one for a similar request that keeps it.
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
@@ -81,6 +93,13 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      400, "holds a reasoning token of another format"),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "anyOf": [{"required": ["a"]}]}), 400,
      "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"),
+    ("messages", "property_name", _functions("messages", {"type": "object", "properties": {"filter[id]": {}}}), 400,
+     "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE, "strict": True}]}, 400,
+     "tools.0.custom.input_schema: Circular reference detected in schema definitions: Node -> Node."),
+    ("messages", "recursive_schema",
+     {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object", "properties": {"inner": {"$ref": "#"}}}}}}, 400,
+     "output_format.schema: Circular reference detected in schema definitions"),
     ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature="c2lnbmVk"), 400,
      "messages.1.content.0: Invalid `signature` in `thinking` block"),
     ("messages", "unknown_signature", _thought(type="thinking", thinking="Hm.", signature=""), 400,
@@ -88,6 +107,17 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("messages", "unknown_signature", _thought(type="redacted_thinking", data=TAGGED), 400,
      "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
     ("messages", "thread", {"thread": {"type": "create"}}, 400, "thread"),
+    ("messages", "cache_durations", _marked({}, {"ttl": "1h"}), 400,
+     "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."),
+    ("messages", "cache_durations",
+     {"tools": [{"type": "web_search_20250305", "name": "web_search", "cache_control": {"type": "ephemeral"}}],
+      "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]}, 400,
+     "system.0.cache_control.ttl"),
+    ("messages", "code_callers", {"model": HAIKU, "tools": [{"type": "web_search_20260318", "name": "web_search"}]}, 400,
+     "'claude-haiku-4-5' does not support programmatic tool calling."),
+    ("messages", "code_callers",
+     {"model": HAIKU, "tools": [{"name": "now", "input_schema": {"type": "object"}, "allowed_callers": ["code_execution_20260521"]}]},
+     400, "`allowed_callers` that require it: now"),
     ("responses", "reasoning_not_stored", {"input": [{"type": "reasoning", "id": "rs_0", "summary": []}]}, 404,
      "Item with id 'rs_0' not found."),
     ("responses", "unknown_token",
@@ -133,8 +163,21 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "foreign_token",
      {"messages": [{"role": "assistant", "content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}]}),
     ("messages", "union_at_root", _functions("messages", {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})),
+    ("messages", "property_name",
+     _functions("messages", {"type": "object", "properties": {"a.b-c": {"type": "object", "properties": {"filter[id]": {}}}}})),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "input_schema": TREE}]}),
+    ("messages", "recursive_schema", {"tools": [{"name": "now", "strict": True, "input_schema": {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}},
+        "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"type": "string"}},
+    }}]}),
     ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
     ("messages", "thread", {"thread": None}),
+    ("messages", "cache_durations", _marked({"ttl": "1h"}, {"ttl": "1h"}, {"ttl": "5m"}, {})),
+    ("messages", "code_callers", {"model": HAIKU, "tools": [
+        {"type": "web_search_20250305", "name": "web_search"},
+        {"type": "web_fetch_20260318", "name": "web_fetch", "allowed_callers": ["direct"]},
+    ]}),
     ("responses", "reasoning_not_stored", {"input": [{"type": "message", "id": "msg_1", "role": "user", "content": "hi"}]}),
     ("responses", "unknown_token", {"input": [{"type": "compaction", "id": "c", "encrypted_content": "gAAA"}]}),
     ("responses", "token_without_reasoning", {"include": ["file_search_call.results"]}),

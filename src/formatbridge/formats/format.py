@@ -36,6 +36,7 @@ class ToolRules:
     - ``servers``: the families of server tools that the format has, with ``mcp`` for remote servers.
     - ``governs_servers``: a tool choice of none or any also applies to server tools, and not to functions only.
     - ``server_names``: the names of server tools, by family, if they have any.
+    - ``property_name``: the pattern of the names of a function's properties; None: no restriction.
     """
 
     name: re.Pattern[str]
@@ -51,15 +52,20 @@ class ToolRules:
     servers: frozenset[str] = frozenset()
     governs_servers: bool = False
     server_names: Mapping[str, str] = field(default_factory=dict)
+    property_name: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerTool:
-    """The name, the namespace and the kind of a tool in the caller's request."""
+    """The name, the namespace and the kind of a tool in the caller's request.
+
+    ``properties``: the caller's names of its properties, by those of the target, if they differ.
+    """
 
     name: str
     namespace: str | None = None
     kind: Literal["function", "custom", "tool_search"] = "function"
+    properties: Mapping[str, str] | None = None
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ class FunctionTool:
     """A function that the caller runs. ``parameters``: a JSON Schema; None: no parameters. ``strict`` None: the format's default.
 
     ``kind`` ``tool_search``: a search for tools that the caller runs; in responses it has a separate type and no name.
+    ``property_names``: the target's names of its properties, by those in ``parameters``, if they differ.
     """
 
     name: str
@@ -27,6 +28,7 @@ class FunctionTool:
     callers: list[str] | None = None
     cache: CacheMark | None = None
     kind: Literal["function", "tool_search"] = "function"
+    property_names: dict[str, str] | None = None
 
 
 @dataclass(slots=True, kw_only=True)

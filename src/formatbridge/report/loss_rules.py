@@ -92,6 +92,7 @@ NO_LOSS: frozenset[str] = frozenset({
     "AudioOutput.voice_vendor",
     "Media.vendor",  # whose storage has the file
     "Reasoning.summary",  # only distinguishes summaries from other reasoning; the text stays
+    "FunctionTool.property_names",  # each new name was reported
     "ToolCall.has_generated_id",
     "ToolResult.has_generated_id",
     "ToolResult.kind",  # the call has it too, as the next two

@@ -36,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "billing_header": "billing data of the caller's client",
     "not_strict": "the target enforces only objects without optional properties",
     "root_union": "the target allows no union at the root",
+    "recursive_schema": "the target cannot enforce a recursive schema",
     "json_mode": "replaced by an instruction to return JSON",
     "schema_keyword": "moved into the description",
     "late": "sent after the start of the stream",

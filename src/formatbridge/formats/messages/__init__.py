@@ -30,6 +30,8 @@ from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 """Tool names and call ids. Source: the server's message "String should match pattern '^[a-zA-Z0-9_-]+$'"."""
+_PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""Source: the server's message "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'" (ComposioHQ/composio#3500)."""
 _TOOL_RULES = ToolRules(
     name=_NAME,
     longest_name=128,
@@ -39,6 +41,7 @@ _TOOL_RULES = ToolRules(
     servers=frozenset({*SERVER_NAMES, "mcp"}),
     governs_servers=True,
     server_names=SERVER_NAMES,
+    property_name=_PROPERTY_NAME,
 )
 
 

@@ -29,14 +29,16 @@ FAMILIES: tuple[tuple[str, _Family], ...] = (
 )
 """Prefixes of tool types to families. The types end with a version."""
 
-# Source of the types: the official SDK, ``ToolUnionParam``.
+# Source of the types: the official SDK, ``ToolUnionParam``. The basic versions of search and fetch work with every model and platform.
+# Later versions run code to filter pages: "'claude-haiku-4-5-20251001' does not support programmatic tool calling"
+# (mangowhoiscloud/geode#632). Vertex AI and Foundry on Azure have only the basic versions (platform.claude.com, pages of both tools).
 HOSTED: dict[str, tuple[str, str]] = {
-    "web_search": ("web_search_20260318", "web_search"),
-    "web_fetch": ("web_fetch_20260318", "web_fetch"),
+    "web_search": ("web_search_20250305", "web_search"),
+    "web_fetch": ("web_fetch_20250910", "web_fetch"),
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
-"""Families of server tools to their latest type and their name."""
+"""Families of server tools to the type that is written, and their name."""
 
 SERVER_NAMES = {family: name for family, (_, name) in HOSTED.items()}
 """Families of server tools to their names, which must be unique among all tools of a request."""
@@ -86,7 +88,7 @@ def _is_valid(raw: JsonObject) -> bool:
 
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
-    """Encode a server tool in its latest version; None if this format has no such tool."""
+    """Encode a server tool; None if this format has no such tool."""
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None

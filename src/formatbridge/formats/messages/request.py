@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content
+from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content, supported_ttl
 from formatbridge.formats.messages.conversation import (
     TurnEncoder,
     added_tools,
@@ -51,6 +52,12 @@ _MAX_CACHE_MARKS = 4
 """The number of cache marks in a request that the server accepts.
 
 Source: its message "A maximum of 4 blocks with cache_control may be provided" (tghamm/Anthropic.SDK#50).
+"""
+_LONG, _SHORT = "1h", "5m"
+"""The cache durations of the server. The shorter one is the default.
+
+A mark with the longer one "must not come after" one with the shorter one, in the order of tools, system and messages
+(vellum-ai/vellum-assistant#22191, cnighswonger/claude-code-cache-fix#44).
 """
 
 _COMMON = frozenset({"model", "messages", "stream", "system"})
@@ -113,6 +120,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode the body of a request."""
     drop_unheld(request, losses)
+    request = _with_allowed_cache_marks(request, options, losses)
     # ``model`` is required. Bedrock and Vertex have it in the URL, so a body from there has none (recorded traffic).
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_conversation(request, losses, options)
@@ -155,7 +163,7 @@ def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode the system prompt and the turns."""
-    messages = _with_allowed_cache_marks(request, losses)
+    messages = request.messages
     leading = leading_instructions(messages)
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
     # Only recent models accept system messages among the turns (BerriAI/litellm#33807). For others, their texts become part of ``system``.
@@ -209,32 +217,79 @@ def _encode_choice(request: ir.Request, tools: list[JsonObject], losses: Ledger)
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
 
 
-def _with_allowed_cache_marks(request: ir.Request, losses: Ledger) -> list[ir.Message]:
-    """Return the messages with only as many cache marks as the server accepts. The marks of tools count and stay."""
-    marked: list[tuple[ir.Part, ir.Role]] = []
-    for message in request.messages:
+# Cache marks.
+
+
+def _with_allowed_cache_marks(request: ir.Request, options: Options, losses: Ledger) -> ir.Request:
+    """Return the request with only as many cache marks as the server accepts, and with their durations in the order that it accepts."""
+    tools = [tool for tool in request.tools if not isinstance(tool, ir.Namespace) and tool.cache is not None]
+    parts = _marked_parts(request.messages)
+    if not tools and not parts:
+        return request
+    # The marks of tools count and stay. The automatic mark takes one of the places, too.
+    room = max(0, _MAX_CACHE_MARKS - len(tools) - bool(request.settings.get("automatic_cache")))
+    is_mixed = len({_is_long(node) for node in (*tools, *(part for part, _, _ in parts))}) > 1
+    if len(parts) <= room and not is_mixed:
+        return request
+    if is_mixed:
+        places = _places_of(request.messages, options.mid_system == "native")
+        parts.sort(key=lambda marked: places[marked[2]])
+    marked = [part for part, role, _ in parts if _is_encoded(part, role)]
+    # The first marks stay: they cover the beginning of the prompt, which later requests repeat.
+    changes: dict[int, ir.CacheMark | None] = dict.fromkeys(map(id, marked[room:]))
+    for part in marked[room:]:
+        losses.dropped(part.cache, code="too_many", severity="info")
+    has_short = False
+    for node in (*tools, *marked[:room]):
+        if not _is_long(node):
+            has_short = True
+        elif has_short:
+            losses.changed(node.cache, "ttl", _SHORT, "excluded", severity="info")
+            changes[id(node)] = replace(node.cache, ttl=_SHORT)
+    return _with_cache_marks(request, changes) if changes else request
+
+
+def _marked_parts(messages: list[ir.Message]) -> list[tuple[Any, ir.Role, int]]:
+    """Return the parts with a cache mark, the role of their message and its index. This runs for every request, so it must be fast."""
+    marked: list[tuple[Any, ir.Role, int]] = []
+    for index, message in enumerate(messages):
         for part in message.parts:
             if type(part) is ir.ToolResult:
                 for inner in part.content:
                     if inner.cache is not None:
-                        marked.append((inner, "tool"))
+                        marked.append((inner, "tool", index))
             if part.cache is not None:
-                marked.append((part, message.role))
-    if not marked:
-        return request.messages
-    # The automatic mark takes one of the places, too.
-    room = _MAX_CACHE_MARKS - sum(tool.cache is not None for tool in request.tools if not isinstance(tool, ir.Namespace))
-    room -= bool(request.settings.get("automatic_cache"))
-    # The first marks stay: they cover the beginning of the prompt, which later requests repeat.
-    excess = [part for part, role in marked if _is_encoded(part, role)][max(0, room) :] if len(marked) > room else []
-    if not excess:
-        return request.messages
-    for part in excess:
-        losses.dropped(part.cache, code="too_many", severity="info")
-    excess_ids = {id(part) for part in excess}
-    return [
-        replace(message, parts=[_without_cache_mark(part, excess_ids) for part in message.parts]) for message in request.messages
-    ]
+                marked.append((part, message.role, index))
+    return marked
+
+
+def _places_of(messages: list[ir.Message], keeps_system_messages: bool) -> list[int]:
+    """Return numbers for the messages that have the order of the target.
+
+    An instruction among the turns is moved as ``TurnEncoder`` moves it: after the next user turn, or to the end of the system prompt.
+    """
+    places = [0] * len(messages)
+    pending: list[int] = []
+    leading, is_after_user = leading_instructions(messages), False
+    for index, message in enumerate(messages):
+        if message.role in ("system", "developer"):
+            if keeps_system_messages and index >= leading:
+                pending.append(index)
+            continue
+        if is_after_user and message.role == "assistant":
+            for at in pending:
+                places[at] = 2 * index
+            pending = []
+        places[index] = 2 * index + 1
+        is_after_user = message.role != "assistant"
+    for at in pending:
+        places[at] = 2 * len(messages) if is_after_user else 0
+    return places
+
+
+def _is_long(node: Any) -> bool:
+    """Return whether a tool or a part is cached for an hour."""
+    return supported_ttl(node.cache.ttl) == _LONG
 
 
 def _is_encoded(part: ir.Part, role: ir.Role) -> bool:
@@ -245,12 +300,22 @@ def _is_encoded(part: ir.Part, role: ir.Role) -> bool:
     return not isinstance(part, ir.Text | ir.Media) or encode_part(part, null_ledger()) is not None
 
 
-def _without_cache_mark(part: ir.Part, excess: set[int]) -> ir.Part:
-    is_excess = id(part) in excess
+def _with_cache_marks(request: ir.Request, changes: dict[int, ir.CacheMark | None]) -> ir.Request:
+    """Return the request with other cache marks. ``changes``: the new mark of a tool or a part, by its ``id()``."""
+    tools = [
+        replace(tool, cache=changes[id(tool)]) if id(tool) in changes and not isinstance(tool, ir.Namespace) else tool
+        for tool in request.tools
+    ]
+    messages = [replace(message, parts=[_with_cache_mark(part, changes) for part in message.parts]) for message in request.messages]
+    return replace(request, tools=tools, messages=messages)
+
+
+def _with_cache_mark(part: ir.Part, changes: dict[int, ir.CacheMark | None]) -> ir.Part:
+    key = id(part)
     if isinstance(part, ir.ToolResult):
-        part = replace(part, content=[_without_cache_mark(inner, excess) for inner in part.content])
-    if is_excess and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
-        return replace(part, cache=None)
+        part = replace(part, content=[_with_cache_mark(inner, changes) for inner in part.content])
+    if key in changes and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
+        return replace(part, cache=changes[key])
     return part
 
 

@@ -9,14 +9,17 @@ Keywords that the server does not enforce move into the description, because the
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.json_mode import INSTRUCTION
 from formatbridge.formats.shared.schemas import MOST_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -33,13 +36,25 @@ _TYPES = {type(None): ("null",), bool: ("boolean",), str: ("string",), int: ("in
 """Python types of literals to the names of their JSON Schema types."""
 _OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), frozenset({"items", "prefixItems"})
 """Keywords that imply a type. ``required`` does not: with it alone, the closed object would have required keys but no properties."""
+_SAME_NAMES: Mapping[str, str] = {}
 _Work = list[tuple[Any, str, str, Any, Any, bool]]
 """Subschemas to encode. The other fields are the path in the source and the pointer in the target, then the container of the result and
 the key in it. The last one is ``is_fragment``."""
 
 
-def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, field: str, at: str, losses: Ledger) -> JsonObject:
-    """Encode a schema as the server enforces it. ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target."""
+def encode_schema(
+    schema: JsonObject,
+    node: ir.OutputFormat | ir.FunctionTool,
+    field: str,
+    at: str,
+    losses: Ledger,
+    names: Mapping[str, str] = _SAME_NAMES,
+) -> JsonObject:
+    """Encode a schema as the server enforces it.
+
+    ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target. ``names``: the new names that its properties get
+    later; the pointers of additions have them already.
+    """
     holder: JsonObject = {}
     work: _Work = [(schema, field, at, holder, "schema", False)]
     count = 0
@@ -49,7 +64,7 @@ def encode_schema(schema: JsonObject, node: ir.OutputFormat | ir.FunctionTool, f
         if not isinstance(raw, dict) or count > MOST_NODES:
             container[key] = raw
         else:
-            container[key] = _Subschema(raw, path, at, node, losses, is_fragment).encode(work)
+            container[key] = _Subschema(raw, path, at, node, losses, is_fragment, names if count == 1 else _SAME_NAMES).encode(work)
     encoded: JsonObject = holder["schema"]
     return encoded
 
@@ -60,12 +75,14 @@ class _Subschema:
     ``is_fragment``: a value must match this and other schemas at once, so an object without a type stays open here.
     """
 
-    __slots__ = ("at", "encoded", "is_fragment", "losses", "node", "path", "unread")
+    __slots__ = ("at", "encoded", "is_fragment", "losses", "names", "node", "path", "unread")
 
-    def __init__(self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool) -> None:
+    def __init__(
+        self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool, names: Mapping[str, str]
+    ) -> None:
         self.unread, self.is_fragment = dict(raw), is_fragment
         self.encoded: JsonObject = {}
-        self.path, self.at, self.node, self.losses = path, at, node, losses
+        self.path, self.at, self.node, self.losses, self.names = path, at, node, losses, names
 
     def encode(self, work: _Work) -> JsonObject:
         """Return the schema object. Its subschemas are added to ``work``."""
@@ -93,12 +110,19 @@ class _Subschema:
             if name in self.unread:
                 self.encoded[name] = self.unread.pop(name)
 
-    def _encode_map(self, name: str, work: _Work) -> None:
+    def _encode_map(self, name: str, work: _Work, names: Mapping[str, str] = _SAME_NAMES) -> None:
         if isinstance(self.unread.get(name), dict):
             container = self.encoded[name] = dict.fromkeys(self.unread[name])
             items = self.unread.pop(name).items()
             work += [
-                (item, f"{self._path_of(name)}/{escape(key)}", f"{self.at}/{name}/{escape(key)}", container, key, False)
+                (
+                    item,
+                    f"{self._path_of(name)}/{escape(key)}",
+                    f"{self.at}/{name}/{escape(names.get(key, key))}",
+                    container,
+                    key,
+                    False,
+                )
                 for key, item in items
             ]
 
@@ -175,7 +199,7 @@ class _Subschema:
         if "properties" not in self.unread and self.unread.get("additionalProperties") is None:
             self.losses.changed(self.node, self.path, {"type": "object", "additionalProperties": False})
         self.unread.setdefault("properties", {})
-        self._encode_map("properties", work)
+        self._encode_map("properties", work, self.names)
         # "For 'object' type, 'additionalProperties' must be explicitly set to false" (BerriAI/litellm#35808).
         others = self.unread.pop("additionalProperties", None)
         if others is None:
@@ -234,6 +258,60 @@ def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
+def is_recursive(schema: JsonObject | None) -> bool:
+    """Return whether a schema contains a reference to a schema around it, directly or through other references.
+
+    The server rejects such a schema if it must enforce it: "Circular reference detected in schema definitions"
+    (egonSchiele/agency-lang#487, experientiallabs/experiential#804). It accepts the schema for a tool without ``strict``
+    (langchain4j/langchain4j#5097).
+    """
+    if not _has_reference(schema):
+        return False
+    is_done: dict[int, bool] = {}  # by the ``id()`` of a schema; False while the schemas inside are read
+    work: list[tuple[Any, bool]] = [(schema, False)]
+    while work:
+        node, is_end = work.pop()
+        state = is_done.get(id(node))
+        if is_end:
+            is_done[id(node)] = True
+        elif state is False:
+            return True
+        elif state is None:
+            is_done[id(node)] = False
+            work.append((node, True))
+            inner = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
+            work += [(value, False) for value in inner if isinstance(value, dict | list)]
+            target = _referenced(schema, node)
+            if target is not None:
+                work.append((target, False))
+    return False
+
+
+def _has_reference(schema: JsonObject | None) -> bool:
+    """Return whether a schema has any reference. Most have none, so this saves time."""
+    nodes: list[Any] = [schema]
+    for node in nodes:
+        if type(node) is dict:
+            if "$ref" in node:
+                return True
+            nodes += [value for value in node.values() if type(value) is dict or type(value) is list]
+        elif type(node) is list:
+            nodes += [value for value in node if type(value) is dict or type(value) is list]
+    return False
+
+
+def _referenced(schema: Any, node: Any) -> JsonObject | None:
+    """Return the schema to which the reference of a node leads; None without a reference into the same schema."""
+    reference = node.get("$ref") if isinstance(node, dict) else None
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    for step in reference.split("/")[1:]:
+        schema = schema.get(unescape(unquote(step))) if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) else None
+
+
+_INSTRUCTION_WITH_SCHEMA = f"{INSTRUCTION} It must match this JSON Schema: "
+
 _SCHEMA_AT = "/output_config/format/schema"
 
 
@@ -255,23 +333,29 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
 def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: Ledger, options: Options) -> list[JsonObject]:
     """Return the blocks of the system prompt. For a JSON mode, which this format lacks, an instruction to write JSON is added.
 
-    Without the instruction the model writes prose, which the caller cannot parse.
+    Without the instruction the model writes prose, which the caller cannot parse. A recursive schema is written into the instruction.
     """
-    if format.type == "text" or format.schema is not None:
+    if format.type == "text" or _is_enforced(format):
         return system
     if options.json_mode == "drop":
         losses.dropped(format, severity="impossible")
         return system
-    losses.changed(format, "", INSTRUCTION, "json_mode")
-    block: JsonObject = {"type": "text", "text": INSTRUCTION}
-    at, added = (f"/system/{len(system)}", block) if system else ("/system", INSTRUCTION)
+    instruction = INSTRUCTION if format.schema is None else _INSTRUCTION_WITH_SCHEMA + dumps(format.schema).decode()
+    losses.changed(format, "", instruction, "json_mode")
+    block: JsonObject = {"type": "text", "text": instruction}
+    at, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)
     losses.added(at, added, REASONS["json_mode"])
     return [*system, block]
 
 
+def _is_enforced(format: ir.OutputFormat) -> bool:
+    """Return whether the server can enforce an output format."""
+    return format.schema is not None and not is_recursive(format.schema)
+
+
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Encode an output format with a schema, which the server always enforces. ``encode_json_mode`` encodes the others."""
-    if format.type == "text" or format.schema is None:  # no field, or an instruction
+    if format.type == "text" or format.schema is None or not _is_enforced(format):  # no field, or an instruction
         if format.extra:
             losses.extras(format)
         return {}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from formatbridge import ir
@@ -17,8 +18,9 @@ from formatbridge.formats.messages.hosted_tools import (
     encode_server,
     hosted_name,
 )
-from formatbridge.formats.messages.schema import encode_schema
+from formatbridge.formats.messages.schema import encode_schema, is_recursive
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.property_names import rename_properties
 from formatbridge.formats.shared.schemas import fold_parameters
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -104,6 +106,9 @@ def encode_tool(
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
     """Encode a function. ``at`` and ``has_code`` are those of ``encode_tool``."""
     drop_unheld(tool, losses)
+    if tool.strict and is_recursive(tool.parameters):
+        losses.dropped(tool, "strict", "recursive_schema")
+        tool = replace(tool, strict=False)
     definition: JsonObject = {"name": tool.name}
     if tool.description is not None:
         definition["description"] = tool.description
@@ -132,7 +137,9 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
         schema = schema | {"type": "object"}
     schema = fold_parameters(tool, schema, losses)
     if tool.strict:
-        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses)
+        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses, tool.property_names or {})
+    if tool.property_names:
+        schema = rename_properties(schema, tool.property_names)
     if schema.get("type") == "object":
         return schema
     losses.added(f"{at}/input_schema/type", "object")

@@ -1,11 +1,13 @@
-"""Restore the names and kinds of the caller's tools in an answer, if the request changed them."""
+"""Restore the names and kinds of the caller's tools, and the names of their arguments, in an answer, if the request changed them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.format import Context
+from formatbridge.formats.format import CallerTool, Context
+from formatbridge.formats.shared.property_names import rename_arguments, rename_arguments_text
 from formatbridge.formats.shared.tool_arguments import read_wrapped_text
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
@@ -36,23 +38,34 @@ def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
             losses.changed(part, "arguments", text, "weaker_carrier")
         arguments = text
+    elif tool.properties:
+        arguments = _restored_arguments(arguments, tool.properties)
     elif tool.kind == "tool_search":
         kind = "tool_search"
     return replace(part, name=tool.name, namespace=tool.namespace or part.namespace, kind=kind, arguments=arguments)
 
 
+def _restored_arguments(arguments: str | ir.JsonObject, properties: Mapping[str, str]) -> str | ir.JsonObject:
+    return rename_arguments_text(arguments, properties) if isinstance(arguments, str) else rename_arguments(arguments, properties)
+
+
 def _has_renamed_tools(context: Context) -> bool:
-    return any(tool.name != name or tool.namespace or tool.kind != "function" for name, tool in context.tools.items())
+    return any(
+        tool.name != name or tool.namespace or tool.kind != "function" or tool.properties for name, tool in context.tools.items()
+    )
 
 
 class ToolNameRestorer:
-    """Restores tool names in the events of a stream, as ``restore_tool_names`` does. Free text is kept until its arguments are complete."""
+    """Restores tool names in the events of a stream, as ``restore_tool_names`` does.
+
+    Free text, and arguments with other names, are kept until they are complete.
+    """
 
     def __init__(self, context: Context | None) -> None:
         self._context = context if context and _has_renamed_tools(context) else None
         self.is_needed = self._context is not None
         """Whether any tool must be restored."""
-        self._held: dict[tuple[int, int], list[str]] = {}
+        self._held: dict[tuple[int, int], tuple[CallerTool, list[str]]] = {}
 
     def feed(self, new_events: list[events.Event]) -> list[events.Event]:
         """Return events with the names and kinds of the caller's request."""
@@ -64,12 +77,13 @@ class ToolNameRestorer:
         match event:
             case events.PartStart(part=ir.ToolCall() as call):
                 part = _restored_part(call, context, null_ledger())
-                if isinstance(part, ir.ToolCall) and part.kind == "custom" and part.kind != call.kind:
-                    self._held[event.choice, event.index] = []
+                tool = context.tools.get(call.name)
+                if tool is not None and call.kind == "function" and (tool.kind == "custom" or tool.properties):
+                    self._held[event.choice, event.index] = (tool, [])
                 return [replace(event, part=part)]
             # Free text is inside a JSON string here, which cannot be unescaped before it is complete.
             case events.Delta() if (event.choice, event.index) in self._held:
-                self._held[event.choice, event.index].append(event.text)
+                self._held[event.choice, event.index][1].append(event.text)
                 return []
             case events.PartEnd():
                 return self._end(event, context)
@@ -78,7 +92,9 @@ class ToolNameRestorer:
     def _end(self, event: events.PartEnd, context: Context) -> list[events.Event]:
         if event.part is not None:
             event = replace(event, part=_restored_part(event.part, context, null_ledger()))
-        wrapped = "".join(self._held.pop((event.choice, event.index), ()))
-        text = read_wrapped_text(wrapped) if wrapped else None
-        text = wrapped if text is None else text
+        tool, pieces = self._held.pop((event.choice, event.index), (None, []))
+        text = "".join(pieces)
+        if text and tool is not None:
+            wrapped = read_wrapped_text(text) if tool.kind == "custom" else rename_arguments_text(text, tool.properties or {})
+            text = text if wrapped is None else wrapped
         return [events.Delta(event.choice, event.index, text), event] if text else [event]

@@ -14,6 +14,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import CallerTool, ToolRules
+from formatbridge.formats.shared.property_names import has_legal_properties, legal_properties, rename_arguments_of
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
@@ -31,7 +32,10 @@ _SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}
 
 @dataclass(slots=True)
 class _Names:
-    """The tool names of a request: namespace and name to the target's name (``target_names``), and back (``callers``)."""
+    """The tool names of a request: namespace and name to the target's name (``target_names``), and back (``callers``).
+
+    ``properties``: the names of properties that change, by the target's name of the tool.
+    """
 
     rules: ToolRules
     ids: IdsOfRequest
@@ -40,6 +44,7 @@ class _Names:
     custom: set[tuple[str | None, str]] = field(default_factory=set)
     legal: set[str] = field(default_factory=set)
     server: set[str] = field(default_factory=set)
+    properties: dict[str, dict[str, str]] = field(default_factory=dict)
     unique_names: UniqueNames = field(default_factory=UniqueNames)
 
     def reserve(self, tools: list[ir.Tool]) -> None:
@@ -208,7 +213,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
             if name in declared or not _is_legal(name, rules):
                 return None
-            if kind is ir.FunctionTool and tool.kind != "function":  # type: ignore[union-attr]  # the test before
+            if kind is ir.FunctionTool and not _is_unchanged(tool, rules):  # type: ignore[arg-type]  # the test before
                 return None
             declared.add(name)
         elif kind is ir.Namespace or kind is ir.CustomTool:
@@ -218,6 +223,11 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
                 return None
             declared.add(taken)
     return declared
+
+
+def _is_unchanged(tool: ir.FunctionTool, rules: ToolRules) -> bool:
+    """Return whether the target allows a function and its arguments unchanged, except for its name."""
+    return tool.kind == "function" and (rules.property_name is None or has_legal_properties(tool.parameters, rules))
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
@@ -243,7 +253,13 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
         tool = replace(tool, name=new)
         if new != (f"{namespace}__{names.callers[new].name}" if namespace else None):
             losses.changed(tool, "name", new, "renamed")
-    if isinstance(tool, ir.CustomTool) and not names.rules.custom:
+    if isinstance(tool, ir.FunctionTool):
+        properties = legal_properties(tool, names.rules, losses)
+        if properties:
+            tool = replace(tool, property_names=properties)
+            names.callers[new] = replace(names.callers[new], properties={value: key for key, value in properties.items()})
+            names.properties[new] = properties
+    elif not names.rules.custom:
         names.custom.add((namespace, names.callers[new].name))
         return [_wrapped_tool(tool, losses)]
     return [tool]
@@ -306,7 +322,9 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     name = names.name_for(call.namespace, call.name, call.kind)
     new = names.ids.id_for(call)
     wraps = call.kind == "custom" and not names.rules.custom
-    if name == call.name and new == call.id and not wraps:
+    properties = names.properties.get(name)
+    arguments = rename_arguments_of(call, properties) if properties and call.kind == "function" else call.arguments
+    if name == call.name and new == call.id and not wraps and arguments is call.arguments:
         return call
     if name != call.name and not is_known:
         losses.changed(call, "name", name, "renamed")
@@ -320,7 +338,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         name=name,
         namespace=call.namespace if names.rules.namespaces else None,
         kind="function" if wraps else call.kind,
-        arguments=wrap_text(encode_arguments_text(call)) if wraps else call.arguments,
+        arguments=wrap_text(encode_arguments_text(call)) if wraps else arguments,
     )
 
 
