@@ -220,8 +220,8 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
     format = request.output_format
     # JSON mode requires the word in the input. If only the system text has it, this text is a message.
-    has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
-    if messages and not has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
+    only_system_has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
+    if messages and not only_system_has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
         drop_unheld(messages[0], losses)
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
