@@ -242,10 +242,55 @@ def test_a_stopped_run_is_continued(log: Path, tmp_path: Path, capfdbinary: Capt
     assert main(command) == 0
 
     assert _questions(output) == ["question 0", "question 1", "question 2", "question 0", "question 1"]
-    assert b"2 converted, 3 skipped, converted by an earlier run" in capfdbinary.readouterr().err
+    assert b"2 converted, 3 skipped, already in the output" in capfdbinary.readouterr().err
     assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "out.jsonl"}
     assert main(command) == 0
     assert b"0 converted, 1 skipped" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize("failed", ["log.jsonl", "link.jsonl", "out.jsonl"])
+def test_the_file_of_failures_is_no_input_and_no_output(failed: str, log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    """It would overwrite the user's data, also through a link to it."""
+    before = log.read_bytes()
+    (tmp_path / "link.jsonl").symlink_to(log)
+    command = [*CONVERT, str(log), "-o", str(tmp_path / "out.jsonl"), "--failed", str(tmp_path / failed)]
+
+    assert main(command) == 2
+
+    assert log.read_bytes() == before
+    assert b"expected another file" in capfdbinary.readouterr().err
+
+
+def test_an_output_that_is_older_than_its_input_is_written_again(tmp_path: Path) -> None:
+    """A line was appended after the first run."""
+    path, output = tmp_path / "log.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(_lines(1))
+    command = [*CONVERT, str(path), "-o", str(output), "--resume"]
+    assert main(command) == 0
+    path.write_bytes(_lines(2))
+    later = output.stat().st_mtime + 10
+    os.utime(path, (later, later))
+
+    assert main(command) == 0
+
+    assert len(_questions(output)) == 2
+
+
+def test_an_input_is_not_continued_as_its_output(tmp_path: Path, capfdbinary: Captured) -> None:
+    """Otherwise the input would count as converted."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_lines(1))
+
+    assert main([*CONVERT, str(path), "-o", str(path), "--resume"]) == 2
+
+    assert b"is an input and an output" in capfdbinary.readouterr().err
+
+
+def test_a_place_without_a_slash_is_rejected(log: Path, capfdbinary: Captured) -> None:
+    """Such a pointer names no value, so the whole body would be converted."""
+    assert main([*CONVERT, str(log), "--at", "foo"]) == 2
+
+    assert b"--at is 'foo', expected a JSON pointer such as /foo" in capfdbinary.readouterr().err
 
 
 def test_a_run_with_other_arguments_is_not_continued(log: Path, tmp_path: Path, capfdbinary: Captured) -> None:

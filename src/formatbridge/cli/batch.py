@@ -123,9 +123,11 @@ class _Batch:
         self._saved_at = monotonic()
         self.targets: list[Target] = []
         done: list[Source] = []
-        for target in _targets(sources, arguments.output):
+        targets = _targets(sources, arguments.output)
+        _check_files(arguments, targets)
+        for target in targets:
             state = read_state(target.path, self._conversion) if arguments.resume and target.path else None
-            if arguments.resume and state is None and target.path and target.path.is_file():
+            if arguments.resume and state is None and _is_done(target):
                 self.skipped += len(target.sources)
                 done += target.sources
             else:
@@ -334,6 +336,39 @@ def _targets(sources: Sequence[Source], output: str | None) -> list[Target]:
     return list(targets.values())
 
 
+def _check_files(arguments: argparse.Namespace, targets: Sequence[Target]) -> None:
+    """Reject a file of failures that is an input or an output, and an output to continue that is an input. They would be overwritten."""
+    inputs = {_identity(source.name): source.name for target in targets for source in target.sources if source.name != STDIN}
+    outputs = {_identity(target.path): str(target.path) for target in targets if target.path is not None}
+    if arguments.failed:
+        failed = _identity(arguments.failed)
+        if failed in inputs:
+            raise fb.ConfigurationError(f"--failed {arguments.failed} is the input {inputs[failed]}, expected another file")
+        if failed in outputs:
+            raise fb.ConfigurationError(f"--failed {arguments.failed} is the output {outputs[failed]}, expected another file")
+    if arguments.resume and (both := inputs.keys() & outputs.keys()):
+        raise fb.ConfigurationError(f"--resume: {inputs[min(both)]} is an input and an output, expected another -o")
+
+
+def _identity(path: str | Path) -> str:
+    """Return what is equal for all names of one file: its device and number, or for a new file its path."""
+    try:
+        facts = Path(path).stat()
+    except OSError:
+        return str(Path(path).resolve())
+    return f"{facts.st_dev}:{facts.st_ino}"
+
+
+def _is_done(target: Target) -> bool:
+    """Return whether an earlier run wrote an output: it exists, and no input is newer."""
+    if target.path is None or not target.path.is_file():
+        return False
+    written = target.path.stat().st_mtime_ns
+    with suppress(OSError):  # reading a missing input reports the error
+        return all(source.name == STDIN or Path(source.name).stat().st_mtime_ns <= written for source in target.sources)
+    return False
+
+
 def is_directory(output: str, count: int) -> bool:
     """Return whether ``-o`` names a directory: an existing one, a name that ends in a slash, or for several inputs one without suffix."""
     path = Path(output)
@@ -356,4 +391,12 @@ def _kept_failures(name: str | None, done: Sequence[Source], targets: Sequence[T
     if partial and partial[0].state:
         data = data[: partial[0].state.failed_size]
     kept = {source.name for source in [*done, *(source for target in partial for source in target.sources)]}
-    return b"".join(line for line in data.splitlines(keepends=True) if line.endswith(b"\n") and json.loads(line)["file"] in kept)
+    return b"".join(line for line in data.splitlines(keepends=True) if line.endswith(b"\n") and _file_of(name, line) in kept)
+
+
+def _file_of(name: str, line: bytes) -> str:
+    """Return the input of a line of a file of failures."""
+    try:
+        return str(json.loads(line)["file"])
+    except (ValueError, KeyError, TypeError):
+        raise fb.ConfigurationError(f"--failed {name} is not a file of failures, expected another name, or remove it") from None

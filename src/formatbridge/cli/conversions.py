@@ -108,6 +108,8 @@ class Conversion:
 
 def _value_at(text: bytes, pointer: str) -> bytes:
     """Return the value at a JSON pointer of a JSON text, as JSON text."""
+    if pointer and not pointer.startswith("/"):
+        raise fb.ConfigurationError(f"--at is {pointer!r}, expected a JSON pointer such as /{pointer}")
     try:
         resolved, value = resolve(codec.loads(text), pointer)
     except codec.NotJsonError as error:

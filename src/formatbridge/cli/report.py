@@ -76,7 +76,7 @@ class Report:
             _print_table(rows, right=3)
         parts = [f"{converted:,} converted"]
         parts += [f"{failed:,} failed, see {failures}"] if failed else []
-        parts += [f"{skipped:,} skipped, converted by an earlier run"] if skipped else []
+        parts += [f"{skipped:,} skipped, already in the output"] if skipped else []
         print_error(f"formatbridge: {', '.join(parts)}")
 
     def _write_json(self, facts: JsonObject) -> None:
