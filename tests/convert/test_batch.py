@@ -413,3 +413,16 @@ def test_a_format_without_batch_files_is_rejected() -> None:
     """A format from outside may have none."""
     with pytest.raises(fb.ConfigurationError, match=" has no batch files"):
         fb.convert_batch([], source=LINES, target="messages")
+
+
+def test_a_line_can_be_written_as_json() -> None:
+    """A line without a body has its error as a message."""
+    good = json.dumps({"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": []}})
+
+    lines = [line.to_dict() for line in fb.convert_batch([good, "{"], source="chat_completions", target="messages")]
+
+    first, second = json.loads(json.dumps(lines))
+    assert first["custom_id"] == "a"
+    assert first["body"]["custom_id"] == "a"
+    assert second["body"] is None
+    assert "JSON" in second["error"]

@@ -244,3 +244,16 @@ def test_other_values_than_objects_are_rejected(text: bytes) -> None:
         fb.detect_format(text)
 
     assert (caught.value.format, caught.value.kind) == ("unknown", "payload")
+
+
+def test_a_detection_can_be_written_as_json() -> None:
+    """Logs and notebooks keep the evidence; what is not sure shows the formats among which a caller decides."""
+    body = {"model": "m", "max_tokens": 3, "messages": [{"role": "user", "content": "x"}]}
+
+    detection = fb.detect_format(body)
+
+    facts = json.loads(json.dumps(detection.to_dict()))
+    assert facts["format"] is None
+    assert {each["format"] for each in facts["candidates"]} >= {"messages", "chat_completions"}
+    assert "not sure: " in detection._repr_html_()
+    assert "messages (request" in detection._repr_html_()

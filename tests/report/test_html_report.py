@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -207,6 +208,7 @@ def test_a_reply_shows_the_call_and_no_secret() -> None:
 
     page = shown(reply)
 
+    assert json.loads(json.dumps(reply.to_dict()))["answer"]["body"] == reply.body
     assert "canary" not in reply._repr_html_()
     assert "messages via chat_completions" in page.text
     assert "Hello <b>you</b>" in page.text

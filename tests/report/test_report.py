@@ -177,7 +177,7 @@ def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
     unread = repr(converted)
     assert [loss.path for loss in converted.losses] == ["/seed"]
 
-    assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
+    assert unread == "<ConvertedRequest request chat_completions -> messages, report not computed yet>"
     assert repr(converted) == "<ConvertedRequest request chat_completions -> messages, 1 loss (/seed lossy), 1 addition>"
 
 

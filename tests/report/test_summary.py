@@ -120,7 +120,7 @@ def test_repr_shows_the_worst_patterns_and_stays_short() -> None:
 
     assert converted.losses
 
-    assert unread == "<ConvertedRequest request chat_completions -> messages, report unread>"
+    assert unread == "<ConvertedRequest request chat_completions -> messages, report not computed yet>"
     assert repr(converted).startswith("<ConvertedRequest request chat_completions -> messages, 92 losses (/n impossible, /")
     assert len(repr(converted)) < 400
 

@@ -69,6 +69,17 @@ class BaseReply(Generic[ModelT_co]):
         """Return the answer as JSON in UTF-8."""
         return self.answer.json()
 
+    def to_dict(self) -> JsonObject:
+        """Return the facts about the call, and both conversions with their reports, as a dict, ready for JSON. Bodies are shared."""
+        return {
+            "format": self.format,
+            "status": self.status,
+            "request_id": self.request_id,
+            "attempts": self.attempts,
+            "request": self.request.to_dict(),
+            "answer": self.answer.to_dict(),
+        }
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.format} {self.status}, request {self.request_id}, attempts {self.attempts}>"
 

@@ -56,6 +56,19 @@ class BatchLine:
     error: FormatBridgeError | None = None
     """Why the line was not converted, with pointers into the line; None: it was."""
 
+    def to_dict(self) -> JsonObject:
+        """Return the line with its report as a dict, ready for JSON; the error is its message."""
+        return {
+            "number": self.number,
+            "custom_id": self.custom_id,
+            "kind": self.kind,
+            "model": self.model,
+            "body": None if self.json is None else codec.loads(self.json),
+            "losses": [loss.to_dict() for loss in self.losses],
+            "additions": [addition.to_dict() for addition in self.additions],
+            "error": None if self.error is None else str(self.error),
+        }
+
 
 def convert_batch(
     lines: Iterable[str | bytes],

@@ -120,7 +120,7 @@ class Converted(Generic[ModelT_co]):
 
     def __repr__(self) -> str:
         """Show the direction and the summary of the report, not the payload. An unread report is not resolved: debuggers call this."""
-        report = "report unread"
+        report = "report not computed yet"
         if self._losses is not None:
             added = len(self.additions)
             summary = ascii(short_summary(self._losses))[1:-1]  # keys of a body may have control characters

@@ -38,12 +38,20 @@ class Detection:
     candidates: tuple[FormatCandidate, ...] = ()
     """All formats and kinds with evidence, the strongest first."""
 
+    def to_dict(self) -> JsonObject:
+        """Return the format, the kind and the evidence as a dict, ready for JSON."""
+        facts = {name: getattr(self, name) for name in ("format", "kind", "confidence", "is_sure")}
+        candidates = [each._asdict() | {"reasons": list(each.reasons)} for each in self.candidates]
+        return facts | {"reasons": list(self.reasons), "candidates": candidates}
+
     def _repr_html_(self) -> str:
-        """Return a table for a notebook."""
+        """Return a table for a notebook. Without a sure format it has the candidates, one of which is the ``source=`` to pass."""
         from formatbridge.report import html
 
+        candidates = ", ".join(f"{each.format} ({each.kind}, {each.score})" for each in self.candidates)
+        name = self.format or (f"not sure: {candidates}" if candidates else "unknown")
         rows = [
-            ("format", f"<b>{html.printable(self.format or 'unknown')}</b>"),
+            ("format", f"<b>{html.printable(name)}</b>"),
             ("kind", html.printable(self.kind or "unknown")),
             ("confidence", f"{self.confidence:.0%}"),
             ("reasons", "<br>".join(map(html.printable, self.reasons[: html.MAX_REMARKS]))),

@@ -15,10 +15,7 @@ def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:
     if not part.transcript:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
-    losses.changed(part, "transcript", part.transcript, "flattened")
-    losses.dropped(part, "data", "unsupported_media")
-    if part.id is not None:
-        losses.dropped(part, "id", "diagnostic", severity="info")
+    losses.changed(part, "", {"text": part.transcript}, "flattened")
     if part.extra:
         losses.extras(part)
     return ir.Text(part.transcript, part.src)
