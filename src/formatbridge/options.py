@@ -21,7 +21,7 @@ class Options:
     A client or SDK transport without ``options`` uses ``impossible``, because it sends the request before anyone can read the report.
     """
     carry_reasoning: bool = True
-    """Keep reasoning tokens of another format in a response, tagged, for the next request."""
+    """Keep reasoning tokens of another format, or from a body of another format, in a response, tagged, for the next request."""
     default_max_tokens: int = 4096
     """The limit in tokens for a target that requires one, where the source has none."""
     on_truncated: Literal["error", "close"] = "error"

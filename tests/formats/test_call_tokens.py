@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -28,6 +29,10 @@ def _next_request(answer: dict[str, Any], caller: str, call_ids: tuple[str, ...]
         results = [{"type": "tool_result", "tool_use_id": call_id, "content": "1"} for call_id in call_ids]
         turns = [{"role": "assistant", "content": answer["content"]}, {"role": "user", "content": results}]
         return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}, *turns]}
+    if caller == "generate_content":
+        responses = [{"functionResponse": {"id": call_id, "name": "f", "response": {"output": "1"}}} for call_id in call_ids]
+        turns = [answer["candidates"][0]["content"], {"role": "user", "parts": responses}]
+        return {"contents": [{"role": "user", "parts": [{"text": "go"}]}, *turns]}
     outputs = [{"type": "function_call_output", "call_id": call_id, "output": "1"} for call_id in call_ids]
     return {"model": "m", "input": [{"role": "user", "content": "go"}, *answer["output"], *outputs]}
 
@@ -47,7 +52,7 @@ def _signed(parts: list[dict[str, Any]]) -> list[tuple[str | None, str | None]]:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
-@pytest.mark.parametrize("caller", ["messages", "responses"])
+@pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
 def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool) -> None:
     """The server answers 400 if a call returns without its token."""
     if is_streamed:
@@ -59,7 +64,7 @@ def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool)
         result, ids = fb.convert_response(fixture.body, source="chat_completions", target=caller), tuple(TOKENS)[:2]
     request = _next_request(result.body, caller, ids)
 
-    returned = fb.convert_request(request, source=caller, target="chat_completions")
+    returned = fb.convert_request(request, source=caller, target="chat_completions", model="m")
     other = fb.convert_request(request, source=caller, target="generate_content", model="m")
 
     details = returned.body["messages"][1]["reasoning_details"]
@@ -84,13 +89,14 @@ def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_i
     assert (detail["data"], detail["id"]) == (token, call_id)
 
 
-@pytest.mark.parametrize("caller", ["messages", "responses"])
+@pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
 def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
     """Servers of chat_completions accept ids of 40 characters; the name of a function in an id makes it longer."""
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
 
-    returned = fb.convert_request(_next_request(converted.body, caller, (LONG, "b")), source=caller, target="chat_completions")
+    request = _next_request(converted.body, caller, (LONG, "b"))
+    returned = fb.convert_request(request, source=caller, target="chat_completions", model="m")
 
     turn = returned.body["messages"][1]
     assert turn["reasoning_details"][0]["id"] == turn["tool_calls"][0]["id"] != LONG
@@ -164,8 +170,9 @@ def test_a_token_whose_call_never_arrives_is_emitted_at_the_end() -> None:
 
     converted = converter.feed(_chunk({}, "stop")) + converter.finish()
 
-    assert b"c2ln" not in before
-    assert converted.count(b'"thoughtSignature":"c2ln"') == 1
+    token = base64.b64encode(b"fb1|generate_content|thought|c2ln|a|chat_completions")
+    assert token not in before
+    assert converted.count(b'"thoughtSignature":"%b"' % token) == 1
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from formatbridge import FORMATS, StreamConverter, collect_stream, convert_response, ir
+from formatbridge.formats.shared.reasoning_tokens import decode_token
 
 NAME: ir.Format = "chat_completions"
 
@@ -57,8 +58,17 @@ def _reasoning_delta(text: str) -> dict[str, Any]:
 
 
 def _reasoning_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Return the texts of reasoning and their tokens, which have a tag, because they came in a body of chat_completions."""
     blocks = [block for block in body["content"] if block["type"] != "text"]
-    return [(block.get("thinking", ""), block.get("signature") or block.get("data")) for block in blocks]
+    return [(block.get("thinking", ""), _token_of(block.get("signature") or block.get("data"))) for block in blocks]
+
+
+def _token_of(text: str | None) -> str | None:
+    if not text:
+        return text
+    signature = decode_token(text, "messages", "thinking", "")
+    assert (signature.issuer, signature.received_in) == ("messages", NAME)
+    return signature.token
 
 
 def _both(*deltas: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from formatbridge.formats.chat_completions.reasoning import (
     encode_message_signature,
     encode_reasoning,
     has_message_signature,
+    separate_bound_token,
 )
 from formatbridge.formats.chat_completions.tool_calls import (
     decode_call,
@@ -178,7 +179,9 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: 
     reasoning: list[ir.Reasoning] = []
     for part in parts:
         if isinstance(part, ir.ToolCall):
-            calls.append(encode_call(part, losses))
+            call, token = separate_bound_token(part)
+            calls.append(encode_call(call, losses))
+            reasoning += token
             if part.has_generated_id:
                 generated_ids.add(part.id)
         elif isinstance(part, ir.Reasoning):

@@ -402,6 +402,17 @@ def encode_message_signature(
     return unsigned, remaining, encode_extra_content(first.signature.token)  # type: ignore[union-attr]  # it has a signature
 
 
+def separate_bound_token(call: ir.ToolCall) -> tuple[ir.ToolCall, list[ir.Reasoning]]:
+    """Separate the token of a call from the call, if it came in a detail with the id of the call, because it returns in a detail.
+
+    The token has the id that the call has now. Source: recorded traffic of OpenRouter (fixture reasoning_bound).
+    """
+    token = call.signature
+    if token is None or token.item is None or token.received_in != "chat_completions":
+        return call, []
+    return replace(call, signature=None), [ir.Reasoning("", token.src, replace(token, item=call.id))]
+
+
 def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
     """Encode the signature of a tool call, an image or a message in a response. Other issuers' tokens are carried in the same field."""
     if signature is None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, keeps_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, is_tagged, keeps_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -38,13 +38,15 @@ def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
 
 
 def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Encode the signature of a part as valid base64. A token of another format is tagged if ``carry`` is true, otherwise dropped.
+    """Encode the signature of a part as valid base64. A token that needs a tag is tagged if ``carry`` is true.
 
+    Without ``carry`` a token of another format is dropped.
     The official client rejects invalid base64 in responses; the server accepts it in requests.
     """
     if signature is None:
         return {}
-    if signature.issuer == "generate_content" and _is_base64(signature.token, is_strict=carry):
+    has_tag = carry and is_tagged(signature, "generate_content", carry=True)
+    if signature.issuer == "generate_content" and not has_tag and _is_base64(signature.token, is_strict=carry):
         return {"thoughtSignature": signature.token}
     if carry:
         tagged = encode_token(signature, "generate_content", kind=signature.kind)

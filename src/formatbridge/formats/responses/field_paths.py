@@ -131,7 +131,8 @@ FIELD_PATHS = FieldPaths(
         "Choice./output/*/arguments": _AFTER_CLOSE,
         "Choice./output/*/input": _AFTER_CLOSE,
         "Choice./output/*/content": LossRule(),
-        "Choice./output/*/phase": LossRule("info"),
+        # "preserve and resend phase on all assistant messages — dropping it can degrade performance" (official SDK, ResponseOutputMessage).
+        "Choice./output/*/phase": LossRule(),
         "Choice./output/*/status": _STATUS,
         "Text.logprobs": LossRule("info"),
         "Text.parsed": LossRule("info", "unknown_field", restates="text"),

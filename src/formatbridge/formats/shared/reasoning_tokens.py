@@ -123,14 +123,35 @@ def _with_item(signature: ir.Signature) -> str:
     return f"{signature.token}|{item}"
 
 
+def has_item_id(signature: ir.Signature) -> bool:
+    """Return whether the object that contains a token has the id to which the token is bound."""
+    return _BOUND_TO.get(signature.issuer) == "item" and signature.item is not None
+
+
 def carries_call_token(part: ir.Part) -> bool:
     """Return whether a part has nothing but a token of the next part."""
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
+def is_tagged(signature: ir.Signature, slot: ir.FormatName, *, carry: bool) -> bool:
+    """Return whether a token has a tag in an answer of a format.
+
+    A token of that format has one too if it came in a body of another format, because only the tag has that format: the next request
+    returns the token there. ``carry``: ``Options.carry_reasoning``; without it such a token has no tag.
+    """
+    if signature.issuer == slot:
+        return carry and signature.received_in is not None
+    return signature.received_in != slot
+
+
 def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.FormatName) -> bool:
     """Return whether a token in an answer of ``slot`` has a tag that contains the id of its item."""
-    return signature is not None and signature.item is not None and signature.item == item_id and signature.issuer != slot
+    return (
+        signature is not None
+        and signature.item is not None
+        and signature.item == item_id
+        and is_tagged(signature, slot, carry=True)
+    )
 
 
 def bound_to(part: ir.Part) -> str | None:
@@ -155,9 +176,9 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
     return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
 
 
-def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None) -> str:
-    """Encode a token for the format ``slot``: unchanged in the format of its issuer, else tagged. ``kind`` replaces the kind in the tag."""
-    if is_native_token(signature, slot) and kind is None:
+def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None, carry: bool = True) -> str:
+    """Encode a token for an answer of the format ``slot``, tagged if it needs a tag there. ``kind`` replaces the kind in the tag."""
+    if kind is None and not is_tagged(signature, slot, carry=carry):
         return signature.token
     return _tagged(signature, kind or signature.kind)
 
