@@ -105,6 +105,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "unknown_signature", _called({**CALL, "thoughtSignature": "c2lnbmVk"}), 400, "Corrupted thought signature."),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.urlsafe_b64encode(TAGGED.encode()).decode()}), 400, "Corrupted thought signature."),
+    ("generate_content", "combined_tools", {"tools": [{"functionDeclarations": [{"name": "now"}]}, {"googleSearch": {}}]}, 400,
+     "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."),
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
@@ -129,6 +131,9 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("generate_content", "call_without_signature", _called({**CALL, "thoughtSignature": "skip_thought_signature_validator"}, CALL)),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.b64encode(b"skip_thought_signature_validator").decode()})),
+    ("generate_content", "combined_tools",
+     {"tools": [{"functionDeclarations": [{"name": "now"}], "codeExecution": {}}],
+      "toolConfig": {"includeServerSideToolInvocations": True}}),
     ("generate_content", "labels", {}),
 ]  # fmt: skip
 

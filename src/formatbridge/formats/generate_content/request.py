@@ -31,6 +31,8 @@ from formatbridge.formats.generate_content.settings import (
 )
 from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
+    COMBINATION_FLAG,
+    combines_tools,
     decode_tool_choice,
     decode_tools,
     encode_tool_choice,
@@ -232,6 +234,7 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     """Encode the tools and the tool choice, which the server accepts with functions only. Parallel calls cannot be disabled."""
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     body = encode_tools(tools, losses)
+    is_combined = combines_tools(body.get("tools", ())) and (losses.dialect is None or losses.dialect.tool_combination_flag)
     if ir.FunctionTool not in map(type, tools):
         drop_choice(request, losses)
         return body
@@ -240,6 +243,9 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
     elif parallel is False:
         losses.dropped(request, "parallel_tool_calls")
-    if choice and (config := encode_tool_choice(choice, losses)):
+    if choice and (config := encode_tool_choice(choice, losses, is_combined=is_combined)):
         body["toolConfig"] = {"functionCallingConfig": config}
+    if is_combined:
+        flag = losses.added(f"/toolConfig/{COMBINATION_FLAG}", True)
+        body["toolConfig"] = body.get("toolConfig", {}) | {COMBINATION_FLAG: flag}
     return body

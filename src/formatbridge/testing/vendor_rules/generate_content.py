@@ -15,6 +15,7 @@ _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to
 PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rstrip("=") for word in _WORDS}
 """Documented placeholders for tool calls of other models, as text and in base64. Source: docs, "Thought signatures", FAQ."""
 
+_NOT_BUILT_IN = frozenset({"functionDeclarations", "function_declarations", "mcpServers", "mcp_servers"})
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
@@ -96,11 +97,28 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     return _failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')
 
 
+def _check_combined_tools(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject functions together with tools that the server runs, unless the request has the flag for that."""
+    if _OLDER_MODEL.search(facts.model):
+        return None
+    fields = {key for tool in _listed(body.get("tools")) for key, value in tool.items() if value is not None}
+    has_functions = not fields.isdisjoint({"functionDeclarations", "function_declarations"})
+    if not has_functions or fields <= _NOT_BUILT_IN:
+        return None
+    config = _field(body, "toolConfig", "tool_config") or {}
+    if _field(config, "includeServerSideToolInvocations", "include_server_side_tool_invocations"):
+        return None
+    return _failure("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+
+
 RULES = (
     Rule("call_without_signature",
          "the first `functionCall` of a model turn has no `thoughtSignature`; in the current turn, for models after Gemini 2",
          "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),
     Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
          "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
+    Rule("combined_tools",
+         "functions with tools that the server runs, without `includeServerSideToolInvocations`; for models after Gemini 2",
+         "docs, Combine built-in tools and function calling; cloudwego/eino-ext#761, ag2ai/ag2#3145", _check_combined_tools),
     Rule("labels", "`labels`, a field of Vertex AI", "google-genai, _GenerateContentConfig_to_mldev", _check_labels),
 )  # fmt: skip
