@@ -53,6 +53,11 @@ def _called(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [*parts]}, RESULT]}
 
 
+def _media(mime: str) -> dict[str, Any]:
+    """Return contents with a file of a type."""
+    return {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": mime, "data": ""}}]}]}
+
+
 def _thought(**block: Any) -> dict[str, Any]:
     """Return messages with a block of an earlier answer."""
     return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
@@ -107,6 +112,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "unknown_signature", _called({**CALL, "thoughtSignature": "c2lnbmVk"}), 400, "Corrupted thought signature."),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.urlsafe_b64encode(TAGGED.encode()).decode()}), 400, "Corrupted thought signature."),
+    ("generate_content", "media_type", _media("application/vnd.openxmlformats-officedocument.wordprocessingml.document"), 400,
+     "Unsupported MIME type: application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("generate_content", "media_type",
+     _called({**CALL, "functionResponse": {"name": "now", "parts": [{"inlineData": {"mimeType": "image/svg+xml", "data": ""}}]}}), 400,
+     "Unsupported MIME type: image/svg+xml"),
     ("generate_content", "combined_tools", {"tools": [{"functionDeclarations": [{"name": "now"}]}, {"googleSearch": {}}]}, 400,
      "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."),
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
@@ -135,6 +145,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
      {"contents": [{"role": "model", "parts": [{"text": "Hi."}]}, {"role": "user", "parts": [{"text": "Hi."}]}]}),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.b64encode(b"skip_thought_signature_validator").decode()})),
+    ("generate_content", "media_type", _media("text/csv")),
     ("generate_content", "combined_tools",
      {"tools": [{"functionDeclarations": [{"name": "now"}], "codeExecution": {}}],
       "toolConfig": {"includeServerSideToolInvocations": True}}),

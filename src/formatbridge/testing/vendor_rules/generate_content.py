@@ -17,6 +17,10 @@ PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rst
 
 _NOT_BUILT_IN = frozenset({"functionDeclarations", "function_declarations", "mcpServers", "mcp_servers"})
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
+_UNREAD_TYPE = re.compile(
+    r"application/(?:csv|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.)|image/(?:jpg|svg|tiff)",
+    re.IGNORECASE,
+)
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
 
@@ -98,6 +102,19 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
     return None
 
 
+def _check_media(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject media of a type that the server does not read."""
+    for content in _listed(body.get("contents")):
+        for part in _parts(content):
+            result = _field(part, "functionResponse", "function_response") or {}
+            for each in (part, *_listed(result.get("parts"))):
+                media = _field(each, "inlineData", "inline_data") or _field(each, "fileData", "file_data") or {}
+                mime = _field(media, "mimeType", "mime_type")
+                if isinstance(mime, str) and _UNREAD_TYPE.match(mime):
+                    return _failure(f"Unsupported MIME type: {mime}")
+    return None
+
+
 def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject ``labels``, which only Vertex AI has."""
     if "labels" not in body:
@@ -127,6 +144,8 @@ RULES = (
          "google-gemini/gemini-cli#11814, diegosouzapw/OmniRoute#13573, lbjlaq/Antigravity-Manager#3396", _check_first_turn),
     Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
          "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
+    Rule("media_type", "media of Office, SVG or TIFF, or with the type `image/jpg` or `application/csv`",
+         "googleapis/python-genai#829, google/adk-java#1210, google/adk-python#4028, google/adk-python#5693", _check_media),
     Rule("combined_tools",
          "functions with tools that the server runs, without `includeServerSideToolInvocations`; for models after Gemini 2",
          "docs, Combine built-in tools and function calling; cloudwego/eino-ext#761, ag2ai/ag2#3145", _check_combined_tools),
