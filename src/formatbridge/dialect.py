@@ -118,6 +118,8 @@ class DialectRules:
     """Whether a request of generate_content may have ``labels``."""
     call_ids: bool = True
     """Whether calls and results of generate_content may have an ``id``."""
+    tool_combination_flag: bool = True
+    """Whether a request of generate_content may have ``includeServerSideToolInvocations`` in ``toolConfig``."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """The public source of each difference: a page of the vendor's documentation, or ``owner/repository#number``."""
 

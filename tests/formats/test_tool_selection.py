@@ -169,8 +169,9 @@ def test_a_weaker_choice_is_reported_as_it_is_written() -> None:
 
     assert [(loss.path, loss.before, loss.after) for loss in chat.losses] == [("/tool_choice/mode", "required", "auto")]
     assert chat.body["tool_choice"]["allowed_tools"]["mode"] == "auto"
-    assert [(loss.path, loss.after) for loss in gemini.losses] == [("/tool_choice", {"mode": "AUTO"})]
-    assert gemini.body["toolConfig"] == {"functionCallingConfig": {"mode": "AUTO"}}
+    assert [(loss.path, loss.after) for loss in gemini.losses] == [("/tool_choice", {"mode": "VALIDATED"})]
+    # With a search, the server does not support AUTO.
+    assert gemini.body["toolConfig"] == {"functionCallingConfig": {"mode": "VALIDATED"}, "includeServerSideToolInvocations": True}
 
 
 def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -> None:
@@ -233,7 +234,13 @@ def _searches(body: dict[str, Any]) -> bool:
 
 
 def _chosen(body: dict[str, Any]) -> str | None:
-    """Return the choice as ``responses`` writes it."""
+    """Return the choice as ``responses`` writes it.
+
+    With functions and tools of the server, Gemini does not support AUTO. The model decides by default, so the mode is omitted.
+    """
+    config = body.get("toolConfig", {})
+    if config.get("includeServerSideToolInvocations") and "functionCallingConfig" not in config:
+        return "auto"
     choice = body.get("tool_choice") or body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode", "").lower() or None
     word = choice["type"] if isinstance(choice, dict) else choice
     return "required" if word == "any" else word

@@ -59,6 +59,11 @@ def _called(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [*parts]}, RESULT]}
 
 
+def _media(mime: str) -> dict[str, Any]:
+    """Return contents with a file of a type."""
+    return {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": mime, "data": ""}}]}]}
+
+
 def _thought(**block: Any) -> dict[str, Any]:
     """Return messages with a block of an earlier answer."""
     return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
@@ -143,9 +148,18 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
     ("generate_content", "call_without_signature", _called(CALL), 400,
      "Function call is missing a thought_signature in functionCall parts."),
+    ("generate_content", "first_turn", {"contents": [{"role": "model", "parts": [{"text": "Let me look."}, CALL]}]}, 400,
+     "Please ensure that function call turn comes immediately after a user turn or after a function response turn."),
     ("generate_content", "unknown_signature", _called({**CALL, "thoughtSignature": "c2lnbmVk"}), 400, "Corrupted thought signature."),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.urlsafe_b64encode(TAGGED.encode()).decode()}), 400, "Corrupted thought signature."),
+    ("generate_content", "media_type", _media("application/vnd.openxmlformats-officedocument.wordprocessingml.document"), 400,
+     "Unsupported MIME type: application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("generate_content", "media_type",
+     _called({**CALL, "functionResponse": {"name": "now", "parts": [{"inlineData": {"mimeType": "image/svg+xml", "data": ""}}]}}), 400,
+     "Unsupported MIME type: image/svg+xml"),
+    ("generate_content", "combined_tools", {"tools": [{"functionDeclarations": [{"name": "now"}]}, {"googleSearch": {}}]}, 400,
+     "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."),
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
@@ -189,8 +203,14 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("responses", "conversation_not_stored", {"conversation": None}),
     ("responses", "schema_without_properties", _functions("responses", {"type": "object", "properties": {}})),
     ("generate_content", "call_without_signature", _called({**CALL, "thoughtSignature": "skip_thought_signature_validator"}, CALL)),
+    ("generate_content", "first_turn",
+     {"contents": [{"role": "model", "parts": [{"text": "Hi."}]}, {"role": "user", "parts": [{"text": "Hi."}]}]}),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.b64encode(b"skip_thought_signature_validator").decode()})),
+    ("generate_content", "media_type", _media("text/csv")),
+    ("generate_content", "combined_tools",
+     {"tools": [{"functionDeclarations": [{"name": "now"}], "codeExecution": {}}],
+      "toolConfig": {"includeServerSideToolInvocations": True}}),
     ("generate_content", "labels", {}),
 ]  # fmt: skip
 

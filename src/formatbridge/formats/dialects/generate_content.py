@@ -12,9 +12,11 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         server="Vertex AI",
         labels=True,
         call_ids=False,
+        tool_combination_flag=False,
         sources={
             "labels": "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984",
             "call_ids": "vercel/ai#15664, pydantic/pydantic-ai#5081",
+            "tool_combination_flag": "vercel/ai#14655, pydantic/pydantic-ai#6771",
         },
     ),
 }

@@ -46,6 +46,14 @@ _DETAILS = {
 }
 _LEVELS = {detail: level for level, detail in _DETAILS.items()}
 _MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
+_OTHER_NAMES = {"image/jpg": "image/jpeg", "application/csv": "text/csv"}
+"""Frequent names that the server rejects, and the type of each (CherryHQ/cherry-studio#3088, google/adk-python#4028)."""
+_REJECTED = (
+    "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.openxmlformats-officedocument.",
+    "image/svg", "image/tiff",
+)  # fmt: skip
+"""Beginnings of the types that the server answers with "Unsupported MIME type": Office (googleapis/python-genai#829, google/adk-java#1210),
+SVG (google/adk-python#5693, google-gemini/gemini-cli#3054), TIFF (google-gemini/gemini-cli#9530). Other documents are read as text."""
 # The server reads these pages as videos. Source: the vendor's documentation, "Video understanding", "YouTube URLs".
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
@@ -202,6 +210,9 @@ def _decode_detail(level: str | int | None) -> str | None:
 
 def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode media. In a response the transcript also becomes text, because clients show that."""
+    if not context.is_answer and _is_rejected(part):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return []
     body = _encode_media_part(part, at, losses, carry=context.carries)
     if body is None or not part.transcript:
         return [body] if body else []
@@ -209,6 +220,12 @@ def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledge
     if context.is_answer:
         return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
     return [body | {"audioTranscription": {"text": part.transcript}}]
+
+
+def _is_rejected(part: ir.Media) -> bool:
+    """Return whether the server rejects the type of media in a request."""
+    mime = part.mime or guess_mime(part.file_id or part.url or part.filename or "")
+    return mime is not None and mime.lower().startswith(_REJECTED)
 
 
 def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
@@ -234,8 +251,8 @@ def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
     if mime is None:
         mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
-    elif mime == "image/jpg":  # a frequent invalid name
-        mime = "image/jpeg"
+    elif mime in _OTHER_NAMES:
+        mime = _OTHER_NAMES[mime]
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
     if part.filename is not None:
         source["displayName"] = part.filename

@@ -6,6 +6,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
+    add_first_turn,
     decode_message,
     decode_parts,
     encode_instruction,
@@ -31,6 +32,8 @@ from formatbridge.formats.generate_content.settings import (
 )
 from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
+    COMBINATION_FLAG,
+    combines_tools,
     decode_tool_choice,
     decode_tools,
     encode_tool_choice,
@@ -202,6 +205,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
         else:
             is_leading = False
             encode_message(message, contents, context, losses)
+    add_first_turn(contents, losses)
     if request.continues_last_turn:
         note_prefill(request, losses)
     if not contents:
@@ -238,6 +242,7 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     # "Function calling config is set without function_declarations" (pydantic/pydantic-ai#5791).
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     body = encode_tools(tools, losses)
+    is_combined = combines_tools(body.get("tools", ())) and (losses.dialect is None or losses.dialect.tool_combination_flag)
     if ir.FunctionTool not in map(type, tools):
         drop_choice(request, losses)
         return body
@@ -246,6 +251,9 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")
     elif parallel is False:
         losses.dropped(request, "parallel_tool_calls")
-    if choice and (config := encode_tool_choice(choice, losses)):
+    if choice and (config := encode_tool_choice(choice, losses, is_combined=is_combined)):
         body["toolConfig"] = {"functionCallingConfig": config}
+    if is_combined:
+        flag = losses.added(f"/toolConfig/{COMBINATION_FLAG}", True)
+        body["toolConfig"] = body.get("toolConfig", {}) | {COMBINATION_FLAG: flag}
     return body

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import assert_never
 
 from formatbridge import ir
@@ -22,6 +24,9 @@ _OBJECT = frozenset({"object", "null"})
 _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 """The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
+COMBINATION_FLAG = "includeServerSideToolInvocations"
+"""The field of ``toolConfig`` with which the server accepts functions and tools that it runs in one request."""
+_NOT_BUILT_IN = frozenset({"functionDeclarations", "mcpServers"})
 # Source: the official SDK, ``FunctionCallingConfigMode``, and the numbers of the vendor's protocol definitions.
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
@@ -68,6 +73,15 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     first = [{"functionDeclarations": functions}] if functions else []
     entries = [*first, *hosted.values(), *([{"mcpServers": servers}] if servers else [])]
     return {"tools": entries} if entries else {}
+
+
+def combines_tools(entries: Sequence[JsonObject]) -> bool:
+    """Return whether encoded tools have functions and tools that the server runs.
+
+    "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling." (cloudwego/eino-ext#761,
+    ag2ai/ag2#3145). Models before Gemini 3 reject this combination with and without the flag (prism-php/prism#972).
+    """
+    return len(entries) > 1 and "functionDeclarations" in entries[0] and not _NOT_BUILT_IN.issuperset(chain.from_iterable(entries))
 
 
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
@@ -146,15 +160,19 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
     return ir.ToolChoice(mode="auto", src=src, extra=extra)
 
 
-def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | None:
-    """Encode the tool choice; None if the format cannot express it."""
+def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger, *, is_combined: bool = False) -> JsonObject | None:
+    """Encode the tool choice; None if the format cannot express it.
+
+    ``is_combined``: the request has functions and tools that the server runs. Their default is VALIDATED, and AUTO is not supported (docs,
+    "Combine built-in tools and function calling"; vercel/ai#13920). Both let the model decide, so ``auto`` is omitted.
+    """
     drop_unheld(choice, losses)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
         return None
     match choice.mode:
         case "auto":
-            return {"mode": "AUTO"}
+            return None if is_combined else {"mode": "AUTO"}
         case "none":
             return {"mode": "NONE"}
         # ANY: "Model is constrained to always predicting function calls only" (official SDK, ``FunctionCallingConfigMode``).
@@ -165,7 +183,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger) -> JsonObject | No
         case "allowed":
             if choice.inner == "required":
                 return {"mode": "ANY", "allowedFunctionNames": choice.names}
-            config: JsonObject = losses.changed(choice, "", {"mode": "AUTO"})
+            config: JsonObject = losses.changed(choice, "", {"mode": "VALIDATED" if is_combined else "AUTO"})
             return config
         case "validated":
             return {"mode": "VALIDATED"} | ({"allowedFunctionNames": choice.names} if choice.names else {})

@@ -143,7 +143,19 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
         messages = [_without_unread(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
         if messages != body["messages"]:
             result = result | {"messages": messages}
-    return result
+    return result if rules.tool_combination_flag else _without_combination_flag(result, request, losses)
+
+
+def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Ledger) -> JsonObject:
+    """Return a body of generate_content without the flag for the combination of functions with tools that the server runs."""
+    name, flag = "toolConfig", "includeServerSideToolInvocations"
+    config = body.get(name)
+    if not isinstance(config, dict) or flag not in config:
+        return body
+    if config[flag]:
+        losses.dropped(request, f"{name}/{flag}")
+    kept = {key: value for key, value in config.items() if key != flag}
+    return {key: value for key, value in body.items() if key != name} | ({name: kept} if kept else {})
 
 
 def _without_unread(message: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:

@@ -15,7 +15,12 @@ _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to
 PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rstrip("=") for word in _WORDS}
 """Documented placeholders for tool calls of other models, as text and in base64. Source: docs, "Thought signatures", FAQ."""
 
+_NOT_BUILT_IN = frozenset({"functionDeclarations", "function_declarations", "mcpServers", "mcp_servers"})
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
+_UNREAD_TYPE = re.compile(
+    r"application/(?:csv|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.)|image/(?:jpg|svg|tiff)",
+    re.IGNORECASE,
+)
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
 
@@ -78,6 +83,14 @@ def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
     return None
 
 
+def _check_first_turn(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject contents that begin with a function call."""
+    first = next(iter(_listed(body.get("contents"))), {})
+    if first.get("role") != "model" or not any(_field(part, "functionCall", "function_call") for part in _parts(first)):
+        return None
+    return _failure("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+
+
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a signature that this server did not issue and that is not a documented placeholder."""
     for content in _listed(body.get("contents")):
@@ -89,6 +102,19 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
     return None
 
 
+def _check_media(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject media of a type that the server does not read."""
+    for content in _listed(body.get("contents")):
+        for part in _parts(content):
+            result = _field(part, "functionResponse", "function_response") or {}
+            for each in (part, *_listed(result.get("parts"))):
+                media = _field(each, "inlineData", "inline_data") or _field(each, "fileData", "file_data") or {}
+                mime = _field(media, "mimeType", "mime_type")
+                if isinstance(mime, str) and _UNREAD_TYPE.match(mime):
+                    return _failure(f"Unsupported MIME type: {mime}")
+    return None
+
+
 def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject ``labels``, which only Vertex AI has."""
     if "labels" not in body:
@@ -96,11 +122,32 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     return _failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')
 
 
+def _check_combined_tools(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject functions together with tools that the server runs, unless the request has the flag for that."""
+    if _OLDER_MODEL.search(facts.model):
+        return None
+    fields = {key for tool in _listed(body.get("tools")) for key, value in tool.items() if value is not None}
+    has_functions = not fields.isdisjoint({"functionDeclarations", "function_declarations"})
+    if not has_functions or fields <= _NOT_BUILT_IN:
+        return None
+    config = _field(body, "toolConfig", "tool_config") or {}
+    if _field(config, "includeServerSideToolInvocations", "include_server_side_tool_invocations"):
+        return None
+    return _failure("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+
+
 RULES = (
     Rule("call_without_signature",
          "the first `functionCall` of a model turn has no `thoughtSignature`; in the current turn, for models after Gemini 2",
          "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),
+    Rule("first_turn", "the contents begin with a `functionCall`",
+         "google-gemini/gemini-cli#11814, diegosouzapw/OmniRoute#13573, lbjlaq/Antigravity-Manager#3396", _check_first_turn),
     Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
          "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
+    Rule("media_type", "media of Office, SVG or TIFF, or with the type `image/jpg` or `application/csv`",
+         "googleapis/python-genai#829, google/adk-java#1210, google/adk-python#4028, google/adk-python#5693", _check_media),
+    Rule("combined_tools",
+         "functions with tools that the server runs, without `includeServerSideToolInvocations`; for models after Gemini 2",
+         "docs, Combine built-in tools and function calling; cloudwego/eino-ext#761, ag2ai/ag2#3145", _check_combined_tools),
     Rule("labels", "`labels`, a field of Vertex AI", "google-genai, _GenerateContentConfig_to_mldev", _check_labels),
 )  # fmt: skip

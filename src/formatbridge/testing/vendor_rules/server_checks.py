@@ -342,6 +342,15 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def check_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the flag for the combination of functions with tools that the server runs."""
+    config = body.get("toolConfig", body.get("tool_config")) or {}
+    for name in ("includeServerSideToolInvocations", "include_server_side_tool_invocations"):
+        if name in config:
+            return _google("", f"Invalid JSON payload received. Unknown name \"{name}\" at 'tool_config': Cannot find field.")
+    return None
+
+
 def check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first id of a call or of a result."""
     contents = body.get("contents")

@@ -16,6 +16,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     cerebras_error,
     check_bedrock_tools,
     check_call_ids,
+    check_combination_flag,
     check_instructions_first,
     check_integer_logprobs,
     check_item_types,
@@ -409,6 +410,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "generate_content": (
             Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", check_call_ids),
+            Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", check_combination_flag),
         ),
     },
     "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", check_labels),)},
@@ -416,7 +418,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
 ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
-    ("vertex", "generate_content"): frozenset({"labels"}),
+    ("vertex", "generate_content"): frozenset({"labels", "combined_tools"}),
     ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
 }
 """Rules of a format that the server of a dialect does not have."""
