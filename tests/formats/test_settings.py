@@ -76,19 +76,57 @@ def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> Non
 # Metadata.
 
 
-@pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_metadata_is_limited_to_what_the_server_accepts(target: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "target", "field", "body"),
+    [
+        ("generate_content", "responses", "labels", CONTENTS),
+        ("responses", "chat_completions", "metadata", {"input": "q"}),
+        ("chat_completions", "responses", "metadata", {"messages": [ASKED]}),
+    ],
+)
+def test_metadata_is_limited_to_what_the_server_accepts(source: str, target: str, field: str, body: dict[str, Any]) -> None:
     """It accepts sixteen pairs with keys of 64 characters and values of 512, and rejects a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
-    converted = fb.convert_request(CONTENTS | {"labels": labels}, source="generate_content", target=target, model="m")
+    converted = fb.convert_request(body | {field: labels}, source=source, target=target, model="m")
 
     assert converted.body["metadata"] == {"k" * 64: "a", "long": "v" * 512} | {f"k{count}": "c" for count in range(14)}
     assert [(loss.path, loss.kind, loss.code, loss.severity) for loss in converted.losses] == [
-        (f"/labels/{'k~1' * 33}", "dropped", "out_of_range", "info"),
-        ("/labels/long", "changed", "out_of_range", "info"),
-        ("/labels/k14", "dropped", "too_many", "info"),
+        (f"/{field}/{'k~1' * 33}", "dropped", "out_of_range", "info"),
+        (f"/{field}/long", "changed", "out_of_range", "info"),
+        (f"/{field}/k14", "dropped", "too_many", "info"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("store", "expected", "lost"),
+    [
+        ({}, {"metadata": {"a": "b"}, "store": True}, []),
+        ({"store": True}, {"metadata": {"a": "b"}, "store": True}, []),
+        ({"store": None}, {"metadata": {"a": "b"}, "store": True}, []),
+        ({"store": False}, {"store": False}, [("/metadata", "not_stored")]),
+    ],
+)
+def test_metadata_is_sent_to_chat_completions_with_stored_responses_only(
+    store: dict[str, Any], expected: dict[str, Any], lost: list[tuple[str, str]]
+) -> None:
+    """Its server rejects other requests with metadata. The server of Responses stores by default."""
+    body = {"model": "m", "input": "q", "metadata": {"a": "b"}, **store}
+
+    converted = fb.convert_request(body, source="responses", target="chat_completions")
+
+    assert {key: converted.body[key] for key in ("metadata", "store") if key in converted.body} == expected
+    assert [(loss.path, loss.code) for loss in converted.losses] == lost
+    assert [each.path for each in converted.additions] == ([] if store.get("store") is not None else ["/store"])
+
+
+def test_metadata_stays_where_the_server_does_not_read_store() -> None:
+    """The servers of Mistral accept metadata and reject ``store``."""
+    body = {"model": "m", "input": "q", "metadata": {"a": "b"}}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect="mistral"))
+
+    assert (converted.body["metadata"], "store" in converted.body) == ({"a": "b"}, False)
 
 
 # One call at a time.

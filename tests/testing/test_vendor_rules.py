@@ -80,6 +80,8 @@ def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("chat_completions", "json_mode", {"response_format": {"type": "json_object"}}, 400,
      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."),
+    ("chat_completions", "metadata_not_stored", {"metadata": {"team": "maps"}}, 400,
+     "The 'metadata' parameter is only allowed when 'store' is enabled."),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object"}), 400,
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
     ("chat_completions", "image_type",
@@ -165,6 +167,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("chat_completions", "json_mode",
      {"messages": [{"role": "user", "content": "Write JSON."}], "response_format": {"type": "json_object"}}),
+    ("chat_completions", "metadata_not_stored", {"metadata": {"team": "maps"}, "store": True}),
     ("chat_completions", "schema_without_properties", _functions("chat_completions", {"type": "object", "properties": {}})),
     ("chat_completions", "image_type",
      {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/webp;base64,AAAA"}}]}]}),

@@ -33,6 +33,7 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target returns one answer only",
     "excluded": "not allowed together with another setting",
     "without_tools": "the target allows it only with tools",
+    "not_stored": "the target allows it only with stored responses",
     "billing_header": "billing data of the caller's client",
     "not_strict": "the target enforces only objects without optional properties",
     "root_union": "the target allows no union at the root",

@@ -110,6 +110,8 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     """Encode the settings into a body."""
     settings = request.settings
     encode_flat_settings(request, SETTINGS, body, losses, _HANDLED)
+    if "metadata" in body and request.format != "chat_completions":  # a caller of this format gets the error of the server
+        _encode_storage(request, body, losses)
     limit = settings.get("max_tokens")
     # 0 fills the cache of Anthropic's server without an answer (official SDK of Anthropic, ``max_tokens``).
     if limit == 0:
@@ -129,6 +131,21 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         body |= _encode_cache_options(request, cache, losses)
     if "stream_options" in settings:
         _note_stream_options(request, settings["stream_options"], losses)
+
+
+def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
+    """Keep metadata only in a request whose response is stored, as the server of Responses does by default.
+
+    "The 'metadata' parameter is only allowed when 'store' is enabled" (spiceai/spiceai#5231, tmc/langchaingo#1484).
+    """
+    rules = losses.dialect
+    if body.get("store") or (rules is not None and "store" in rules.rejects | rules.ignores):
+        return
+    if request.format == "responses" and "store" not in request.settings:
+        body["store"] = losses.added("/store", True, "the source's server stores by default")
+        return
+    if body.pop("metadata"):
+        losses.dropped(request, "metadata", "not_stored", severity="info")
 
 
 def encode_streaming(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -62,11 +62,19 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, words, param="messages")
 
 
+def _check_metadata(body: JsonObject, _facts: Facts) -> Failure | None:
+    if not body.get("metadata") or body.get("store"):
+        return None
+    return openai_failure(400, "The 'metadata' parameter is only allowed when 'store' is enabled.", param="metadata")
+
+
 RULES = (
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          STRICT_SOURCE, _check_strict),
     Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
     Rule("json_mode", "JSON mode without the word `json` in `messages`", JSON_SOURCE, _check_json_mode),
+    Rule("metadata_not_stored", "`metadata` without `store: true`",
+         "spiceai/spiceai#5231, tmc/langchaingo#1484, BerriAI/litellm#23087", _check_metadata),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          SCHEMA_SOURCE, _check_schemas),
     Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",
