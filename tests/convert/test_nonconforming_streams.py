@@ -467,3 +467,20 @@ def test_broken_arguments_can_be_refused() -> None:
 
     with pytest.raises(fb.LossyConversionError):
         converter.finish()
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [("messages", "api_error"), ("responses", "server_error"), ("generate_content", "INTERNAL")]
+)
+def test_the_report_of_a_failed_stream_has_the_values_of_its_events(target: str, code: str) -> None:
+    """An application logs what the server sent, although no whole answer has both a text and an error."""
+    chunk = {"id": "c1", "created": 17, "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]}
+    failure = {"error": {"message": "bad gateway", "code": 502}}
+    converter = fb.StreamConverter(source="chat_completions", target=target)
+
+    converter.feed("".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, failure)).encode())
+    converter.finish()
+
+    values = {loss.path: (loss.before, loss.after) for loss in converter.losses}
+    assert values["/error/code"] == (502, code)
+    assert values.get("/created", (17, None)) == (17, None)

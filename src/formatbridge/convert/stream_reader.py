@@ -163,6 +163,21 @@ class StreamSource:
         log = self._template.log.copy()
         return lambda: self._fold(log)
 
+    def known_values(self) -> JsonObject:
+        """Return the part of an answer that an error ended: what the events before the error fold to, and the error.
+
+        There is no whole body with both, because a response has no error.
+        """
+        read = list(self._reread(self._template.log)) if self.error else []
+        if not read:
+            return {}
+        failure = read.pop()
+        try:
+            answer = self.source_format.fold_stream(read) or {}
+        except StreamDecodeError:
+            answer = {}
+        return answer | ({"error": failure["error"]} if "error" in failure else {})
+
     def _fold(self, log: EventLog) -> JsonObject | None:
         try:
             return self.source_format.fold_stream(self._reread(log))

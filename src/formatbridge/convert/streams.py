@@ -328,7 +328,10 @@ def whole_of(
         return Converted(body, losses, source_format, target, "response")
     # The body of the source is folded only when the report is read, with the malformed fields that were known at this time.
     report = partial(source.malformed.copy().report, format=source_format) if source.malformed.pointers else None
-    losses = Ledger(LazyBody(source.body if source.is_complete else source.part_of_body(), report), source_format.field_paths)
+    losses = Ledger(
+        LazyBody(source.body if source.is_complete else source.part_of_body(), report, source.known_values),
+        source_format.field_paths,
+    )
     if is_sent and source_format is not target:
         _note_undelivered(answer, target, losses)
         for token in tokens:

@@ -17,10 +17,10 @@ from typing import Any
 from formatbridge.dialect import DialectRules
 from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
-from formatbridge.report.field_paths import WHOLE_NODE, FieldPaths, LossRule, resolve
+from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITY_RANKS, Addition, Change, Loss, Severity
 from formatbridge.report.reasons import REASONS, REQUIRED, SERVER
-from formatbridge.report.resolve_notes import NO_BODY, Examine, Note, NoteResolver
+from formatbridge.report.resolve_notes import NO_BODY, Examine, Keep, Note, NoteResolver
 
 # Names that encoders use together with the ledger.
 __all__ = ["WHOLE_NODE", "Examine", "FieldPaths", "LazyBody", "Ledger", "LossRule", "null_ledger", "resolve"]
@@ -33,11 +33,13 @@ Text = bytes | bytearray | str
 class LazyBody:
     """A body that is assembled when the losses are read. ``body`` returns None if that is impossible.
 
-    ``report``: a function that reports the malformed values of the body to a ledger.
+    ``report``: a function that reports the malformed values of the body to a ledger. ``known``: returns the certain values of a body that
+    cannot be assembled, at their places.
     """
 
     body: Callable[[], JsonValue]
     report: Callable[[Ledger, Any], None] | None = None
+    known: Callable[[], JsonValue] | None = None
 
 
 @dataclass(slots=True)
@@ -258,18 +260,36 @@ class Ledger:
         if self.dialect is not None:
             resolved.server = self.dialect.server
         notes, self._notes = self._notes, []
+        keep: Keep = resolved.keep
         if isinstance(self.body, LazyBody) and (notes or self.body.report):
             lazy, body = self.body, self.body.body()
             self.body = NO_BODY if body is None else body
             if lazy.report:
                 lazy.report(self, body)
+            if body is None and notes and lazy.known:
+                keep = partial(_keep_known, resolved, lazy.known())
         if self._original is None:
-            NoteResolver(self.body, self._paths, resolved.dropped_indexes, resolved.keep).resolve(notes)
+            NoteResolver(self.body, self._paths, resolved.dropped_indexes, keep).resolve(notes)
         else:
             NoteResolver(
                 self._repaired, self._paths, resolved.dropped_indexes, partial(_keep_at, resolved, self._original, self.body)
             ).resolve(notes)
         return resolved
+
+
+def _keep_known(
+    resolved: _Resolved,
+    known: JsonValue,
+    path: str,
+    kind: Change,
+    severity: Severity,
+    code: str,
+    before: JsonValue,
+    after: JsonValue,
+) -> None:
+    """Keep a loss of a body that cannot be assembled, with the value at its pointer if that is known."""
+    value = resolve(known, path)[1] if before is None else before
+    resolved.keep(path, kind, severity, code, None if value is ABSENT else value, after)
 
 
 def _keep_at(
