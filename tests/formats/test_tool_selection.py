@@ -129,7 +129,7 @@ def test_a_server_tool_is_not_repeated() -> None:
 
     converted = fb.convert_request(body, source="responses", target="messages")
 
-    assert json.dumps(converted.body).count("web_search_20250305") == 1
+    assert json.dumps(converted.body).count("web_search_20260318") == 1
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/input/1/tools/0", "too_many")]
 
 

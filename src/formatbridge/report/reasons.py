@@ -83,6 +83,9 @@ SHOWN = "without it the server returns no reasoning"
 CLOSED = "a strict schema must close its objects"
 """Why an object of a schema gets ``additionalProperties: false``."""
 
+WITHOUT_CODE = "not every model lets code call this tool"
+"""Why only the model may call a web search."""
+
 MENTIONS_JSON = "a request with JSON mode must mention JSON"
 """Why a conversation gets an instruction."""
 

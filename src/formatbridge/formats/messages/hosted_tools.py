@@ -18,6 +18,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, resolve
+from formatbridge.report.reasons import WITHOUT_CODE
 
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 
@@ -29,12 +30,10 @@ FAMILIES: tuple[tuple[str, _Family], ...] = (
 )
 """Prefixes of tool types to families. The types end with a version."""
 
-# Source of the types: the official SDK, ``ToolUnionParam``. The basic versions of search and fetch work with every model and platform.
-# Later versions run code to filter pages: "'claude-haiku-4-5-20251001' does not support programmatic tool calling"
-# (mangowhoiscloud/geode#632). Vertex AI and Foundry on Azure have only the basic versions (platform.claude.com, pages of both tools).
+# Source of the types: the official SDK, ``ToolUnionParam``.
 HOSTED: dict[str, tuple[str, str]] = {
-    "web_search": ("web_search_20250305", "web_search"),
-    "web_fetch": ("web_fetch_20250910", "web_fetch"),
+    "web_search": ("web_search_20260318", "web_search"),
+    "web_fetch": ("web_fetch_20260318", "web_fetch"),
     "code": ("code_execution_20260521", "code_execution"),
     "tool_search": ("tool_search_tool_bm25", "tool_search_tool_bm25"),
 }
@@ -114,6 +113,9 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
             body["user_location"] = {"type": "approximate", **tool.user_location}
         else:
             drop_field(tool, "user_location", losses)
+    if is_web:
+        # By default these versions let code filter pages, which Claude Haiku 4.5 rejects (mangowhoiscloud/geode#632).
+        losses.added_in(body, "allowed_callers", ["direct"], WITHOUT_CODE)
     return body | encode_cache(tool.cache, losses)
 
 
