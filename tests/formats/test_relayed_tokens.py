@@ -32,6 +32,7 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
         "reasoning_details": [_detail("encrypted", "google-gemini-v1", data="dG9r", id="c1")],
     },
     ("generate_content", "call"): {"tool_calls": [CALL | {"extra_content": {"google": {"thought_signature": "dG9r"}}}]},
+    ("generate_content", "call of vertex"): {"tool_calls": [CALL | {"extra_content": {"vertex": {"thought_signature": "dG9r"}}}]},
     ("generate_content", "message"): {"extra_content": {"google": {"thought_signature": "dG9r"}}},
 }
 """Tokens in messages of chat_completions, by the format of their vendor."""
@@ -44,6 +45,7 @@ NATIVE: dict[str, list[dict[str, Any]]] = {
     ],
     "detail of a call": [{"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "dG9r"}],
     "call": [{"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "dG9r"}],
+    "call of vertex": [{"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "dG9r"}],
     "message": [{"text": "hi", "thoughtSignature": "dG9r"}],
 }
 """What the vendor itself reads, by the kind of the token."""
@@ -158,3 +160,20 @@ def test_a_token_with_another_seal_is_not_sent(target: str) -> None:
 
     assert "c2ln" not in json.dumps(sent.body)
     assert "unverified_token" in {loss.code for loss in sent.losses}
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("key", ["google", "vertex"])
+@pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
+def test_a_token_returns_to_the_field_where_it_was_read(caller: str, key: str, streams: bool) -> None:
+    """Vertex AI has its tokens under another key than the Gemini API, and answers 400 without them (earendil-works/pi#6733)."""
+    call = CALL | {"extra_content": {key: {"thought_signature": "dG9r"}}}
+    answer = _answer({"tool_calls": [call]})
+    converted = fb.convert_response(answer, source="chat_completions", target=caller).body
+    if streams:
+        pieces = fb.convert_stream(fb.replay_response(answer, source="chat_completions"), source="chat_completions", target=caller)
+        converted = fb.collect_stream(pieces, source=caller).body
+
+    sent = fb.convert_request(_next(caller, converted), source=caller, target="chat_completions", model="m")
+
+    assert sent.body["messages"][1]["tool_calls"] == [call]

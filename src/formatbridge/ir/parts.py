@@ -33,6 +33,7 @@ class Signature:
     reasoning, ``thought`` is on any part of generate_content, ``call`` belongs to the next tool call or text.
     ``item``: the id of the item or call that the token is bound to; the server rejects the token without it.
     ``received_in``: another format that carried the token in a field that names the issuer; it may return to that field.
+    ``key``: the key of that field, if ``received_in`` has several fields for the tokens of the issuer and it is not the first one.
     ``tagged_text``: the tagged text from which it was read; None: it had no tag.
     ``seal_key``: the key that authenticates its tag when it is written; None: the tag is not authenticated.
     """
@@ -43,6 +44,7 @@ class Signature:
     src: str = ""
     item: str | None = None
     received_in: FormatName | None = None
+    key: str | None = None
     tagged_text: str | None = field(default=None, compare=False, repr=False)
     seal_key: bytes | None = field(default=None, compare=False, repr=False)
 

@@ -37,6 +37,8 @@ SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
 
 _GOOGLE: ir.Format = "generate_content"
 """The issuer of the tokens in ``extra_content.google``. Google's OpenAI-compatible server and relays send them there."""
+_SLOTS = ("google", "vertex")
+"""Keys of ``extra_content`` with such tokens. Vertex AI's OpenAI-compatible server sends the second one (earendil-works/pi#6733, #294)."""
 _ISSUERS: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),
     ("openai-responses-", "responses"),
@@ -326,24 +328,26 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
     extra_content = raw.get("extra_content")
     if not isinstance(extra_content, dict):
         return None, None if extra_content is None else {"extra_content": extra_content}
-    google = extra_content.get("google")
-    if not isinstance(google, dict):
+    key = next((key for key in _SLOTS if isinstance(extra_content.get(key), dict)), None)
+    if key is None:
         return None, read_extra(extra_content, frozenset(), "extra_content/")
-    token = google.get("thought_signature")
+    fields = extra_content[key]
+    token = fields.get("thought_signature")
     known = frozenset({"thought_signature"} if isinstance(token, str) else ())
     extra = merge_extra(
-        read_extra(extra_content, frozenset({"google"}), "extra_content/"), read_extra(google, known, "extra_content/google/")
+        read_extra(extra_content, frozenset({key}), "extra_content/"), read_extra(fields, known, f"extra_content/{key}/")
     )
     # Google documents placeholders for calls of other models (Gemini API, Thought signatures). They are no tokens.
     if not token or not known or is_placeholder(token):
         return None, extra
-    place = f"{src}/extra_content/google/thought_signature"
-    return decode_token(token, _GOOGLE, "thought", place, None, "chat_completions"), extra
+    place = f"{src}/extra_content/{key}/thought_signature"
+    slot = key if key != _SLOTS[0] else None
+    return decode_token(token, _GOOGLE, "thought", place, None, "chat_completions", slot), extra
 
 
-def encode_extra_content(token: str) -> JsonObject:
-    """Encode a token as ``extra_content``."""
-    return {"extra_content": {"google": {"thought_signature": token}}}
+def encode_extra_content(token: str, key: str | None = None) -> JsonObject:
+    """Encode a token as ``extra_content``. ``key``: the key of the signature; None is ``google``."""
+    return {"extra_content": {key or _SLOTS[0]: {"thought_signature": token}}}
 
 
 def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
@@ -355,7 +359,7 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
     signature, extra = decode_extra_content(raw, src)
     # Some relays send the token of a message twice (fixture ``token_beside_message``).
     repeated = raw.get("thought_signature")
-    if repeated is not None and (signature is None or repeated != raw["extra_content"]["google"]["thought_signature"]):
+    if repeated is not None and (signature is None or repeated not in _tokens_in(raw["extra_content"])):
         extra = merge_extra(extra, {"thought_signature": repeated})
     if signature is None:
         return extra
@@ -367,6 +371,11 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
     else:
         parts.insert(parts.index(calls[0]) if calls else len(parts), ir.Text("", signature.src, signature=signature))
     return extra
+
+
+def _tokens_in(extra_content: JsonObject) -> list[Any]:
+    """Return the tokens of ``extra_content`` as the body has them, with their tags."""
+    return [fields.get("thought_signature") for key in _SLOTS if isinstance(fields := extra_content.get(key), dict)]
 
 
 def has_message_signature(part: ir.Part) -> bool:
@@ -399,7 +408,8 @@ def encode_message_signature(
             unsigned.append(part)
         elif part.text:
             unsigned.append(replace(part, signature=None))
-    return unsigned, remaining, encode_extra_content(first.signature.token)  # type: ignore[union-attr]  # it has a signature
+    token: ir.Signature = first.signature  # type: ignore[union-attr, assignment]  # it has a signature
+    return unsigned, remaining, encode_extra_content(token.token, token.key)
 
 
 def separate_bound_token(call: ir.ToolCall) -> tuple[ir.ToolCall, list[ir.Reasoning]]:
@@ -421,7 +431,7 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
         losses.dropped(signature, code="foreign_signature")
         return {}
     is_native = signature.issuer == _GOOGLE
-    return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"))
+    return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"), signature.key)
 
 
 def is_image(part: ir.Part) -> TypeGuard[ir.Media]:

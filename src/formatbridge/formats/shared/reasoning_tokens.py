@@ -4,7 +4,8 @@ A tagged token is ``fb1|<issuer>|<kind>|<token>``; in generate_content, whose sl
 without a tag belongs to the format of its slot. If a token is sealed to an item, the id of the item follows after another bar:
 ``fb1|responses|encrypted|<token>|<id>``. The same applies to a token that a server of chat_completions bound to a call. A bar in the id
 is ``~1`` there, and a tilde ``~0``. If a token came in a body of another format, in a slot that names the issuer, that format is last:
-``fb1|generate_content|call|<token>|chat_completions``.
+``fb1|generate_content|call|<token>|chat_completions``. A dot and the key of the slot follow the format if it has two slots for the issuer:
+``fb1|generate_content|call|<token>|chat_completions.vertex``.
 With ``Options(token_key=...)`` a seal follows the kind, after a dot: ``fb1|messages|thinking.<32 hexadecimal digits>|<token>``.
 """
 
@@ -27,6 +28,8 @@ _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _BOUND_TO: Mapping[ir.FormatName, Literal["item", "call"]] = {"responses": "item", "generate_content": "call"}
 """Issuers whose tokens are valid only with one item of reasoning, or with one tool call. Its id is part of the tag."""
 _BUILT_IN = frozenset(get_args(ir.Format))
+_KEYED: Mapping[str, tuple[ir.FormatName, str]] = {"chat_completions.vertex": ("chat_completions", "vertex")}
+"""Last pieces of tags to the format of a body and the key of its slot, for slots that are not the first one of their format."""
 _FROM_OUTSIDE = ":"
 """Precedes the name of a format from outside in a tag. A name without it is a built-in format or part of the token."""
 
@@ -50,10 +53,12 @@ def decode_token(
     src: str,
     item: str | None = None,
     body_format: ir.FormatName | None = None,
+    key: str | None = None,
 ) -> ir.Signature:
     """Read a token from a slot of ``issuer``. A tagged token gets the issuer and the kind of its tag.
 
-    ``item``: the id of the item that contains it; ``body_format``: the format of the body, if the slot names the issuer.
+    ``item``: the id of the item that contains it; ``body_format``: the format of the body, if the slot names the issuer;
+    ``key``: the key of the slot, if the format has another slot for that issuer.
     """
     # A token that only looks tagged stays whole: a vendor's token may begin with the same letters.
     text = token
@@ -64,34 +69,41 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and _names_format(pieces[1]) and pieces[2].partition(".")[0] in _KINDS:
+        if len(pieces) == 4 and _names_format(pieces[1]) and pieces[1] not in _KEYED and pieces[2].partition(".")[0] in _KINDS:
             known, kind_in_tag = pieces[1].removeprefix(_FROM_OUTSIDE), cast(ir.SignatureKind, pieces[2].partition(".")[0])
-            inner, received_in = _split_received_in(pieces[3], known)
+            inner, received_in, key_in_tag = _split_received_in(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _BOUND_TO else (inner, None)
             return ir.Signature(
-                issuer=known, kind=kind_in_tag, token=inner, src=src, item=sealed, received_in=received_in, tagged_text=text
+                issuer=known,
+                kind=kind_in_tag,
+                token=inner,
+                src=src,
+                item=sealed,
+                received_in=received_in,
+                key=key_in_tag,
+                tagged_text=text,
             )
     received_in = body_format if body_format != issuer else None
-    return ir.Signature(
-        issuer=issuer, kind=kind, token=token, src=src, item=item if issuer in _BOUND_TO else None, received_in=received_in
-    )
+    bound = item if issuer in _BOUND_TO else None
+    return ir.Signature(issuer=issuer, kind=kind, token=token, src=src, item=bound, received_in=received_in, key=key)
 
 
-def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None]:
-    """Split a token from the format of the body in which it was received, if that is not its issuer."""
+def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None, str | None]:
+    """Split a token from the format of the body in which it was received, if that is not its issuer, and from the key of its slot."""
     inner, _, last = text.rpartition("|")
     if not _names_format(last):
-        return text, None
-    received_in = last.removeprefix(_FROM_OUTSIDE)
-    return inner, received_in if received_in != issuer else None
+        return text, None, None
+    received_in, key = _KEYED.get(last, (last.removeprefix(_FROM_OUTSIDE), None))
+    return (inner, received_in, key) if received_in != issuer else (inner, None, None)
 
 
 def _with_received_in(text: str, signature: ir.Signature) -> str:
     """Append the format of the body in which a token was received, if it is not the issuer or the token ends with such a name."""
     if signature.received_in is None and not _names_format(text.rpartition("|")[2]):
         return text
-    received_in = signature.received_in or signature.issuer
-    return f"{text}|{_piece_of(received_in)}"
+    if signature.received_in is None:
+        return f"{text}|{_piece_of(signature.issuer)}"
+    return f"{text}|{_piece_of(signature.received_in)}" + (f".{signature.key}" if signature.key else "")
 
 
 def _piece_of(format: ir.FormatName) -> str:
@@ -101,7 +113,7 @@ def _piece_of(format: ir.FormatName) -> str:
 
 def _names_format(piece: str) -> bool:
     """Return whether a piece of a tag names a format."""
-    return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE
+    return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE or piece in _KEYED
 
 
 def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:

@@ -91,9 +91,11 @@ class Thought(Wire):
 
 
 class ExtraContent(Wire):
-    """Additional fields by vendor; only one vendor is known.
+    """Additional fields by vendor; only one vendor is known, with two servers.
 
-    Seen: recorded traffic.
+    Seen: recorded traffic; ``vertex`` in earendil-works/pi#6733.
     """
 
     google: Thought | None = None
+    vertex: Thought | None = None
+    """The same fields from the server of Vertex AI."""
