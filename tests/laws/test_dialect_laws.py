@@ -92,6 +92,23 @@ def test_every_loss_of_a_recorded_request_for_a_dialect_is_reported(name: str, f
     assert [breach for breach in breaches if breach.path.rpartition("/")[2] not in BY_VALUE_IN_RECORDINGS] == []
 
 
+def test_a_loss_after_a_removed_item_points_into_the_request_of_the_caller() -> None:
+    """Reasoning with a token of another vendor is removed before the rules of the server are applied."""
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "fb1|messages|thinking|c2lnbmVk"}
+    image = {"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"}
+    body = {"model": "m", "input": [{"role": "user", "content": "hi"}, reasoning, {"role": "user", "content": [image]}]}
+    rules = fb.DialectRules(server="own", media=frozenset())
+    target: Any = fb.Target("responses", dialect=fb.Dialect("own", {"responses": rules}))
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert {loss.path: loss.before for loss in converted.losses} == {
+        "/input/1": reasoning,
+        "/input/2": body["input"][2],
+        "/input/2/content/0": image,
+    }
+
+
 def test_each_value_is_still_an_exception() -> None:
     """An exception that is no longer needed would hide the next mistake."""
     targets = [fb.Target(format, dialect=name) for name, dialect in DIALECTS.items() for format in dialect.rules]

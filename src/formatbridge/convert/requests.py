@@ -6,6 +6,7 @@ With a dialect, the format has the rules of one server. A body of the same forma
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
@@ -13,6 +14,7 @@ from formatbridge.convert.input import check
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields, rename_for_server
@@ -72,7 +74,13 @@ def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) 
 
 
 def same_request_for_server(
-    raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, losses: Ledger, options: Options, facts: ModelFacts | None
+    raw: JsonObject,
+    format: FormatSpec,
+    format_of_server: FormatSpec,
+    losses: Ledger,
+    options: Options,
+    facts: ModelFacts | None,
+    removed: Removed,
 ) -> tuple[JsonObject, dict[str, CallerTool]]:
     """Return a request of the format itself as one server accepts it, and the caller's tools that were changed.
 
@@ -80,6 +88,13 @@ def same_request_for_server(
     that the rules of the server do not concern stays as it is, unmodelled fields included. With facts about the model this is repeated
     until the body is stable, because a body may set the same in several fields, of which a decoder reads the first.
     """
+    if removed:
+        noted = Ledger(raw, format.field_paths)
+        result = same_request_for_server(raw, format, format_of_server, noted, options, facts, {})
+        losses.include(replace(loss, path=original_pointer(loss.path, removed)) for loss in noted.losses)
+        for addition in noted.additions(result[0]):
+            losses.added(addition.path, addition.value, addition.why)
+        return result
     body, tools = _adapted_once(raw, format, format_of_server, losses, options, facts)
     adapted, rounds = body, 0
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
