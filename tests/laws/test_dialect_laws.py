@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,6 +94,101 @@ def test_every_loss_of_a_recorded_request_for_a_dialect_is_reported(name: str, f
             breaches += report_is_precise(sample.body, target, sample.convert)
 
     assert [breach for breach in breaches if breach.path.rpartition("/")[2] not in BY_VALUE_IN_RECORDINGS] == []
+
+
+_ANSWERED: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "chat_completions": (
+        "messages",
+        [
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]},
+        ],
+    ),
+    "messages": (
+        "messages",
+        [
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]},
+        ],
+    ),
+    "responses": (
+        "input",
+        [
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": [{"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"}]},
+        ],
+    ),
+    "generate_content": (
+        "contents",
+        [
+            {"role": "model", "parts": [{"text": "Yes."}]},
+            {"role": "user", "parts": [{"fileData": {"fileUri": "https://example.com/a.png", "mimeType": "image/png"}}]},
+        ],
+    ),
+}
+"""The field of each format with the conversation, and turns of which a server without media reads only the first."""
+_IN_CONVERSATION: dict[str, list[dict[str, Any]]] = {
+    "messages": [
+        {"system": "Be kind.", "messages": [{"role": "system", "content": "Be brief."}]},
+        {
+            "tools": [{"name": "now", "input_schema": {"type": "object", "properties": {}}, "own": 1}],
+            "messages": [{"role": "system", "content": [{"type": "tool_addition", "tool": {
+                "type": "tool_definition", "definition": {"name": "later", "input_schema": {"type": "object", "properties": {}}},
+            }}]}],
+        },
+    ],
+    "responses": [
+        {"instructions": "Be kind.", "input": [{"role": "system", "content": "Be brief."}]},
+    ],
+    "generate_content": [
+        {"contents": [{"role": "system", "parts": [{"text": "Be brief."}]}]},
+        {"systemInstruction": {"parts": [{"text": "Be kind."}]}, "contents": [{"role": "system", "parts": [{"text": "Be brief."}]}]},
+    ],
+}  # fmt: skip
+"""Requests whose instructions or tools are in the conversation, without its turns."""
+
+
+def _other_fields(format: str) -> Iterator[Sample]:
+    turns = _ANSWERED[format][1][:1]
+    field = _ANSWERED[format][0]
+    for number, body in enumerate(_IN_CONVERSATION.get(format, ())):
+        user = turns[0] | {"role": "user"}
+        yield Sample(
+            f"{format}-{number}", format, "request", {"model": "m", "max_tokens": 9} | body | {field: [*body[field], user]}
+        )
+
+
+@pytest.mark.parametrize("format", fb.FORMATS)
+def test_a_conversation_that_a_server_reads_only_in_part_loses_nothing_else(format: Any) -> None:
+    """The list is then replaced as a whole, and the encoder may have moved instructions and tools between it and other fields."""
+    field, turns = _ANSWERED[format]
+    rules = fb.DialectRules(server="own", media=frozenset())
+    target: Any = fb.Target(format, dialect=fb.Dialect("own", {format: rules}))
+    samples = [sample for sample in shipped(format, "request") if isinstance(sample.body.get(field), list)]
+    breaches: list[str] = []
+    for sample in [*samples, *_other_fields(format)]:
+        if sample.id.split("-")[1] not in BY_VALUE:
+            body = sample.body | {field: [*sample.body[field], *turns]}
+            breaches += _breaches(replace(sample, body=body), target, by_value=False)
+
+    assert breaches == []
+
+
+def test_a_loss_after_a_removed_item_points_into_the_request_of_the_caller() -> None:
+    """Reasoning with a token of another vendor is removed before the rules of the server are applied."""
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "fb1|messages|thinking|c2lnbmVk"}
+    image = {"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"}
+    body = {"model": "m", "input": [{"role": "user", "content": "hi"}, reasoning, {"role": "user", "content": [image]}]}
+    rules = fb.DialectRules(server="own", media=frozenset())
+    target: Any = fb.Target("responses", dialect=fb.Dialect("own", {"responses": rules}))
+
+    converted = fb.convert_request(body, source="responses", target=target)
+
+    assert {loss.path: loss.before for loss in converted.losses} == {
+        "/input/1": reasoning,
+        "/input/2": body["input"][2],
+        "/input/2/content/0": image,
+    }
 
 
 def test_each_value_is_still_an_exception() -> None:

@@ -303,11 +303,11 @@ def convert_request(
         format_of_server, facts = formats.load_for_requests(target), facts_of(target.model, model)
     if source_format is target_format:
         # A decoded and encoded body would lose fields that only one server has, so the body of the caller is kept.
-        kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
+        kept, removed = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
         result = same_request(kept, source_format, model, stream)
         tools: dict[str, CallerTool] = {}
         if format_of_server.dialect is not None or facts is not None:
-            result, tools = same_request_for_server(result, source_format, format_of_server, losses, options, facts)
+            result, tools = same_request_for_server(result, source_format, format_of_server, losses, options, facts, removed)
     else:
         request = source_format.decode_request(checked, model=model or None, stream=stream)
         del checked  # frees memory: it is as large as the body

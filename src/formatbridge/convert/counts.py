@@ -19,7 +19,7 @@ from formatbridge.convert.requests import encode_request_for, prepared_request, 
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts, facts_of
-from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
+from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
@@ -120,11 +120,11 @@ def request_to_count(
     server = _Server(formats.load_for_requests(target), facts_of(target.model, model) if isinstance(target, Target) else None)
     tools: dict[str, CallerTool] = {}
     if source_format is target_format:
-        kept = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
+        kept, removed = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)
         if source_format.count is not None and source_format.count.request_field is None:
             kept = _counted_fields(kept, source_format.count, losses)
         if server.has_rules:
-            kept, tools = _for_server(kept, key, source_format, server, losses, options)
+            kept, tools = _for_server(kept, key, source_format, server, losses, options, removed)
         result = _same_request(kept, key, source_format, model, losses)
     else:
         request = _decode(checked, source_format, model, losses)
@@ -148,12 +148,15 @@ class _Server(NamedTuple):
 
 
 def _for_server(
-    raw: JsonObject, key: str, format: FormatSpec, server: _Server, losses: Ledger, options: Options
+    raw: JsonObject, key: str, format: FormatSpec, server: _Server, losses: Ledger, options: Options, removed: Removed
 ) -> tuple[JsonObject, dict[str, CallerTool]]:
-    """Return a request of the format itself as one server accepts it. ``key``: the field of the body that contains the request."""
+    """Return a request of the format itself as one server accepts it. ``key``: the field of the body that contains the request.
+
+    ``removed``: the items of the caller's request that ``raw`` does not have any more.
+    """
     at = f"/{escape(key)}" if key else ""
     noted = Ledger(raw, format.field_paths)
-    result, tools = same_request_for_server(raw, format, server.format, noted, options, server.facts)
+    result, tools = same_request_for_server(raw, format, server.format, noted, options, server.facts, removed)
     losses.include(replace(loss, path=at + loss.path) for loss in noted.losses)
     for addition in noted.additions(result):
         losses.added(at + addition.path, addition.value, addition.why)

@@ -6,6 +6,7 @@ With a dialect, the format has the rules of one server. A body of the same forma
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
@@ -13,6 +14,7 @@ from formatbridge.convert.input import check
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields, rename_for_server
@@ -74,14 +76,29 @@ def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) 
 
 
 def same_request_for_server(
-    raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, losses: Ledger, options: Options, facts: ModelFacts | None
+    raw: JsonObject,
+    format: FormatSpec,
+    format_of_server: FormatSpec,
+    losses: Ledger,
+    options: Options,
+    facts: ModelFacts | None,
+    removed: Removed,
 ) -> tuple[JsonObject, dict[str, CallerTool]]:
     """Return a request of the format itself as one server accepts it, and the caller's tools that were changed.
+
+    ``removed``: the items of the caller's request that ``raw`` does not have any more, so that losses point into the former.
 
     The request is encoded twice: for any server of the format, and for this one. The differences are applied to the body, so that all
     that the rules of the server do not concern stays as it is, unmodelled fields included. With facts about the model this is repeated
     until the body is stable, because a body may set the same in several fields, of which a decoder reads the first.
     """
+    if removed:
+        noted = Ledger(raw, format.field_paths)
+        result = same_request_for_server(raw, format, format_of_server, noted, options, facts, {})
+        losses.include(replace(loss, path=original_pointer(loss.path, removed)) for loss in noted.losses)
+        for addition in noted.additions(result[0]):
+            losses.added(addition.path, addition.value, addition.why)
+        return result
     body, tools = _adapted_once(raw, format, format_of_server, losses, options, facts)
     adapted, rounds = body, 0
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
@@ -103,10 +120,11 @@ def _adapted_once(
     common, _ = encode_request_for(request, format, null_ledger(), options)
     noted = Ledger(raw, format.field_paths)
     for_server, tools = encode_request_for(request, format_of_server, noted, options, facts)
-    patch = _Patch()
+    patch = Patch()
     field = format.content_fields.get("request", "")
     instruction = _added_instruction(common, for_server, field)
     body: JsonObject = patch.apply(raw, common, _without_message(for_server, instruction, field), "")
+    body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     rules = format_of_server.dialect
     if rules is not None:
         for group in _fields_named_by_server(format, rules):
@@ -135,6 +153,33 @@ def _adapted_once(
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
+
+
+def _with_moved_values(
+    body: JsonObject, raw: JsonObject, format: FormatSpec, encoded: tuple[JsonObject, JsonObject], patch: Patch, options: Options
+) -> JsonObject:
+    """Return a body without a difference between a replaced conversation and its other fields.
+
+    The encoder may move instructions and tools out of a conversation, or instructions into it. If the bodies for any server and for this
+    one (``encoded``) have the same value in such a field, the body still has the one of the caller, without what was moved.
+    """
+    field = format.content_fields.get("request", "")
+    if not patch.replaces(f"/{field}"):
+        return body
+    common, for_server = encoded
+    rest = raw | {field: [item for item in raw[field] if isinstance(item, dict) and item.get("role") == "user"][:1]}
+    request = format.decode_request(rest, model=raw.get("model"), stream=bool(raw.get("stream")))
+    alone, _ = encode_request_for(request, format, null_ledger(), options)
+    moved = [
+        key
+        for key in (alone.keys() | common.keys()) - {field}
+        if alone.get(key) != common.get(key) and not patch.concerns(f"/{key}")
+    ]
+    for key in moved:
+        patch.note(f"/{key}")
+    return {key: value for key, value in body.items() if key not in moved} | {
+        key: for_server[key] for key in for_server if key in moved
+    }
 
 
 def _added_instruction(common: JsonObject, for_server: JsonObject, field: str) -> JsonObject | None:
@@ -274,11 +319,25 @@ _OF_TARGET = _OF_MODEL | {"rejected_by_server", "ignored_by_server", "unsupporte
 _ABSENT = object()
 
 
-class _Patch:
+class Patch:
     """Applies the differences between two bodies to a third, and records where."""
 
     def __init__(self) -> None:
         self._changed: list[str] = []
+        self._replaced: set[str] = set()
+
+    def note(self, path: str) -> None:
+        """Record a pointer at which another value than that of the caller is written."""
+        self._changed.append(path)
+
+    @property
+    def replaces_any(self) -> bool:
+        """Whether a value with items or members was replaced as a whole, so that it may have lost some."""
+        return bool(self._replaced)
+
+    def replaces(self, path: str) -> bool:
+        """Return whether the value at a pointer was replaced as a whole."""
+        return path in self._replaced
 
     def concerns(self, path: str) -> bool:
         """Return whether a pointer is at, above or below a changed value."""
@@ -297,7 +356,12 @@ class _Patch:
             ]
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
             return raw
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _is_extended(raw, before, after):
+            self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
+            return raw + after[len(raw) :]
         self._changed.append(path)
+        if isinstance(raw, list | dict):
+            self._replaced.add(path)
         return after
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
@@ -335,6 +399,11 @@ def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bo
         elif not _covers(one, new):
             return False
     return not others
+
+
+def _is_extended(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+    """Return whether ``after`` is ``before`` with further items, such as tools that a conversation adds later."""
+    return len(after) > len(before) and _are_aligned(raw, before, before) and dumps(after[: len(before)]) == dumps(before)
 
 
 def _identity(value: Any) -> Any:

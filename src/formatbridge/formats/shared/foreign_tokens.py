@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from formatbridge import ir
@@ -22,10 +22,28 @@ _GONE = object()
 """A marker in a list for an item that is removed later."""
 
 
+Removed = Mapping[str, list[int]]
+"""The indexes of the items that were removed from the lists of a body, in ascending order, by the pointer of the list."""
+
+
+def original_pointer(pointer: str, removed: Removed) -> str:
+    """Translate a pointer into a body without some items to one into the original body."""
+    path = ""
+    for step in pointer.split("/")[1:]:
+        if path not in removed:
+            path = f"{path}/{step}"
+            continue
+        index = int(step)
+        for gone in removed[path]:
+            index += gone <= index
+        path = f"{path}/{index}"
+    return path
+
+
 def without_foreign_tokens(
     raw: JsonObject, body: JsonObject, format: FormatSpec, text: object, losses: Ledger, key: bytes | None
-) -> JsonObject:
-    """Return a request without the tokens of other vendors, and note each; the same object if it has none.
+) -> tuple[JsonObject, Removed]:
+    """Return a request without the tokens of other vendors, and note each; the same object if it has none. Also return the removed items.
 
     An object that is empty without its token is removed too, and so is reasoning that the server accepts only with its token. A carried
     token of this format is restored, with the id to which it is sealed. ``body``: the validated request. ``text``: the request as the
@@ -35,12 +53,12 @@ def without_foreign_tokens(
     # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
     # That server would reject the token of another vendor as invalid.
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
-        return raw
+        return raw, {}
     tokens = _carried(raw, body, format)
     if not tokens:
-        return raw
+        return raw, {}
     result: JsonObject = checked(raw)
-    emptied: list[list[Any]] = []
+    emptied: dict[str, list[Any]] = {}
     has_lost = False
     for pointer, signature in tokens.items():
         code = "foreign_signature" if signature.issuer != format.name else "unverified_token"
@@ -56,9 +74,10 @@ def without_foreign_tokens(
         losses.dropped(ir.Signature(issuer=signature.issuer, kind=signature.kind, token="", src=gone), code=code, severity=severity)
         if turn is not None:
             losses.dropped(ir.Opaque(format=format.name, raw={}, src=turn), code="empty", severity="info")
-    for items in emptied:
+    removed = {place: [index for index, item in enumerate(items) if item is _GONE] for place, items in emptied.items()}
+    for items in emptied.values():
         items[:] = [item for item in items if item is not _GONE]
-    return format.repair_history(result, losses) if has_lost else result
+    return format.repair_history(result, losses) if has_lost else result, removed
 
 
 def _carried(raw: JsonObject, body: JsonObject, format: FormatSpec) -> dict[str, ir.Signature]:
@@ -91,7 +110,7 @@ def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
     return steps
 
 
-def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple[str, str | None]:
+def _take_out(body: JsonObject, pointer: str, emptied: dict[str, list[Any]]) -> tuple[str, str | None]:
     """Remove a token from a body, and its part if that is empty or rejected without it.
 
     Return the pointer of the removed value, and of the turn, if that was removed too. Lists keep their length until all tokens are
@@ -106,7 +125,7 @@ def _take_out(body: JsonObject, pointer: str, emptied: list[list[Any]]) -> tuple
         owner, key = levels[depth - 1]
         if isinstance(owner, list):
             owner[key] = _GONE
-            emptied.append(owner)
+            emptied["/".join(steps[:depth])] = owner
         else:
             del owner[key]
         place = "/".join(steps[: depth + 1])
