@@ -38,7 +38,6 @@ BY_VALUE = {
     "switch_template": "the server cannot turn reasoning off, and any other amount has an effort",
     "tool_choice_allowed_search": "an unknown mode is a free choice",
     "tool_choice_hosted": "a choice of another name is a choice of a function",
-    "tools_added_servers": "tools of another server are unknown",
     "tools_definitions": "the explicit default of ``strict`` passes unchanged",
     "tools_property_names": "the explicit default of ``strict`` passes unchanged",
     "tools_schema_root": "the explicit default of ``strict`` passes unchanged",

@@ -42,8 +42,6 @@ _NO_CONTENT = frozenset({
     "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
 })  # fmt: skip
 """Keys of parts without content for the model: qualifying fields, and calls of the vendor's server tools."""
-_NO_WORDS = "..."
-"""The text of a user turn that only the server requires, which rejects an empty text. It asks the model for nothing."""
 # "Must be either 'user' or 'model'" (official SDK, ``Content.role``). Callers also send the names of other formats.
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
@@ -101,21 +99,6 @@ def encode_message(message: ir.Message, contents: list[JsonObject], context: Enc
         note_empty(message, losses)
     elif not is_joined:
         contents.append({"role": role, "parts": written})
-
-
-def add_first_turn(contents: list[JsonObject], losses: Ledger) -> None:
-    """Add a user turn before a function call with which the contents begin.
-
-    "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
-    (google-gemini/gemini-cli#11814, diegosouzapw/OmniRoute#13573).
-    Contents that begin with text of the model stay: the only report of an error for them has no current message
-    (NousResearch/hermes-agent#55427).
-    """
-    if contents and contents[0]["role"] == "model" and any("functionCall" in part for part in contents[0]["parts"]):
-        losses.shift_additions("/contents", 0)
-        turn: JsonObject = {"role": "user", "parts": [{"text": _NO_WORDS}]}
-        losses.added("/contents/0", turn)
-        contents.insert(0, turn)
 
 
 def encode_instruction(message: ir.Message, instructions: list[JsonObject], context: EncodeContext, losses: Ledger) -> None:

@@ -6,7 +6,6 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
-    add_first_turn,
     decode_message,
     decode_parts,
     encode_instruction,
@@ -205,7 +204,6 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
         else:
             is_leading = False
             encode_message(message, contents, context, losses)
-    add_first_turn(contents, losses)
     if request.continues_last_turn:
         note_prefill(request, losses)
     if not contents:

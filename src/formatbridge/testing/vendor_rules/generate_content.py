@@ -83,14 +83,6 @@ def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
     return None
 
 
-def _check_first_turn(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject contents that begin with a function call."""
-    first = next(iter(_listed(body.get("contents"))), {})
-    if first.get("role") != "model" or not any(_field(part, "functionCall", "function_call") for part in _parts(first)):
-        return None
-    return _failure("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
-
-
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a signature that this server did not issue and that is not a documented placeholder."""
     for content in _listed(body.get("contents")):
@@ -140,8 +132,6 @@ RULES = (
     Rule("call_without_signature",
          "the first `functionCall` of a model turn has no `thoughtSignature`; in the current turn, for models after Gemini 2",
          "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),
-    Rule("first_turn", "the contents begin with a `functionCall`",
-         "google-gemini/gemini-cli#11814, diegosouzapw/OmniRoute#13573, lbjlaq/Antigravity-Manager#3396", _check_first_turn),
     Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
          "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
     Rule("media_type", "media of Office, SVG or TIFF, or with the type `image/jpg` or `application/csv`",

@@ -418,6 +418,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
 ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
+    ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("vertex", "generate_content"): frozenset({"labels", "combined_tools"}),
