@@ -68,14 +68,27 @@ class DialectRules:
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
     later_instructions: bool = True
     """Whether instructions may follow the first turn; otherwise all of them come first."""
+    later_configuration: bool = True
+    """Whether messages may add tools or change the effort; otherwise all tools come first, and later efforts are dropped."""
     user_after_result: bool = True
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
     prefill_field: str | None = None
     """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
     custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
+    namespaces: bool | None = None
+    """Whether the server has namespaces of tools; otherwise each tool gets the name of its namespace as a prefix; None: as the format."""
+    tool_search: bool | None = None
+    """Whether the server has tool searches that the caller runs; otherwise the search is a function, and no tool is deferred; None: as the
+    format."""
+    item_types: frozenset[str] | None = None
+    """The types of items of Responses that the server reads; None: as the format."""
+    tool_types: Mapping[str, str] = field(default_factory=dict)
+    """Types of tools of Responses to the types by which this server knows the same tools."""
+    rejects_in_tools: frozenset[str] = frozenset()
+    """Fields of tools that the server answers with an error."""
     server_tools: frozenset[str] | None = None
-    """The families of tools that the server runs; None: as the format."""
+    """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES
     """The tool choices that the server accepts."""
     allowed_tools: bool | None = None
@@ -114,6 +127,8 @@ class DialectRules:
     """The media that the server accepts in a request; None: as the format."""
     unsigned_reasoning: bool = False
     """Whether the server accepts reasoning without a token of the format."""
+    encrypted_reasoning: bool = True
+    """Whether the server reads the encrypted content of reasoning; otherwise only its text is sent."""
     labels: bool = False
     """Whether a request of generate_content may have ``labels``."""
     call_ids: bool = True

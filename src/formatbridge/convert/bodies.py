@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from formatbridge.convert.input import (
     source_of,
     wire_model,
 )
-from formatbridge.convert.requests import encode_request_for, prepared_request, same_request, same_request_for_server
+from formatbridge.convert.requests import Patch, encode_request_for, prepared_request, same_request, same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind, Target
 from formatbridge.formats.model_facts import facts_of
@@ -29,7 +30,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.server_fields import add_missing_messages
 from formatbridge.formats.shared.token_authentication import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
-from formatbridge.formats.shared.tool_restoration import restore_tool_names
+from formatbridge.formats.shared.tool_restoration import changes_tools, restore_tool_names
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject, JsonValue
@@ -165,7 +166,7 @@ class ConvertedRequest(Converted[ModelT_co]):
     @property
     def context(self) -> Context:
         """The data of the request that ``convert_response`` needs to restore tool names and echoed fields."""
-        return Context(self.source, self._ledger.body, self._tools)
+        return Context(self.source, self._ledger.body, self._tools, self.source_format is self.target_format)
 
     def note(self, loss: Loss) -> None:
         """Add a loss to the report that did not occur in the conversion itself."""
@@ -385,10 +386,32 @@ def convert_response(
         lenient = without_raise_on(options)
         return convert_error(body, source=source_format, target=target_format, status=200, options=lenient)
     if source_format is target_format:
+        answer = with_caller_tools(
+            losses.body, lambda: source_format.decode_response(checked), target_format, losses, options, context
+        )
         refuse_losses(losses, options)
-        return Converted(losses.body, losses, source_format, target_format, "response")
+        return Converted(answer, losses, source_format, target_format, "response")
     note_malformed(losses, repaired)
     return encode_response_for(source_format.decode_response(checked), source_format, target_format, losses, options, context)
+
+
+def with_caller_tools(
+    body: JsonObject,
+    decode: Callable[[], ir.Response],
+    format: FormatSpec,
+    losses: Ledger,
+    options: Options,
+    context: Context | None,
+) -> JsonObject:
+    """Return an answer of the caller's format whose tool calls are those of the caller's tools. All else stays as the server wrote it."""
+    if context is None or not changes_tools(context):
+        return body
+    answer, noted, patch = decode(), Ledger(body, format.field_paths), Patch()
+    restored = restore_tool_names(answer, context, noted)
+    before, after = (format.encode_response(each, null_ledger(), options, context) for each in (answer, restored))
+    result: JsonObject = patch.apply(body, before, after, "")
+    losses.include(loss for loss in noted.losses if patch.concerns(loss.path))
+    return result
 
 
 def encode_response_for(

@@ -18,7 +18,7 @@ from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields, rename_for_server
-from formatbridge.formats.shared.server_rules import adapt_to_server
+from formatbridge.formats.shared.server_rules import adapt_to_server, changes_configuration
 from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
@@ -27,6 +27,7 @@ from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
+from formatbridge.report.losses import Loss
 from formatbridge.report.reasons import MENTIONS_JSON
 
 
@@ -123,9 +124,13 @@ def _adapted_once(
     patch = Patch()
     field = format.content_fields.get("request", "")
     instruction = _added_instruction(common, for_server, field)
-    body: JsonObject = patch.apply(raw, common, _without_message(for_server, instruction, field), "")
-    body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     rules = format_of_server.dialect
+    adapted = _without_message(for_server, instruction, field)
+    body: JsonObject = patch.apply(raw, common, adapted, "")
+    if rules is not None and changes_configuration(request, rules):
+        # The encoder moves tools before the first turn for any server, so that ``common`` does not have them either.
+        body = body | {field: patch.replace(f"/{field}", adapted[field])}
+    body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     if rules is not None:
         for group in _fields_named_by_server(format, rules):
             body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
@@ -137,8 +142,7 @@ def _adapted_once(
     if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
         body = _with_reasoning_of_model(body, format, for_server)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
-    if rules is not None and rules.forced_call_excludes_reasoning and format_of_server.excludes_reasoning(request):
-        unread += [loss for loss in noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, format)]
+    unread += _excluded_reasoning(request, format_of_server, noted)
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
     # The encoder also notes values that the body still has, because the caller's values were kept. They are not lost.
     losses.dialect = rules
@@ -249,6 +253,14 @@ def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
     return message | missing if missing else message
 
 
+def _excluded_reasoning(request: ir.Request, format_of_server: FormatSpec, noted: Ledger) -> list[Loss]:
+    """Return the losses of reasoning settings which a forced tool call excludes on the server."""
+    rules = format_of_server.dialect
+    if rules is None or not rules.forced_call_excludes_reasoning or not format_of_server.excludes_reasoning(request):
+        return []
+    return [loss for loss in noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, format_of_server)]
+
+
 def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
     """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
     field = path.split("/")[1] if path else ""
@@ -330,6 +342,12 @@ class Patch:
         """Record a pointer at which another value than that of the caller is written."""
         self._changed.append(path)
 
+    def replace(self, path: str, value: Any) -> Any:
+        """Record a pointer at which another value with items or members is written, and return this value."""
+        self._changed.append(path)
+        self._replaced.add(path)
+        return value
+
     @property
     def replaces_any(self) -> bool:
         """Whether a value with items or members was replaced as a whole, so that it may have lost some."""
@@ -349,11 +367,13 @@ class Patch:
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
-        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _are_aligned(raw, before, after):
-            return [
-                self.apply(one, old, new, f"{path}/{index}")
-                for index, (one, old, new) in enumerate(zip(raw, before, after, strict=True))
-            ]
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list):
+            indexes = _indexes_in(raw, before, after)
+            if indexes is not None:
+                result = list(raw)
+                for index, old, new in zip(indexes, before, after, strict=True):
+                    result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
+                return result
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
             return raw
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _is_extended(raw, before, after):
@@ -381,16 +401,21 @@ class Patch:
         return result if len(self._changed) > count else raw
 
 
-def _are_aligned(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
-    """Return whether values at the same index are the same message. The encoder may have moved or joined messages."""
-    return len(raw) == len(before) == len(after) and all(
-        _identity(one) == _identity(other) for one, other in zip(raw, before, strict=True)
-    )
+def _indexes_in(raw: list[Any], before: list[Any], after: list[Any]) -> list[int] | None:
+    """Return the index in ``raw`` of each item of ``before``; None if the encoder has moved or joined items.
+
+    ``raw`` may also have items that the encoder does not write, if no written item is of the same kind.
+    """
+    if len(before) != len(after):
+        return None
+    expected = [_identity(item) for item in before]
+    indexes = [index for index, item in enumerate(raw) if _identity(item) in expected]
+    return indexes if [_identity(raw[index]) for index in indexes] == expected else None
 
 
 def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
     """Return whether ``after`` is ``before`` with items that ``raw`` has already, such as reasoning that only this server reads."""
-    if not _are_aligned(raw, raw, after):
+    if len(raw) != len(after):
         return False
     others = [dumps(item) for item in before]
     for one, new in zip(raw, after, strict=True):
@@ -403,7 +428,8 @@ def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bo
 
 def _is_extended(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
     """Return whether ``after`` is ``before`` with further items, such as tools that a conversation adds later."""
-    return len(after) > len(before) and _are_aligned(raw, before, before) and dumps(after[: len(before)]) == dumps(before)
+    is_same = [*map(_identity, raw)] == [*map(_identity, before)]
+    return is_same and len(after) > len(before) and dumps(after[: len(before)]) == dumps(before)
 
 
 def _identity(value: Any) -> Any:

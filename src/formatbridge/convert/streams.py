@@ -14,7 +14,14 @@ from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.arguments import bytes_of, checked_cause, checked_chunks
-from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, checked_request, encode_response_for
+from formatbridge.convert.bodies import (
+    Converted,
+    ConvertedRequest,
+    ModelT_co,
+    checked_request,
+    encode_response_for,
+    with_caller_tools,
+)
 from formatbridge.convert.event_parser import read_chunks, read_chunks_async
 from formatbridge.convert.passthrough import Passthrough, put, without_format_fields
 from formatbridge.convert.replay import without_error
@@ -28,7 +35,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_event_tokens
-from formatbridge.formats.shared.tool_restoration import ToolNameRestorer
+from formatbridge.formats.shared.tool_restoration import ToolNameRestorer, changes_tools
 from formatbridge.ir import events
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import LazyBody, Ledger
@@ -110,10 +117,11 @@ class StreamConverter(Generic[ModelT_co]):
         self._request = checked_request(request, self._source_format, self._target_format)
         self._options = options_of(options)
         self._source = StreamSource(self._source_format)
-        self._passthrough = Passthrough(self._source, self._options) if self._source_format is self._target_format else None
+        context = request.context if request else None
+        is_same = self._source_format is self._target_format and not changes_tools(context)
+        self._passthrough = Passthrough(self._source, self._options) if is_same else None
         self._may_match = False  # whether chunks may be matched with the delta template
         if self._passthrough is None:
-            context = request.context if request else None
             self._tool_names = ToolNameRestorer(context)
             self._encoder = self._target_format.stream_encoder(self._options, context)
             self._is_unchanged = (
@@ -319,12 +327,15 @@ def whole_of(
     that arrived after the start was sent, and ``tokens``, which arrived after their texts and reasoning were sent.
     """
     source_format, answer = source.source_format, source.answer()
+    context = request.context if request else None
     is_unchanged = source_format is target and not source.is_closed  # no event contains the end of a closed answer
     # A whole stream in its format folds to the body with all fields. A partial stream and contradictory events do not:
-    # these are encoded from what was accumulated.
-    if is_unchanged and (body := source.body()) is not None:
+    # these are encoded from what was accumulated. So is a stream whose tools were restored.
+    is_restored = is_sent and changes_tools(context)
+    if is_unchanged and not is_restored and (body := source.body()) is not None:
         losses = Ledger(body, source_format.field_paths)
         losses.malformed(source.malformed.put_into(body), "changed")
+        body = with_caller_tools(body, source.answer, target, losses, options, context)
         return Converted(body, losses, source_format, target, "response")
     # The body of the source is folded only when the report is read, with the malformed fields that were known at this time.
     report = partial(source.malformed.copy().report, format=source_format) if source.malformed.pointers else None
@@ -332,14 +343,14 @@ def whole_of(
         LazyBody(source.body if source.is_complete else source.part_of_body(), report, source.known_values),
         source_format.field_paths,
     )
-    if is_sent and source_format is not target:
+    if is_sent and (source_format is not target or is_restored):
         _note_undelivered(answer, target, losses)
         for token in tokens:
             losses.dropped(token, code="late")
-    context = request.context if request else None
     delivered = without_error(answer, target, losses)
     is_unfinished = not source.is_over or delivered is not answer
-    common, format_fields = without_format_fields(delivered, source_format) if source_format is target else (delivered, {})
+    is_kept = source_format is target and not is_restored
+    common, format_fields = without_format_fields(delivered, source_format) if is_kept else (delivered, {})
     out = encode_response_for(common, source_format, target, losses, options, context)
     for pointer, value in format_fields.items():
         put(out.body, pointer, value)

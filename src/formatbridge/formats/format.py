@@ -29,7 +29,7 @@ class ToolRules:
 
     - ``name``, ``longest_name``: the pattern and the maximum length of tool names.
     - ``call_id``, ``longest_call_id``: the same for call ids; None: no restriction.
-    - ``custom``, ``namespaces``: the format has free-form tools, and namespaces.
+    - ``custom``, ``namespaces``, ``tool_search``: the format has free-form tools, namespaces, and tool searches that the caller runs.
     - ``unique_tool_names``: no two tools may have the same name; ``unique_call_ids``: no two calls may have the same id.
     - ``allows``: the modes in which a tool choice may list allowed tools: ``auto``, ``required``; ``hosted`` if server tools may be listed.
     - ``validates``: a tool choice may require arguments that match their schemas.
@@ -45,6 +45,7 @@ class ToolRules:
     longest_call_id: int | None = None
     custom: bool = False
     namespaces: bool = False
+    tool_search: bool = False
     unique_tool_names: bool = False
     unique_call_ids: bool = False
     allows: frozenset[str] = frozenset()
@@ -73,11 +74,13 @@ class Context:
     """The facts about a request that are needed to convert its answer.
 
     ``source`` and ``body``: the caller's format and request. ``tools``: the tool name in the converted request to the caller's tool.
+    ``is_same_format``: the answer is of the caller's format, too, so its id stays.
     """
 
     source: ir.FormatName
     body: JsonObject
     tools: Mapping[str, CallerTool] = field(default_factory=dict)
+    is_same_format: bool = False
 
 
 EndReason = Literal["done", "end_of_bytes", "truncated"]

@@ -142,6 +142,10 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     tools = spec.tool_rules
     if rules.custom_tools is not None:
         tools = replace(tools, custom=rules.custom_tools)
+    if rules.namespaces is not None:
+        tools = replace(tools, namespaces=rules.namespaces)
+    if rules.tool_search is not None:
+        tools = replace(tools, tool_search=rules.tool_search)
     if rules.server_tools is not None:
         tools = replace(tools, servers=rules.server_tools)
     if rules.allowed_tools is not None:
@@ -165,7 +169,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "cache_marks": get_args(CacheMarks),
 }
 """Fields of ``DialectRules`` with one word to the words that it may be."""
-_SETS = ("rejects", "ignores", "reads", "rejects_in_messages", "server_tools", *_WORDS)
+_SETS = ("rejects", "ignores", "reads", "rejects_in_messages", "rejects_in_tools", "item_types", "server_tools", *_WORDS)
 _NUMBERS = ("most_tools", "most_stops", "longest_tool_name", "call_id_length")
 _REQUIRED = frozenset({"model", "messages", "input", "contents"})
 """Fields without which a request has no meaning."""
@@ -187,8 +191,10 @@ def _check_rules(rules: DialectRules) -> None:
             raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
     if rules.prefill_field is not None and not isinstance(rules.prefill_field, str):
         raise ConfigurationError(f"prefill_field of the dialect is {rules.prefill_field!r}, expected the name of a field")
-    if not isinstance(rules.names, Mapping) or not all(isinstance(each, str) for pair in rules.names.items() for each in pair):
-        raise ConfigurationError(f"names of the dialect is {rules.names!r}, expected a mapping of field names")
+    for name, about in (("names", "field names"), ("tool_types", "types")):
+        value = getattr(rules, name)
+        if not isinstance(value, Mapping) or not all(isinstance(each, str) for pair in value.items() for each in pair):
+            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a mapping of {about}")
 
 
 def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:

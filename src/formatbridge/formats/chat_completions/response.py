@@ -81,9 +81,8 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode a whole response."""
-    del context  # responses of this format repeat nothing of the request
     drop_unheld_in_answer(response, losses)
-    body = encode_head(response, losses, options)
+    body = encode_head(response, losses, options, context)
     choices = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     # "The index of the choice in the list of choices" (official SDK, ``Choice.index``), so the indexes have no gaps.
     body["choices"] = [_encode_choice(choice, index, body["id"], losses, options) for index, choice in enumerate(choices)]
@@ -92,11 +91,11 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     return body
 
 
-def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options) -> JsonObject:
+def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode the fields that a response and every chunk of a stream begin with."""
     return {
         # ``id``, ``created`` and ``model`` are required (official SDK, ``ChatCompletion``). The prefix is that of OpenAI's ids.
-        "id": encode_id(response.id, "chatcmpl-") or losses.added("/id", "chatcmpl-0"),
+        "id": encode_id(response.id, "chatcmpl-", context) or losses.added("/id", "chatcmpl-0"),
         "object": "chat.completion",
         "created": _encode_created(response, losses, options),
         "model": response.model if response.model is not None else losses.added("/model", ""),

@@ -77,6 +77,7 @@ class StreamEncoder:
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
         # "All other chunks will also include a `usage` field, but with a null value" (official SDK, ``include_usage``).
+        self._context = context
         is_asked = context is not None and bool((context.body.get("stream_options") or {}).get("include_usage"))
         self._sends_usage = context is None or is_asked
         self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # in every chunk but the one with the usage
@@ -111,7 +112,7 @@ class StreamEncoder:
     # The response as a whole.
 
     def _begin(self, event: events.Start) -> bytes:
-        head = encode_head(event, null_ledger(), self._options)
+        head = encode_head(event, null_ledger(), self._options, self._context)
         head["object"] = "chat.completion.chunk"
         self._head = head | self._no_usage if self._no_usage else head
         self._before = b'data: %b,"choices":[' % dumps(self._head)[:-1]

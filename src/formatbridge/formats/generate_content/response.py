@@ -83,7 +83,6 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode a whole response."""
-    del context  # responses of this format do not repeat the request
     drop_unheld_in_answer(response, losses)
     choices = sorted(response.choices, key=_candidate_index) or [ir.Choice(parts=[])]
     body: JsonObject = {
@@ -93,7 +92,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         body["usageMetadata"] = encode_usage(response.usage, losses)
     if response.model is not None:
         body["modelVersion"] = response.model
-    response_id = encode_id(response.id, "")
+    response_id = encode_id(response.id, "", context)
     if response_id is not None:
         body["responseId"] = response_id
     created = response.created if response.created is not None else options.created

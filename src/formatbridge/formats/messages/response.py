@@ -53,22 +53,21 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode the body of a response."""
-    del context  # a response of this format does not repeat fields of the request
     drop_unheld_in_answer(response, losses)
     # ``n`` exists in other formats only.
     choice = _only_choice(response, losses)
     kinds = set(map(type, choice.parts))
-    body = encode_head(response, losses)
+    body = encode_head(response, losses, context)
     body["content"] = encode_answer(choice.parts, losses, options)
     body |= encode_finish(choice.finish, ir.ToolCall in kinds, ir.Refusal in kinds, losses)
     body["usage"] = encode_usage(response.usage, losses) if response.usage else losses.added("/usage", dict(NO_USAGE))
     return body
 
 
-def encode_head(response: ir.Response | events.Start, losses: Ledger) -> JsonObject:
+def encode_head(response: ir.Response | events.Start, losses: Ledger, context: Context | None) -> JsonObject:
     """Encode the first fields of a response, which ``message_start`` has too."""
     return {
-        "id": encode_id(response.id, "msg_") or losses.added("/id", "msg_0"),
+        "id": encode_id(response.id, "msg_", context) or losses.added("/id", "msg_0"),
         "type": "message",
         "role": "assistant",
         "model": response.model if response.model is not None else losses.added("/model", ""),

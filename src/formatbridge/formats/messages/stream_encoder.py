@@ -123,7 +123,7 @@ class StreamEncoder:
     """Encodes one stream. The report is not built here but from the accumulated response."""
 
     def __init__(self, options: Options, context: Context | None) -> None:
-        del context  # a response of this format does not repeat fields of the request
+        self._context = context
         self._options = options
         self._has_started = False
         self._is_over = False
@@ -174,7 +174,9 @@ class StreamEncoder:
         self._counts_reasoning = event.usage is not None and event.usage.reasoning is not None
         # The SDK builds its message from this object, so it has all required fields (official SDK, ``Message``).
         empty: JsonObject = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": self._encode_usage()}
-        return _encode_event("message_start", {"type": "message_start", "message": encode_head(event, null_ledger()) | empty})
+        return _encode_event(
+            "message_start", {"type": "message_start", "message": encode_head(event, null_ledger(), self._context) | empty}
+        )
 
     def _encode_usage(self) -> JsonObject:
         return encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)

@@ -52,6 +52,7 @@ _TOOL_RULES = ToolRules(
     longest_call_id=64,  # source: openclaw/openclaw#875
     custom=True,
     namespaces=True,
+    tool_search=True,
     allows=frozenset({"auto", "required", "hosted"}),
     servers=frozenset({*HOSTED, "mcp"}),
     governs_servers=True,

@@ -72,7 +72,7 @@ def failure_of(body: JsonObject) -> ir.Error | None:
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode a response. Fields that repeat the request come from ``context``; without it they have their defaults."""
     drop_unheld_in_answer(response, losses)
-    response_id = encode_id(response.id, "resp_") or losses.added("/id", "resp_0")
+    response_id = encode_id(response.id, "resp_", context) or losses.added("/id", "resp_0")
     choice = _only_choice(response, losses)
     finish = choice.finish
     refusal = refusal_of(finish, choice.parts, losses)

@@ -143,6 +143,9 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
         messages = [_without_unread(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
         if messages != body["messages"]:
             result = result | {"messages": messages}
+    result = _with_tools_of_server(result, rules, losses) if rules.rejects_in_tools or rules.tool_types else result
+    if rules.item_types is not None and isinstance(result.get("input"), list):
+        result = result | {"input": _items_of_server(result["input"], rules.item_types, losses)}
     return result if rules.tool_combination_flag else _without_combination_flag(result, request, losses)
 
 
@@ -166,3 +169,34 @@ def _without_unread(message: JsonObject, src: str, rules: DialectRules, losses: 
         if message[key] is not None and (key != "refusal" or rules.refusals):  # a refusal has become a text
             losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
+
+
+def _items_of_server(items: list[JsonObject], types: frozenset[str], losses: Ledger) -> list[JsonObject]:
+    """Return the items of Responses that the server reads. One without a type is a message, or a reference if it has no role."""
+    kept = []
+    for index, item in enumerate(items):
+        kind = item.get("type") or ("message" if "role" in item else "item_reference")
+        if kind in types:
+            kept.append(item)
+        else:
+            losses.dropped(ir.Opaque(format="responses", raw=item, src=f"/input/{index}"), code="unsupported_by_server")
+    return items if len(kept) == len(items) else kept
+
+
+def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a body of Responses whose tools have the types of the server, without the fields that it rejects."""
+    tools = [_tool_of_server(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
+    choice = body.get("tool_choice")
+    changed: JsonObject = {"tools": tools} if tools and tools != body["tools"] else {}
+    if isinstance(choice, dict) and choice.get("type") in rules.tool_types:
+        changed["tool_choice"] = choice | {"type": rules.tool_types[choice["type"]]}
+    return body | changed if changed else body
+
+
+def _tool_of_server(tool: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+    unread = tool.keys() & rules.rejects_in_tools
+    if unread:
+        losses.extras(ir.HostedTool(family="other", kind="", src=src, extra={key: tool[key] for key in unread}))
+    tool = {key: value for key, value in tool.items() if key not in unread} if unread else tool
+    kind = rules.tool_types.get(tool.get("type", ""))
+    return tool if kind is None else tool | {"type": kind}

@@ -42,7 +42,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.rejects or rules.ignores:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
-    if not rules.later_instructions:
+    if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
     if request.output_format is not None:
         request = _adapt_output_format(request, rules, losses)
@@ -55,6 +55,12 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
 def code_of(field: str, rules: DialectRules) -> str:
     """Return the code of the loss of a field that a server does not read."""
     return _REJECTED if field in rules.rejects else _IGNORED
+
+
+def changes_configuration(request: ir.Request, rules: DialectRules) -> bool:
+    """Return whether messages add tools or change the effort, and the server reads both before the first turn only."""
+    is_first = not (rules.later_instructions and rules.later_configuration)
+    return is_first and any(message.tools or message.effort for message in request.messages)
 
 
 def _is_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
@@ -161,8 +167,6 @@ def _without_changes_of_tools(messages: list[ir.Message], losses: Ledger) -> lis
 
 def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request:
     """Move the tools that messages add to the start, and leave out efforts from a message on. The server reads neither among the turns."""
-    if not any(message.tools or message.effort for message in request.messages):
-        return request
     tools, messages = [*request.tools], []
     for message in request.messages:
         if message.tools:
@@ -264,6 +268,8 @@ def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[
         tools = [_without_strict(tool, losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
+    if rules.tool_search is False:
+        tools = [_without_deferral(tool, losses) for tool in tools]
     return tools
 
 
@@ -283,7 +289,8 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
         return True
     family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
     is_read = _TOOL_FIELDS.get(family) not in rules.rejects | rules.ignores
-    runs = is_read and (rules.server_tools is None or family in rules.server_tools)
+    kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
+    runs = is_read and (rules.server_tools is None or kind in rules.server_tools)
     if not runs:
         losses.dropped(tool, code=_UNSUPPORTED, severity=severity)
     return runs
@@ -302,6 +309,18 @@ def _without_mark(tool: ir.Tool, losses: Ledger) -> ir.Tool:
         return tool
     losses.dropped(tool.cache, code=_UNSUPPORTED, severity="info")
     return replace(tool, cache=None)
+
+
+def _without_deferral(tool: ir.Tool, losses: Ledger) -> ir.Tool:
+    """Return a tool that is available from the start: without a search, a deferred tool would never be."""
+    if isinstance(tool, ir.Namespace):
+        tools = [_without_deferral(inner, losses) for inner in tool.tools]
+        return tool if _is_same(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
+    if not isinstance(tool, ir.FunctionTool | ir.CustomTool | ir.McpServer) or tool.defer_loading is None:
+        return tool
+    if tool.defer_loading:
+        losses.dropped(tool, "defer_loading", _UNSUPPORTED, severity="info")
+    return replace(tool, defer_loading=None)
 
 
 def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:

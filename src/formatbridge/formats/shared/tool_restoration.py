@@ -14,9 +14,16 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.report.ledger import Ledger, null_ledger
 
 
+def changes_tools(context: Context | None) -> bool:
+    """Return whether the request changed the name, the kind or the arguments of a tool, so that answers must be restored."""
+    return context is not None and any(
+        tool.name != name or tool.namespace or tool.kind != "function" or tool.properties for name, tool in context.tools.items()
+    )
+
+
 def restore_tool_names(response: ir.Response, context: Context, losses: Ledger) -> ir.Response:
     """Give the tool calls of an answer the names and kinds that the caller's request used."""
-    if not _has_renamed_tools(context):
+    if not changes_tools(context):
         return response
     choices = [
         replace(choice, parts=[_restored_part(part, context, losses) for part in choice.parts]) for choice in response.choices
@@ -49,12 +56,6 @@ def _restored_arguments(arguments: str | ir.JsonObject, properties: Mapping[str,
     return rename_arguments_text(arguments, properties) if isinstance(arguments, str) else rename_arguments(arguments, properties)
 
 
-def _has_renamed_tools(context: Context) -> bool:
-    return any(
-        tool.name != name or tool.namespace or tool.kind != "function" or tool.properties for name, tool in context.tools.items()
-    )
-
-
 class ToolNameRestorer:
     """Restores tool names in the events of a stream, as ``restore_tool_names`` does.
 
@@ -62,7 +63,7 @@ class ToolNameRestorer:
     """
 
     def __init__(self, context: Context | None) -> None:
-        self._context = context if context and _has_renamed_tools(context) else None
+        self._context = context if changes_tools(context) else None
         self.is_needed = self._context is not None
         """Whether any tool must be restored."""
         self._held: dict[tuple[int, int], tuple[CallerTool, list[str]]] = {}

@@ -192,7 +192,8 @@ def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolR
     declared = _declared(tools, rules) if tools else set()
     if declared is None:
         return False
-    if not rules.custom and "custom" in map(_kind_of, chain(calls, results)):
+    kinds = set(map(_kind_of, chain(calls, results)))
+    if (not rules.custom and "custom" in kinds) or (not rules.tool_search and "tool_search" in kinds):
         return False
     if not rules.namespaces and any(map(_namespace_of, calls)):
         return False
@@ -227,7 +228,9 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
 
 def _is_unchanged(tool: ir.FunctionTool, rules: ToolRules) -> bool:
     """Return whether the target allows a function and its arguments unchanged, except for its name."""
-    return tool.kind == "function" and (rules.property_name is None or has_legal_properties(tool.parameters, rules))
+    return (tool.kind == "function" or rules.tool_search) and (
+        rules.property_name is None or has_legal_properties(tool.parameters, rules)
+    )
 
 
 def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
@@ -254,6 +257,8 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
         if new != (f"{namespace}__{names.callers[new].name}" if namespace else None):
             losses.changed(tool, "name", new, "renamed")
     if isinstance(tool, ir.FunctionTool):
+        if kind == "tool_search" and not names.rules.tool_search:
+            tool = replace(tool, kind="function")
         properties = legal_properties(tool, names.rules, losses)
         if properties:
             tool = replace(tool, property_names=properties)
@@ -322,9 +327,10 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     name = names.name_for(call.namespace, call.name, call.kind)
     new = names.ids.id_for(call)
     wraps = call.kind == "custom" and not names.rules.custom
+    is_search = call.kind == "tool_search" and not names.rules.tool_search
     properties = names.properties.get(name)
     arguments = rename_arguments_of(call, properties) if properties and call.kind == "function" else call.arguments
-    if name == call.name and new == call.id and not wraps and arguments is call.arguments:
+    if name == call.name and new == call.id and not (wraps or is_search) and arguments is call.arguments:
         return call
     if name != call.name and not is_known:
         losses.changed(call, "name", name, "renamed")
@@ -337,7 +343,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         id=new,
         name=name,
         namespace=call.namespace if names.rules.namespaces else None,
-        kind="function" if wraps else call.kind,
+        kind="function" if wraps or is_search else call.kind,
         arguments=wrap_text(encode_arguments_text(call)) if wraps else arguments,
     )
 

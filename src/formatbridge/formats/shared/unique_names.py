@@ -7,6 +7,7 @@ from collections.abc import Container
 from hashlib import sha256
 from typing import Any
 
+from formatbridge.formats.format import Context
 from formatbridge.jsontext.codec import dumps
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -45,10 +46,15 @@ class UniqueNames:
 _PREFIXES = ("chatcmpl-", "msg_", "resp_")
 
 
-def encode_id(raw: str | None, prefix: str) -> str | None:
-    """Return an id with the target's prefix that contains the source's id; None if there is none."""
+def encode_id(raw: str | None, prefix: str, context: Context | None) -> str | None:
+    """Return an id with the target's prefix that contains the source's id; None if there is none.
+
+    The id of an answer in the caller's format stays as it is: the caller may refer to it.
+    """
     if not raw:
         return None
+    if context is not None and context.is_same_format:
+        return raw
     # "msg_1" becomes "resp_msg_1" in Responses, and "msg_1" again in Messages, so a stored id is the same after both conversions.
     if prefix and prefix not in raw:  # nearly always: it does not come from an id of the target
         return f"{prefix}{raw}"

@@ -17,13 +17,15 @@ from formatbridge.testing.vendor_rules.server_checks import (
     check_bedrock_tools,
     check_call_ids,
     check_combination_flag,
+    check_encrypted_content,
     check_instructions_first,
     check_integer_logprobs,
-    check_item_types,
     check_labels,
     check_mistral_end,
     check_mistral_ids,
     check_mistral_order,
+    check_ollama_items,
+    check_ollama_parts,
     check_openrouter_reasoning,
     check_turns,
     common_roles,
@@ -32,9 +34,12 @@ from formatbridge.testing.vendor_rules.server_checks import (
     has_remote_source,
     is_media,
     known_efforts,
+    known_efforts_of_reasoning,
     mistral_error,
     no_fields,
+    no_items_of_openai,
     no_keys,
+    no_keys_of_tools,
     no_system_turns,
     not_both,
     part_types,
@@ -42,12 +47,15 @@ from formatbridge.testing.vendor_rules.server_checks import (
     reasoning_required,
     response_formats,
     tool_choices,
+    tool_types,
     xai_error,
 )
 
 _FOREIGN = ("top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs")
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
+_OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
+_VLLM_RESPONSES = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
 _CHAT = "chat_completions"
 
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
@@ -207,7 +215,28 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("earendil-works/pi, detectCompat", xai_error),
             part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=xai_error),
         ),
-        "responses": (),
+        "responses": (
+            no_items_of_openai(
+                "router-for-me/CLIProxyAPI#4434",
+                422,
+                "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput",
+            ),
+            tool_types(
+                "maximhq/bifrost#5428",
+                422,
+                "function",
+                "web_search",
+                "x_search",
+                "image_generation",
+                "collections_search",
+                "file_search",
+                "code_execution",
+                "code_interpreter",
+                "mcp",
+                "shell",
+            ),
+            no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+        ),
     },
     "cerebras": {
         _CHAT: (
@@ -338,7 +367,27 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             functions_only("vllm-project/vllm, ChatCompletionRequest"),
             tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
-        "responses": (),
+        "responses": (
+            no_items_of_openai(_VLLM_RESPONSES, 400, "Input should be a valid dictionary or object"),
+            Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_RESPONSES, check_encrypted_content),
+            tool_types(
+                "vllm-project/vllm#42475, #49493",
+                400,
+                "function",
+                "web_search",
+                "web_search_preview",
+                "web_search_2025_08_26",
+                "web_search_preview_2025_03_11",
+                "code_interpreter",
+                "image_generation",
+                "mcp",
+                "file_search",
+                "local_shell",
+                "shell",
+                "apply_patch",
+                "computer_use_preview",
+            ),
+        ),
     },
     "sglang": {
         _CHAT: (
@@ -360,10 +409,14 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             Rule(
                 "item_type",
                 "an item that is no message, function call, result or reasoning",
-                "ollama/ollama, openai/responses.go",
-                check_item_types,
+                _OLLAMA_RESPONSES,
+                check_ollama_items,
             ),
-            functions_only("ollama/ollama, openai/responses.go"),
+            Rule(
+                "part_type", "a file, a refusal, or an image whose URL is not a `data:` URL", _OLLAMA_RESPONSES, check_ollama_parts
+            ),
+            known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
+            functions_only(_OLLAMA_RESPONSES),
         ),
     },
     "llamacpp": {

@@ -1,0 +1,200 @@
+"""An answer in the caller's format has the caller's tools again, if the request changed them for one server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+XAI = fb.Target("responses", dialect="xai")
+_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+REQUEST: dict[str, Any] = {
+    "model": "m",
+    "input": [
+        {
+            "type": "additional_tools",
+            "role": "developer",
+            "tools": [
+                {
+                    "type": "namespace",
+                    "name": "crm",
+                    "description": "Customers.",
+                    "tools": [
+                        {"type": "function", "name": "find", "parameters": _SCHEMA, "strict": False, "defer_loading": True},
+                        {"type": "custom", "name": "query"},
+                    ],
+                }
+            ],
+        },
+        {"type": "message", "role": "user", "content": "hi"},
+        {"type": "function_call", "call_id": "call_1", "namespace": "crm", "name": "find", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_1", "output": "none"},
+    ],
+    "tools": [
+        {"type": "tool_search", "execution": "client", "description": "Search.", "parameters": _SCHEMA},
+        {"type": "web_search_preview", "external_web_access": False},
+    ],
+    "server_option": 1,
+}
+CALLS: list[dict[str, Any]] = [
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "crm__find", "arguments": "{}", "status": "completed"},
+    {
+        "type": "function_call",
+        "id": "fc_2",
+        "call_id": "c2",
+        "name": "crm__query",
+        "arguments": '{"input":"ab"}',
+        "status": "completed",
+    },
+    {
+        "type": "function_call",
+        "id": "fc_3",
+        "call_id": "c3",
+        "name": "tool_search",
+        "arguments": '{"query":"a"}',
+        "status": "completed",
+    },
+]
+ANSWER: dict[str, Any] = {
+    "id": "5b1c0d2e",
+    "object": "response",
+    "created_at": 1,
+    "status": "completed",
+    "model": "m",
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Why."}], "server_option": 2},
+        *CALLS,
+    ],
+    "server_option": 3,
+}
+RESTORED: list[dict[str, Any]] = [
+    {"type": "function_call", "call_id": "c1", "namespace": "crm", "name": "find", "arguments": "{}"},
+    {"type": "custom_tool_call", "call_id": "c2", "namespace": "crm", "name": "query", "input": "ab"},
+    {"type": "tool_search_call", "call_id": "c3", "execution": "client", "arguments": {"query": "a"}},
+]
+
+
+def _request() -> fb.ConvertedRequest:
+    return fb.convert_request(REQUEST, source="responses", target=XAI)
+
+
+def _is_restored(items: list[dict[str, Any]]) -> bool:
+    return len(items) == len(RESTORED) and all(
+        {key: item.get(key) for key in expected} == expected for item, expected in zip(items, RESTORED, strict=True)
+    )
+
+
+def _stream() -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": ANSWER | {"status": "in_progress", "output": []}}]
+    for index, item in enumerate(ANSWER["output"]):
+        begun = item | ({"arguments": "", "status": "in_progress"} if "arguments" in item else {})
+        events.append({"type": "response.output_item.added", "output_index": index, "item": begun})
+        if "arguments" in item:
+            place = {"output_index": index, "item_id": item["id"]}
+            events += [
+                {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"][:4]},
+                {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"][4:]},
+                {"type": "response.function_call_arguments.done", **place, "arguments": item["arguments"]},
+            ]
+        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    events.append({"type": "response.completed", "response": ANSWER})
+    return [event | {"sequence_number": number} for number, event in enumerate(events)]
+
+
+def _bytes_of(events: list[dict[str, Any]]) -> bytes:
+    return b"".join(b"event: %b\ndata: %b\n\n" % (event["type"].encode(), json.dumps(event).encode()) for event in events)
+
+
+def test_a_server_without_namespaces_gets_functions_before_the_first_turn() -> None:
+    converted = _request()
+
+    assert [tool.get("name", tool["type"]) for tool in converted.body["tools"]] == [
+        "tool_search",
+        "web_search",
+        "crm__find",
+        "crm__query",
+    ]
+    assert {tool["type"] for tool in converted.body["tools"]} == {"function", "web_search"}
+    assert not any("defer_loading" in tool or "external_web_access" in tool for tool in converted.body["tools"])
+    assert [item["type"] for item in converted.body["input"]] == ["message", "function_call", "function_call_output"]
+    assert converted.body["input"][1]["name"] == "crm__find"
+    assert converted.body["server_option"] == 1
+    assert {loss.path: loss.code for loss in converted.losses} == {
+        "/input/0/tools": "moved",
+        "/input/0/tools/0": "renamed",
+        "/input/0/tools/0/tools/0/defer_loading": "unsupported_by_server",
+        "/input/0/tools/0/tools/1": "wrapped",
+        "/tools/1/external_web_access": "no_counterpart",
+    }
+
+
+def test_a_whole_answer_keeps_everything_but_the_restored_calls() -> None:
+    converted = fb.convert_response(ANSWER, source="responses", target="responses", request=_request())
+
+    reasoning, *calls = converted.body["output"]
+    assert _is_restored(calls)
+    assert reasoning == ANSWER["output"][0]
+    assert {key: value for key, value in converted.body.items() if key != "output"} == {
+        key: value for key, value in ANSWER.items() if key != "output"
+    }
+    assert list(converted.losses) == []
+
+
+def test_an_item_that_no_encoder_writes_stays_in_a_whole_answer() -> None:
+    """Here reasoning without a text and without encrypted content."""
+    empty = {"type": "reasoning", "id": "rs_0", "summary": []}
+    answer = ANSWER | {"output": [empty, *CALLS]}
+
+    converted = fb.convert_response(answer, source="responses", target="responses", request=_request())
+
+    assert converted.body["output"][0] == empty
+    assert _is_restored(converted.body["output"][1:])
+    assert list(converted.losses) == []
+
+
+def test_an_answer_to_a_request_without_changed_tools_is_the_same_object() -> None:
+    request = fb.convert_request({"model": "m", "input": "hi"}, source="responses", target=XAI)
+
+    assert fb.convert_response(ANSWER, source="responses", target="responses", request=request).body == ANSWER
+
+
+@pytest.mark.parametrize("size", [1_000_000, 7])
+def test_a_stream_has_the_restored_calls_and_the_id_of_the_answer(size: int) -> None:
+    """The next request may refer to the answer by its id."""
+    data = _bytes_of(_stream())
+    converter = fb.StreamConverter(source="responses", target="responses", request=_request())
+
+    out = b"".join(converter.feed(data[at : at + size]) for at in range(0, len(data), size)) + converter.finish()
+
+    events = [json.loads(line.removeprefix("data: ")) for line in out.decode().splitlines() if line.startswith("data: ")]
+    last = events[-1]["response"]
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert last["id"] == events[0]["response"]["id"] == ANSWER["id"]
+    assert _is_restored(last["output"][1:])
+    assert _is_restored(done[1:])
+    assert [event["delta"] for event in events if event["type"] == "response.custom_tool_call_input.delta"] == ["ab"]
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+
+
+def test_a_restored_stream_reports_the_fields_that_its_events_do_not_have() -> None:
+    converter = fb.StreamConverter(source="responses", target="responses", request=_request())
+    converter.feed(_bytes_of(_stream()))
+    converter.finish()
+
+    assert {loss.path for loss in converter.losses} == {"/server_option", "/output/0/server_option"}
+    assert _is_restored(converter.response().body["output"][1:])
+
+
+def test_a_broken_stream_has_its_restored_calls_in_the_partial_answer() -> None:
+    converter = fb.StreamConverter(source="responses", target="responses", request=_request())
+    converter.feed(_bytes_of(_stream()[:-1]))
+
+    with pytest.raises(fb.TruncatedStreamError) as caught:
+        converter.finish()
+
+    assert caught.value.partial is not None
+    assert _is_restored(caught.value.partial.body["output"][1:])
+    assert caught.value.partial.body["id"] == ANSWER["id"]
