@@ -52,7 +52,11 @@ RESPONSES: Mapping[str, DialectRules] = {
     "openrouter": DialectRules(
         server="OpenRouter",
         rejects=frozenset({"previous_response_id"}),
-        sources={"rejects": "openrouter.ai/docs/api_reference/responses/error-handling"},
+        namespaces=False,
+        sources={
+            "rejects": "openrouter.ai/docs/api_reference/responses/error-handling",
+            "namespaces": "openai/codex#18307, awsl-project/maxx#537",
+        },
     ),
     "vllm": DialectRules(
         server="vLLM",

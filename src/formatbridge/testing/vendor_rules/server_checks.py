@@ -440,6 +440,16 @@ def tool_types(source: str, status: int, *types: str) -> Rule:
     return Rule("tool_type", f"a tool of another type than {', '.join(types)}", source, check)
 
 
+def no_tool_types(source: str, message: str, *types: str) -> Rule:
+    """Return a rule for servers that lack some types of tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        kinds = [tool.get("type") for tool in body.get("tools") or ()]
+        return openai_failure(400, message, code="invalid_prompt") if any(kind in types for kind in kinds) else None
+
+    return Rule("tool_type", f"a tool of type {', '.join(types)}", source, check)
+
+
 def no_keys_of_tools(source: str, *keys: str, message: str) -> Rule:
     """Return a rule for servers that reject some fields of tools."""
 

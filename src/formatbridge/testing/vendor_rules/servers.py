@@ -41,6 +41,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     no_keys,
     no_keys_of_tools,
     no_system_turns,
+    no_tool_types,
     not_both,
     part_types,
     reasoning_off,
@@ -90,7 +91,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             tool_choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
         ),
         "messages": (),
-        "responses": (no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),),
+        "responses": (
+            no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
+            no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
+        ),
     },
     "deepseek": {
         _CHAT: (
