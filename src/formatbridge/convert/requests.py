@@ -127,8 +127,7 @@ def _adapted_once(
     rules = format_of_server.dialect
     adapted = _without_message(for_server, instruction, field)
     body: JsonObject = patch.apply(raw, common, adapted, "")
-    if rules is not None and changes_configuration(request, rules):
-        # The encoder moves tools before the first turn for any server, so that ``common`` does not have them either.
+    if _replaces_conversation(request, rules, common, for_server):
         body = body | {field: patch.replace(f"/{field}", adapted[field])}
     body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     if rules is not None:
@@ -157,6 +156,16 @@ def _adapted_once(
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
     return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
+
+
+def _replaces_conversation(request: ir.Request, rules: DialectRules | None, common: JsonObject, for_server: JsonObject) -> bool:
+    """Return whether a conversation that adds tools or changes the effort is replaced as a whole.
+
+    The encoder moves tools before the first turn for any server, so that ``common`` does not have them in the conversation either.
+    """
+    if rules is None or not any(message.tools or message.effort for message in request.messages):
+        return False
+    return changes_configuration(request, rules) or common.get("tools") != for_server.get("tools")
 
 
 def _with_moved_values(
