@@ -33,6 +33,8 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target returns one answer only",
     "excluded": "not allowed together with another setting",
     "without_tools": "the target allows it only with tools",
+    "without_deferred": "no tool is deferred, so there is nothing to search",
+    "all_deferred": "the target requires a tool that is not deferred",
     "not_stored": "the target allows it only with stored responses",
     "billing_header": "billing data of the caller's client",
     "not_strict": "the target enforces only objects without optional properties",
@@ -85,6 +87,9 @@ CLOSED = "a strict schema must close its objects"
 
 WITHOUT_CODE = "not every model lets code call this tool"
 """Why only the model may call a web search."""
+
+SEARCHES_DEFERRED = "a request with deferred tools must have a tool search"
+"""Why a request gets a tool search."""
 
 MENTIONS_JSON = "a request with JSON mode must mention JSON"
 """Why a conversation gets an instruction."""

@@ -58,6 +58,12 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     definitions: list[JsonObject] = []
     servers: list[JsonObject] = []
     known: set[str] = set()
+    # "At least one tool must have defer_loading=false. All tools cannot be deferred." (nearai/ironclaw#7274)
+    deferred = [tool for tool in tools if isinstance(tool, ir.FunctionTool) and tool.defer_loading]
+    if deferred and len(deferred) == len(tools):
+        for function in deferred:
+            losses.dropped(function, "defer_loading", "all_deferred", severity="info")
+        tools = [replace(tool, defer_loading=None) for tool in deferred]
     for tool in tools:
         definition = encode_tool(tool, f"/tools/{len(definitions)}", has_code, known, servers, losses)
         if definition is not None:

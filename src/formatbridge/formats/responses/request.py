@@ -16,16 +16,24 @@ from formatbridge.formats.responses.reasoning import decode_reasoning_config, en
 from formatbridge.formats.responses.schema import decode_format, encode_text_config
 from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, FIELDS, SETTINGS, decode_nested_settings, encode_settings
 from formatbridge.formats.responses.tool_calls import decode_result, decode_search_output, remove_repeated_tools
-from formatbridge.formats.responses.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools
+from formatbridge.formats.responses.tools import (
+    adapt_tool_search,
+    decode_tool,
+    decode_tool_choice,
+    encode_tool_choice,
+    encode_tools,
+)
 from formatbridge.formats.shared.json_mode import lacks_json_word, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
 from formatbridge.formats.shared.tool_results import note_orphans, pair_results_without_ids
+from formatbridge.formats.shared.tool_selection import added_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
+from formatbridge.report.reasons import SEARCHES_DEFERRED
 
 _NOT_SETTINGS = frozenset({"model", "input", "instructions", "stream"})
 """Keys that a request with only flat settings may have, too."""
@@ -111,7 +119,11 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
     """Encode the tools, the tool choice and ``parallel_tool_calls``; the server accepts the latter two only with tools."""
-    body = encode_tools(request.tools, losses)
+    tools, search = adapt_tool_search(request.tools, added_tools(request), losses)
+    body = encode_tools(tools, losses)
+    if search is not None:
+        encoded_tools = body.setdefault("tools", [])
+        encoded_tools.append(losses.added(f"/tools/{len(encoded_tools)}", search, SEARCHES_DEFERRED))
     # "'parallel_tool_calls' is only allowed when 'tools' are specified" (openai/swarm#30).
     if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
         drop_choice(request, losses)

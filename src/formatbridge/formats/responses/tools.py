@@ -20,6 +20,7 @@ from formatbridge.formats.responses.hosted_tools import (
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import encode_strict
+from formatbridge.formats.shared.tool_selection import is_deferred
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -67,6 +68,27 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger, other_tools: Sequence[ir.
             limit: int = body.get("max_tool_calls", 0) + tool.max_uses
             body |= losses.changed(tool, "max_uses", {"max_tool_calls": limit}, "weaker_carrier")
     return ({"tools": encoded_tools} if encoded_tools else {}) | body
+
+
+def adapt_tool_search(tools: list[ir.Tool], added: list[ir.Tool], losses: Ledger) -> tuple[list[ir.Tool], JsonObject | None]:
+    """Return the tools of a request without a tool search that has nothing to search, and the search that its deferred tools require.
+
+    ``added``: the tools that messages add. The server rejects deferred tools without a search ("Deferred tools require tools.tool_search",
+    pydantic/pydantic-ai#6080, Wei-Shaw/sub2api#5942), and a search without deferred tools (justrach/codegraff#746).
+    """
+    searches = [tool for tool in (*tools, *added) if _is_search(tool)]
+    if any(map(is_deferred, tools)) or any(map(is_deferred, added)):
+        return tools, None if searches else {"type": "tool_search"}
+    hosted = [tool for tool in searches if isinstance(tool, ir.HostedTool)]
+    for tool in hosted:
+        losses.dropped(tool, code="without_deferred", severity="info")
+    return [tool for tool in tools if tool not in hosted] if hosted else tools, None
+
+
+def _is_search(tool: ir.Tool) -> bool:
+    if isinstance(tool, ir.HostedTool):
+        return tool.family == "tool_search"
+    return isinstance(tool, ir.FunctionTool) and tool.kind == TOOL_SEARCH
 
 
 def _encode_tool(tool: ir.Tool, has_code: bool, losses: Ledger) -> JsonObject | None:

@@ -62,6 +62,13 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     return [tool for message in request.messages for tool in message.tools or ()]
 
 
+def is_deferred(tool: ir.Tool) -> bool:
+    """Return whether the model gets a tool, or one of a namespace, only by a tool search."""
+    if isinstance(tool, ir.Namespace):
+        return any(map(is_deferred, tool.tools))
+    return not isinstance(tool, ir.HostedTool) and tool.defer_loading is True
+
+
 def note_moved(tools: list[ir.Tool], losses: Ledger) -> None:
     """Note that tools which a message adds are available from the start: each at its part of the message."""
     for tool in tools:

@@ -146,6 +146,14 @@ def _marks_within(path: str, node: Any) -> Iterator[tuple[str, JsonObject]]:
             yield path, node["cache_control"]
 
 
+def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject tools that are all deferred."""
+    tools = body.get("tools") or []
+    if not tools or not all(tool.get("defer_loading") for tool in tools):
+        return None
+    return _failure("At least one tool must have defer_loading=false. All tools cannot be deferred.")
+
+
 RULES = (
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
@@ -157,6 +165,7 @@ RULES = (
          "anthropics/claude-code#10627 and #56708, anthropics/anthropic-sdk-python#1598", _check_tokens),
     Rule("thread", "`thread` asks for a conversation that the server keeps (`thread_unsupported_request`)",
          "anthropic SDK, thread_unsupported_request_error.py", _check_thread),
+    Rule("all_deferred", "all tools have `defer_loading`", "nearai/ironclaw#7274", _check_deferred),
     Rule("cache_durations", "a `cache_control` of 1h comes after one of 5m, in the order of `tools`, `system` and `messages`",
          "vellum-ai/vellum-assistant#22191, cnighswonger/claude-code-cache-fix#44, headroomlabs-ai/headroom#2939",
          _check_cache_durations),

@@ -104,6 +104,25 @@ def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, message, param="max_output_tokens", code="integer_below_min_value")
 
 
+def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject deferred tools without a tool search, and a tool search of the server without deferred tools."""
+    tools = [tool for each in _tool_lists(body) for tool in each]
+    inner = [each for tool in tools for each in tool.get("tools") or () if tool.get("type") == "namespace"]
+    is_deferred = any(tool.get("defer_loading") for tool in (*tools, *inner))
+    searches = [tool for tool in tools if tool.get("type") == "tool_search"]
+    if is_deferred and not searches:
+        return openai_failure(400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools")
+    if not is_deferred and any(tool.get("execution") != "client" for tool in searches):
+        message = "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool."
+        return openai_failure(400, message, param="tools")
+    return None
+
+
+def _tool_lists(body: JsonObject) -> Iterator[list[JsonObject]]:
+    yield body.get("tools") or []
+    yield from (item.get("tools") or [] for _, item in _items(body) if item.get("type") == "additional_tools")
+
+
 def _check_reference(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a reference to an item that is not stored. The type of such an item is optional."""
     for _, item in _items(body):
@@ -183,6 +202,8 @@ RULES = (
     Rule("summary_unverified", "`reasoning.summary` is set, and the organisation is not verified (`verified=False`)",
          "continuedev/continue#9607", _check_summary),
     Rule("limit_below_16", "`max_output_tokens` is below 16", "vectorize-io/hindsight#58, braintrustdata/lingua#186", _check_limit),
+    Rule("deferred_tools", "a deferred tool without a tool search, or a tool search of the server without a deferred tool",
+         "pydantic/pydantic-ai#6080, Wei-Shaw/sub2api#5942, justrach/codegraff#746", _check_deferred),
     Rule("reference_not_stored", "an `item_reference` names an item that is not stored", "home-assistant/core#175363", _check_reference),
     Rule("previous_response_not_stored", "`previous_response_id` names a response that is not stored",
          "maximhq/bifrost#2441", _check_previous),
