@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from formatbridge import formats, ir
+from formatbridge.base_errors import MissingModelError
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
 from formatbridge.client.profile import RelayProfile
@@ -33,8 +35,12 @@ from formatbridge.jsontext import codec
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
 
+E = TypeVar("E", Exchange, CountExchange)
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
+_ESCAPED_COLON = re.compile("%3A", re.IGNORECASE)
 _JSON, _EVENTS = "application/json", "text/event-stream"
+_UNKNOWN_URL = "unknown_url"
+"""OpenAI's code for a path that its server does not have: "Unknown request URL: POST /v1/x", status 404."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,8 @@ class SDKRequest:
 
     @property
     def path(self) -> str:
-        """The path, without a slash at its end."""
-        return urlsplit(self.url).path.removesuffix("/")
+        """The path, without a slash at its end. A path may have an escaped colon, as ``urllib.parse.quote`` writes it."""
+        return _ESCAPED_COLON.sub(":", urlsplit(self.url).path).removesuffix("/")
 
     @property
     def endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
@@ -292,7 +298,9 @@ class SDKRequestHandler:
             known = sdk_facts()
             paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
             expected = f"expected {', '.join(paths)} or a list of models"
-            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}")
+            raise RejectedRequestError(
+                404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}", code=_UNKNOWN_URL
+            )
         format, match = endpoint
         groups = match.groupdict()
         model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
@@ -304,9 +312,13 @@ class SDKRequestHandler:
         answer_options = options_for_answer(options, self.clock.time())
         if request.endpoint is None:
             if self.token_counter is None and not can_count(self.profile, self.via):
-                raise RejectedRequestError(404, missing_endpoint(self.via))
-            return bridge.open_count(request.content, model=model, answer_options=answer_options), False
-        exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
+                raise RejectedRequestError(404, missing_endpoint(self.via), code=_UNKNOWN_URL)
+            return _with_model(
+                lambda: bridge.open_count(request.content, model=model, answer_options=answer_options), format
+            ), False
+        exchange = _with_model(
+            lambda: bridge.open(request.content, stream=stream, model=model, answer_options=answer_options), format
+        )
         streams = exchange.request.stream
         if streams and self.via.name in self.profile.plain_only:
             exchange = bridge.open(request.content, stream=False, model=model, answer_options=answer_options)
@@ -374,6 +386,15 @@ class SDKRequestHandler:
         """Call ``report``, if there is one."""
         if self.report is not None:
             self.report(converted)
+
+
+def _with_model(open_exchange: Callable[[], E], source: FormatSpec) -> E:
+    """Return the exchange of a request; raise ``InvalidPayloadError`` if neither its body nor its path has a model."""
+    with suppress(MissingModelError):
+        exchange = open_exchange()
+        if exchange.request.model:
+            return exchange
+    raise InvalidPayloadError(source.name, "request", [("/model", "is missing or empty, expected the name of a model")])
 
 
 def _answer_mask(call: Call, forwarded: Mapping[str, str]) -> Mask:

@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
+from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.input import (
     check_error,
     is_error_response,
@@ -294,7 +295,7 @@ def convert_request(
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and target_format.url_fields:
-        raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+        raise MissingModelError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     # ``target_format`` is the same object for every server of a format, so that ``is`` compares formats, and answers find it again.
     # Only the encoder of the request gets the format with the rules of the server.
