@@ -47,7 +47,7 @@ from formatbridge.client.settings import (
 from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
-from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
+from formatbridge.errors import APIError, ConfigurationError, FormatBridgeError, StreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
@@ -241,7 +241,8 @@ class Gateway:
         stream = ResponseStream(response, handler.report)
         converter, mask = response.converter, response.answer_mask
         await sender.start_stream(response)
-        is_broken, tail = False, b""
+        failure: APIError | None = None
+        tail = b""
         chunk: bytes | None = response.content
         try:
             while chunk is not None:
@@ -257,9 +258,9 @@ class Gateway:
                     exchange.restart_idle()
                 if converter.has_ended:
                     break
-                chunk, is_broken = await exchange.next_stream_chunk()
-            tail = stream.finish(is_broken=is_broken)
-            if turn is not None and not is_broken and converter.error is None:
+                chunk, failure = await exchange.next_stream_chunk()
+            tail = stream.finish(is_broken=failure is not None, cause=failure)
+            if turn is not None and failure is None and converter.error is None:
                 await _save(turn, converter.response())
         except StreamError as error:
             tail = response.mask.body(error.tail)
