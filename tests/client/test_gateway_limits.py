@@ -162,20 +162,41 @@ def test_a_relay_that_does_not_answer_is_a_504() -> None:
     assert b"read timeout" in reply.content
 
 
-def test_a_stream_that_stalls_ends_in_an_error() -> None:
-    """The idle limit holds between two events."""
+@pytest.mark.parametrize("limit", ["read", "idle", "total"])
+@every_pair
+def test_a_stream_that_stalls_ends_in_the_error_of_a_timeout(format: str, via: str, limit: str) -> None:
+    """A caller that sees a truncated stream looks for a broken connection."""
 
     def stall(peer: Peer, _: Received) -> bool:
-        data = stream_of("messages")
+        data = stream_of(via)
         peer.send(framed(data, "chunked", len(data) // 2))
         peer.wait(10)
         return False
 
-    reply = through(stall, "responses", "messages", is_streaming=True, timeout=fb.Timeout(idle=0.2))
+    reply = through(stall, format, via, is_streaming=True, timeout=fb.Timeout(**{limit: 0.2}))
 
     assert (reply.status, reply.is_complete) == (200, True)
-    with pytest.raises(fb.StreamFailedError):
-        fb.collect_stream([reply.content], source="responses")
+    with pytest.raises(fb.StreamFailedError, match="a time limit passed") as failed:
+        fb.collect_stream([reply.content], source=format)
+    assert failed.value.error.kind == "timeout"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@every_pair
+def test_an_answer_that_breaks_off_is_a_502_without_the_words_of_the_http_library(
+    format: str, via: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The text of the library may name the relay; the log has it."""
+
+    def cut(peer: Peer, _: Received) -> bool:
+        peer.send(whole(json.dumps(ANSWER.body(via, "m", 1)).encode(), status)[:-5])
+        return False
+
+    reply = through(cut, format, via)
+
+    assert reply.status == 502
+    assert json.loads(reply.content)["error"]["message"] == "the connection to the relay broke before the end of the answer"
+    assert "RemoteProtocolError" in caplog.text
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -468,20 +489,48 @@ def test_a_short_key_does_not_change_an_answer() -> None:
     assert b"The variable is unused." in reply.content
 
 
-def test_an_exception_of_the_key_callable_is_a_500_without_details() -> None:
+NEUTRAL = "the gateway has an internal error"
+RAISED = [RuntimeError("no, sk-1"), ValueError("no, sk-1"), fb.ConfigurationError("no, sk-1")]
+RAISED += [fb.InvalidPayloadError("messages", "request", [("", "no, sk-1")]), fb.APIConnectionError("no, sk-1", phase="connect")]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("function", ["api_key", "count_tokens"])
+@pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
+def test_an_exception_of_a_function_of_the_operator_is_a_500_without_details(format: str, function: str, error: Exception) -> None:
     """A secret manager fails; the caller gets an error of its format, and the server's log the traceback."""
 
-    def fail() -> str:
-        raise RuntimeError("no secret manager")
+    def fail(*_: object) -> Any:
+        raise error
 
+    relay, reply = relay_of(), Reply()
+    path, body = {
+        "messages": ("/v1/messages/count_tokens", {"model": "m", "messages": [{"role": "user", "content": "x"}]}),
+        "responses": ("/v1/responses/input_tokens", {"model": "m", "input": "x"}),
+        "generate_content": ("/v1beta/models/m:countTokens", {"contents": [{"parts": [{"text": "x"}]}]}),
+    }[format]
+    via = "chat_completions" if function == "count_tokens" else "messages"
+
+    with pytest.raises(Exception, match="no, sk-1"):
+        asyncio.run(call(gateway_over(relay, via=via, **{function: fail}), path, json.dumps(body).encode(), reply=reply))
+
+    shown = json.loads(reply.content)
+    assert (reply.status, shown["error"]["message"], relay.requests) == (500, NEUTRAL, [])
+    assert ("type" in shown, "status" in shown["error"]) == (format == "messages", format == "generate_content")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"api_key": lambda: 5, "via": "messages"}, {"count_tokens": lambda _: -1, "via": "chat_completions"}]
+)
+def test_an_invalid_result_of_a_function_of_the_operator_is_a_500(settings: dict[str, Any]) -> None:
+    """No caller can repair it."""
     reply = Reply()
-    path, _, body = request_of("messages")
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
 
-    with pytest.raises(RuntimeError, match="no secret manager"):
-        asyncio.run(call(gateway_over(relay_of(), fail, via="messages"), path, body, reply=reply))
+    with pytest.raises(Exception, match="expected a"):
+        asyncio.run(call(gateway_over(relay_of(), **settings), "/v1/messages/count_tokens", body, reply=reply))
 
-    assert (reply.status, json.loads(reply.content)["type"]) == (500, "error")
-    assert b"secret manager" not in reply.content
+    assert (reply.status, json.loads(reply.content)["error"]["message"]) == (500, NEUTRAL)
 
 
 def test_a_gateway_cannot_be_pickled() -> None:

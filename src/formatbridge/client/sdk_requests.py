@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -32,6 +32,7 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import FormatOrName, FormatSpec, SdkFacts, Target
 from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
 
@@ -45,12 +46,13 @@ _UNKNOWN_URL = "unknown_url"
 
 @dataclass(frozen=True, slots=True)
 class SDKRequest:
-    """The HTTP request of an SDK."""
+    """The HTTP request of an SDK. ``replaced``: fields that its body had before the gateway replaced them."""
 
     method: str
     url: str
     headers: Headers
     content: bytes = field(repr=False)
+    replaced: JsonObject = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> str:
@@ -163,6 +165,19 @@ class RejectedRequestError(Exception):
         self.headers = headers
 
 
+class OperatorCodeError(Exception):
+    """A function of the operator, such as ``api_key=``, failed. The request of the caller is not the cause."""
+
+
+@contextmanager
+def operator_code(name: str) -> Iterator[None]:
+    """Run a function of the operator. Its errors of this library are not errors of the caller's request, or of the call to the relay."""
+    try:
+        yield
+    except FormatBridgeError as error:
+        raise OperatorCodeError(f"{name} failed: {error}") from error
+
+
 def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
     """Return the error answer to a request without an answer; the SDK does not repeat the request."""
     source: FormatSpec = target
@@ -211,7 +226,10 @@ class SDKRequestHandler:
     """Records a span for each call to the endpoint; None: nothing does."""
 
     def handle(self, request: SDKRequest) -> SDKFlow:
-        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
+        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer.
+
+        An exception of the operator's functions is raised.
+        """
         try:
             is_list = request.method == request.allowed_method == "GET"
             return (yield from self._list_models(request) if is_list else self._exchange(request))
@@ -221,10 +239,14 @@ class SDKRequestHandler:
             return failure(error, request.format, self.via)
 
     def _key(self, request: SDKRequest) -> Secret | None:
-        return sdk_key(request.headers) if self.takes_sdk_key else current_key(self.key)
+        if self.takes_sdk_key:
+            return sdk_key(request.headers)
+        with operator_code("api_key"):
+            return current_key(self.key)
 
     def _exchange(self, request: SDKRequest) -> SDKFlow:
         exchange, streams = self._open(request)
+        exchange.request.note_replaced(request.replaced)
         self.report_conversion(exchange.request)
         if isinstance(exchange, CountExchange) and not can_count(self.profile, self.via):
             return self._estimated(exchange)
@@ -283,7 +305,8 @@ class SDKRequestHandler:
     def _estimated(self, exchange: CountExchange) -> SDKResponse:
         """Return the count of the caller's function."""
         assert self.token_counter is not None  # else ``_open`` rejected the request
-        answer = estimated(exchange, self.token_counter)
+        with operator_code("count_tokens"):
+            answer = estimated(exchange, self.token_counter)
         self.report_conversion(answer)
         return SDKResponse(200, {"content-type": _JSON}, answer.json())
 

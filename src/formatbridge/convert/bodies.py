@@ -138,7 +138,7 @@ class Converted(Generic[ModelT_co]):
 class ConvertedRequest(Converted[ModelT_co]):
     """A request in the target format, with its URL path."""
 
-    __slots__ = ("_tools", "model", "stream")
+    __slots__ = ("_replaced_fields", "_tools", "model", "stream")
 
     def __init__(
         self,
@@ -162,15 +162,21 @@ class ConvertedRequest(Converted[ModelT_co]):
         self.stream = stream
         """Whether the answer is to be a stream."""
         self._tools = tools
+        self._replaced_fields: JsonObject = {}
 
     @property
     def context(self) -> Context:
         """The data of the request that ``convert_response`` needs to restore tool names and echoed fields."""
-        return Context(self.source, self._ledger.body, self._tools)
+        body = self._ledger.body
+        return Context(self.source, {**body, **self._replaced_fields} if self._replaced_fields else body, self._tools)
 
     def note(self, loss: Loss) -> None:
         """Add a loss to the report that did not occur in the conversion itself."""
         self._losses = Losses((*self.losses, loss))
+
+    def note_replaced(self, fields: JsonObject) -> None:
+        """Note fields of the caller that were replaced in the body before its conversion. An answer that repeats the request has them."""
+        self._replaced_fields = fields
 
     def to_dict(self) -> JsonObject:
         """Return the body, its report and the parts of the URL as a dict, ready for JSON. The body is shared, not copied."""
