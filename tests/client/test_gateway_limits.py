@@ -40,6 +40,11 @@ def through(
         return asyncio.run(exchange(server.url))
 
 
+def answer_of(format: str) -> dict[str, Any]:
+    """Return the body of an answer in a format."""
+    return fb.convert_response(ANSWER.body("messages", "m", 1), source="messages", target=format).body
+
+
 # The request.
 
 
@@ -189,7 +194,7 @@ def test_an_answer_that_breaks_off_is_a_502_without_the_words_of_the_http_librar
     """The text of the library may name the relay; the log has it."""
 
     def cut(peer: Peer, _: Received) -> bool:
-        peer.send(whole(json.dumps(ANSWER.body(via, "m", 1)).encode(), status)[:-5])
+        peer.send(whole(json.dumps(answer_of(via)).encode(), status)[:-5])
         return False
 
     reply = through(cut, format, via)
@@ -452,6 +457,55 @@ def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_
     assert (reply.status, reply.is_complete) == (200, True)
     assert b"Your key is ***." in reply.content
     assert key.encode() not in reply.content + str(reply.headers).encode()
+
+
+@whole_and_streamed
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_an_echo_of_the_key_is_masked_in_a_report(format: str, via: str, is_streaming: bool) -> None:
+    """A log of losses is read by more people than the configuration; an echo may be the name of a field."""
+    reported: list[fb.Converted] = []
+    body = answer_of(via) | {f"echo {RELAY_KEY}": 1, "debug": {"key": [RELAY_KEY]}}
+    events = b"".join(fb.replay_response(body, source=via))
+    answer = httpx.Response(200, content=events, headers={"content-type": "text/event-stream"})
+    app = fb.Gateway(
+        "https://relay.test",
+        RELAY_KEY,
+        via=via,
+        http_client=httpx.AsyncClient(
+            transport=httpx.MockTransport(lambda _: answer if is_streaming else httpx.Response(200, json=body))
+        ),
+        on_losses=reported.append,
+    )
+
+    assert post(app, format, is_streaming=is_streaming).status == 200
+
+    shown = [str((each.to_dict(), each.source_body, each.losses)) for each in reported]
+    assert RELAY_KEY not in "".join(shown)
+    assert format == via or "echo ***" in "".join(shown)
+
+
+@pytest.mark.parametrize("escape", ["unicode", "slash", "in arguments"])
+@whole_and_streamed
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_echo_of_the_key_in_json_escapes_is_masked(format: str, is_streaming: bool, escape: str) -> None:
+    """Servers in other languages escape other characters, and a stream in the format of the caller passes unchanged."""
+    key = "sk-canary/relay+key=="
+    escaped = {
+        "unicode": "".join(f"\\u{ord(character):04X}" for character in key),
+        "slash": key.replace("/", "\\/"),
+        "in arguments": json.dumps(json.dumps({"key": key}).replace("/", "\\/"))[1:-1],
+    }[escape]
+    body = json.dumps(answer_of(format) | {"debug": "ECHO"})
+    content = b"".join(fb.replay_response(body, source=format)) if is_streaming else body.encode()
+    content = content.replace(b"sunny", escaped.encode()).replace(b"ECHO", escaped.encode())
+    headers = {"content-type": "text/event-stream" if is_streaming else "application/json"}
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=content, headers=headers)))
+
+    reply = post(fb.Gateway("https://relay.test", key, via=format, http_client=client), format, is_streaming=is_streaming)
+
+    assert (reply.status, b"***" in reply.content) == (200, True)
+    assert escaped.encode() not in reply.content
+    assert key.encode() not in reply.content
 
 
 @pytest.mark.parametrize("status", [200, 401, 500])

@@ -12,6 +12,7 @@ from formatbridge.client.errors import unexpected_body
 from formatbridge.client.flow import CallDeadline, CallSettings, Read, read_remaining, truncated_body
 from formatbridge.client.http_exchange import AsyncHTTPExchange
 from formatbridge.client.sdk_requests import SDKRequestHandler
+from formatbridge.convert.masking import Mask
 from formatbridge.errors import APIConnectionError, APIError, APITimeoutError
 
 _LOG = logging.getLogger("formatbridge")
@@ -31,6 +32,11 @@ class GatewayExchange:
         self._decompressor: Decompressor | None = None
         self._call: Call | None = None
         self._head: Head | None = None
+
+    @property
+    def mask(self) -> Mask:
+        """Hides the key and the secret headers of the call; before the call it hides nothing."""
+        return self._call.mask if self._call is not None else Mask(())
 
     async def send(self, call: Call) -> Head:
         """Send a call and return the head of its answer. An error does not show the address of the relay."""
