@@ -79,7 +79,6 @@ class GatewayExchange:
         try:
             return await self.next_chunk(), None
         except APIError as error:
-            _LOG.info("gateway: a stream ended early: %s", error)
             return None, error
 
     def pause_idle(self) -> None:
@@ -117,7 +116,7 @@ def _public(error: APIConnectionError, text: str, call: Call) -> APIConnectionEr
 
     A time limit is one of the gateway, so its error has no such text and is returned unchanged.
     """
+    _LOG.warning("gateway: %s", call.mask.text(str(error)))
     if isinstance(error, APITimeoutError):
         return error
-    _LOG.warning("gateway: %s", call.mask.text(str(error)))
     return APIConnectionError(text, phase=error.phase, can_retry=error.can_retry)
